@@ -1,0 +1,31 @@
+/* ctx.h -- the context: what is interned and shared. Thread safe; every table has the
+ * one lock of the context, held only for table operations, never across a jump. */
+#ifndef HOP_CTX_H
+#define HOP_CTX_H
+
+#include "ir/type.h"
+
+/* Locations. A chain: this line, nested in the call site `in` (0 = outermost). */
+hop_loc hop_loc_get(hop_env *e, const char *file, int line, hop_loc in);
+bool    hop_loc_read(hop_ctx *c, hop_loc l, const char **out_file, int *out_line,
+                     hop_loc *out_in);
+
+/* An interned byte string of the context's lifetime: names, file names. */
+const char *hop_ctx_name(hop_env *e, const char *s, size_t n);
+
+/* Intern raw bytes under a kind: returns the one copy with equal content. Used by sizes
+ * and types. */
+enum hop_intern_kind { HOP_IN_NAME, HOP_IN_ATOM, HOP_IN_SEXPR, HOP_IN_TYPE, HOP_IN_LOC,
+                       HOP_NINTERN };
+const void *hop_ctx_intern(hop_env *e, enum hop_intern_kind k, const void *p, size_t n,
+                           size_t align);
+
+/* Memo of transforms: key bytes to a sealed graph (or any context-lifetime pointer). */
+void *hop_ctx_memo_get(hop_env *e, const void *key, size_t n);
+void *hop_ctx_memo_put(hop_env *e, const void *key, size_t n, void *val); /* the winner */
+
+/* The context itself: hop_ctx_new / hop_ctx_free are public (include/hop/ctx.h). */
+struct hop_graph;
+struct hop_graph *hop_ctx_graph_find(hop_env *e, struct hop_graph *g); /* equal or g itself */
+
+#endif

@@ -1,0 +1,104 @@
+/* type.h -- dtypes, sizes, types. A type is a dtype and sizes; it has no strides.
+ * Sizes and types are interned in the context, so equality is pointer equality. */
+#ifndef HOP_TYPE_H
+#define HOP_TYPE_H
+
+#include "base/base.h"
+
+/*       name   bytes class */
+#define HOP_DTYPES(D) \
+	D(bool, 1, HOP_DC_BOOL) \
+	D(i32,  4, HOP_DC_INT) \
+	D(i64,  8, HOP_DC_INT) \
+	D(f32,  4, HOP_DC_FLOAT) \
+	D(f64,  8, HOP_DC_FLOAT)
+
+enum hop_dclass { HOP_DC_BOOL, HOP_DC_INT, HOP_DC_FLOAT };
+
+#ifndef HOP_DTYPE_PUBLIC          /* the public header declares the same enum */
+#define HOP_DTYPE_PUBLIC
+typedef enum hop_dtype {
+#define D(n, b, c) HOP_##n,
+	HOP_DTYPES(D)
+#undef D
+	HOP_NDTYPE
+} hop_dtype;
+#endif
+
+size_t          hop_dtype_bytes(hop_dtype d);
+enum hop_dclass hop_dtype_class(hop_dtype d);
+const char     *hop_dtype_name(hop_dtype d);
+bool            hop_dtype_find(const char *s, size_t n, hop_dtype *out_d);
+static inline bool hop_dtype_float(hop_dtype d) { return hop_dtype_class(d) == HOP_DC_FLOAT; }
+
+enum { HOP_MAXRANK = 16 };
+
+/* ---- sizes ---- */
+
+/* A polynomial over size symbols without its constant term, interned: one pointer per
+ * value. Atoms of its monomials are symbols or div/mod/min/max of sizes. */
+typedef struct hop_sexpr hop_sexpr;
+
+/* k + e. Constant iff e is NULL. Two sizes are equal symbolically iff both fields are. */
+typedef struct hop_size {
+	int64_t          k;
+	const hop_sexpr *e;
+} hop_size;
+
+/* What is known of a size symbol. */
+typedef struct hop_range { int64_t lo, hi; } hop_range;
+#define HOP_SIZE_MAX ((int64_t)1 << 48)       /* no size is larger; products are checked */
+
+static inline hop_size hop_size_of(int64_t k) { return (hop_size){ k, NULL }; }
+static inline bool hop_size_const(hop_size a) { return a.e == NULL; }
+static inline bool hop_size_eq(hop_size a, hop_size b) { return a.k == b.k && a.e == b.e; }
+static inline bool hop_size_is(hop_size a, int64_t k) { return !a.e && a.k == k; }
+
+hop_size hop_size_sym(hop_env *e, int sym);
+hop_size hop_size_add(hop_env *e, hop_size a, hop_size b);
+hop_size hop_size_sub(hop_env *e, hop_size a, hop_size b);
+hop_size hop_size_mul(hop_env *e, hop_size a, hop_size b);
+hop_size hop_size_div(hop_env *e, hop_size a, hop_size b);    /* floor; x div 0 = 0 */
+hop_size hop_size_mod(hop_env *e, hop_size a, hop_size b);    /* x mod 0 = 0 */
+hop_size hop_size_min(hop_env *e, hop_size a, hop_size b);
+hop_size hop_size_max(hop_env *e, hop_size a, hop_size b);
+
+/* Replace symbol i by args[i]; i >= nargs is our bug. */
+hop_size hop_size_subst(hop_env *e, hop_size a, const hop_size *args, int nargs);
+/* The value for given symbols; false when a symbol >= n is used or it overflows. */
+bool     hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v);
+/* Bounds, from the symbols' ranges (saturating). */
+hop_range hop_size_range(hop_size a, const hop_range *syms, int n);
+/* One more than the largest symbol used; 0 for a constant. */
+int      hop_size_nsym(hop_size a);
+/* The size as text over symbol names (names[i], or s<i> when NULL). Canonical. */
+void     hop_size_print(hop_buf *b, hop_size a, const char *const *names, int n);
+/* For printing, lowering and hashing: walk the parts of the nonconstant polynomial. */
+typedef enum hop_atom_kind { HOP_ATOM_SYM, HOP_ATOM_DIV, HOP_ATOM_MOD, HOP_ATOM_MIN,
+                             HOP_ATOM_MAX } hop_atom_kind;
+typedef struct hop_atom { hop_atom_kind kind; int sym; hop_size a, b; } hop_atom;
+int      hop_sexpr_nterm(const hop_sexpr *x);
+int64_t  hop_sexpr_coeff(const hop_sexpr *x, int term);
+int      hop_sexpr_natom(const hop_sexpr *x, int term);
+const hop_atom *hop_sexpr_atom(const hop_sexpr *x, int term, int i);
+/* Content hash, equal across contexts. */
+uint64_t hop_size_hash(hop_size a);
+
+/* ---- types ---- */
+
+typedef struct hop_type {
+	uint8_t  dtype;        /* hop_dtype */
+	uint8_t  rank;
+	hop_size dim[];
+} hop_type;
+
+const hop_type *hop_type_get(hop_env *e, hop_dtype d, int rank, const hop_size *dim);
+const hop_type *hop_type_scalar(hop_env *e, hop_dtype d);
+const hop_type *hop_type_with(hop_env *e, const hop_type *t, hop_dtype d);  /* other dtype */
+const hop_type *hop_type_prepend(hop_env *e, const hop_type *t, hop_size n);
+const hop_type *hop_type_drop(hop_env *e, const hop_type *t);               /* without dim 0 */
+const hop_type *hop_type_subst(hop_env *e, const hop_type *t, const hop_size *args, int n);
+hop_size        hop_type_count(hop_env *e, const hop_type *t);              /* elements */
+void            hop_type_print(hop_buf *b, const hop_type *t, const char *const *names, int n);
+
+#endif

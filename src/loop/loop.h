@@ -1,0 +1,199 @@
+/* loop.h -- loop programs: all that a target sees. No ops, no graphs, no strides of users.
+ *
+ * A program is a list of functions; function 0 is the entry. A function has buffers and a
+ * tree of statements. Scalars are SSA registers (hop_reg) of the function: a register is
+ * defined by one statement and used by later statements of the same block or of blocks
+ * nested in it. Everything that lives longer than a block goes through a buffer, except
+ * the accumulators of a reducing loop. Contrast ir.h, which says what is computed. */
+#ifndef HOP_LOOP_H
+#define HOP_LOOP_H
+
+#include "ir/type.h"
+
+typedef int32_t hop_reg;             /* 0 = none */
+
+enum hop_sop {
+	HOP_SOP_none,
+#define HOP_SOP(name, in) HOP_SOP_##name,
+#include "loop/sops.def"
+#undef HOP_SOP
+	HOP_NSOP
+};
+
+/* ---- buffers ---- */
+
+enum hop_buf_kind {
+	HOP_BUF_PARAM,     /* pointer argument `index` of the function: inputs, then outputs */
+	HOP_BUF_TEMP,      /* at byte `offset` of the function's frame in the workspace */
+	HOP_BUF_CONST,     /* immutable bytes `data`, emitted as a constant of the module */
+	HOP_BUF_TAPE       /* grows: its address is in the run-time table, slot `index`;
+	                      HOP_L_GROW must precede the first access of each larger count */
+};
+
+/* A flat array of one dtype. Distinct buffers never overlap, except that a PARAM output
+ * may be the same address as a PARAM input when `alias` names that input's index (+1). */
+typedef struct hop_lbuf {
+	enum hop_buf_kind kind;
+	hop_dtype   dtype;
+	int         index;
+	int         alias;         /* 0 = none; else 1 + index of the input it may equal */
+	hop_size    count;         /* elements; over the function's size symbols */
+	hop_size    offset;        /* TEMP: bytes, multiple of 64, over the size symbols */
+	const void *data;          /* CONST: count (constant) elements */
+	bool        is_written;    /* by this function or a callee; false lets a target hoist */
+} hop_lbuf;
+
+/* Element index into a buffer: offset + sum of value(reg) * stride. Registers are i64:
+ * loop variables (linear in the loop) or computed (then an access may be a gather). */
+enum { HOP_MAXTERM = 8 };
+typedef struct hop_addr {
+	int      buf;
+	int      nterm;
+	hop_size offset;
+	struct { hop_reg reg; hop_size stride; } term[HOP_MAXTERM];
+} hop_addr;
+
+/* ---- statements ---- */
+
+enum hop_lkind {
+	HOP_L_OP,          /* dst = sop(a...) */
+	HOP_L_LOOP,        /* for dst (i64) in 0 .. extent-1 */
+	HOP_L_IF,          /* if a[0] (bool): body else other */
+	HOP_L_WHILE,       /* do { other; if (!a[0]) break; body; } a[0] is defined in other */
+	HOP_L_GEMM,        /* tile template: matrix product, see hop_gemm */
+	HOP_L_COPY,        /* `extent` elements from buffer addr src to addr dst; no overlap */
+	HOP_L_CALL,        /* call function `callee` with buffer arguments; its frame is at
+	                      byte `frame` of this one; size symbols are given by `sizes` */
+	HOP_L_GROW,        /* make tape buffer `buf` hold a[0] (i64) elements, keeping old ones */
+	HOP_L_EFFECT       /* run-time call: rt->effect(rt, effect id, pointers of `args`, when) */
+};
+
+enum hop_loop_kind {
+	HOP_LOOP_PAR,      /* iterations independent: may be vectorised, threaded, reordered */
+	HOP_LOOP_RED,      /* iterations independent but for the accumulators, which may be
+	                      reassociated in a fixed way that does not depend on threads */
+	HOP_LOOP_SEQ       /* in order: the steps of a scan */
+};
+
+enum hop_red { HOP_RED_add, HOP_RED_max, HOP_RED_min, HOP_RED_mul, HOP_RED_or, HOP_RED_and };
+
+/* One accumulator of a RED loop: init is a register from outside; each iteration
+ * combines `value` (a register of the body) into it; `result` is defined after the loop. */
+typedef struct hop_acc {
+	enum hop_red op;
+	hop_dtype    dtype;
+	hop_reg      init, value, result;
+} hop_acc;
+
+typedef struct hop_block {
+	struct hop_stmt *first, *last;
+} hop_block;
+
+/* C[m,n] = (beta ? C : 0) + sum over k of A[m,k] * B[k,n]; one dtype for all.
+ * Row and column strides are free (a transposed operand is a stride pattern). `epilogue`
+ * is run for each element of C: it sees registers em, en (i64 position) and ev (the sum)
+ * and ends in stores; if it is empty, the sum is stored to C. */
+typedef struct hop_gemm {
+	hop_dtype dtype;
+	hop_size  m, n, k;
+	hop_addr  a, b, c;                      /* base addresses; terms are outer registers */
+	hop_size  as[2], bs[2], cs[2];          /* strides: a[m,k], b[k,n], c[m,n] */
+	bool      beta;
+	hop_reg   em, en, ev;
+	hop_block epilogue;
+} hop_gemm;
+
+typedef struct hop_stmt {
+	enum hop_lkind    kind;
+	struct hop_stmt  *next;
+	hop_loc           loc;
+	/* OP */
+	enum hop_sop      sop;
+	hop_dtype         dtype;        /* of the result (of the stored value for store) */
+	hop_reg           dst;          /* OP result, LOOP variable */
+	int               na;
+	hop_reg           a[3];
+	union { double f; int64_t i; hop_size size; hop_addr addr; } u;
+	/* LOOP */
+	enum hop_loop_kind loop;
+	hop_size          extent;       /* unless bound is given */
+	hop_reg           bound;        /* i64 register; 0 = use extent */
+	bool              reverse;      /* SEQ: from last to first */
+	int               nacc;
+	hop_acc          *acc;
+	/* LOOP, IF, WHILE */
+	hop_block         body, other;
+	/* GEMM */
+	hop_gemm         *gemm;
+	/* COPY */
+	hop_addr          src, to;
+	/* CALL, EFFECT, GROW */
+	int               callee;       /* function index, or effect id */
+	int               narg;
+	hop_addr         *args;         /* CALL: callee's params in order; EFFECT: operands */
+	int               nsize;
+	hop_size         *sizes;
+	hop_size          frame;
+	int               buf;
+} hop_stmt;
+
+/* Size symbols 0 .. nsym-1 are i64 arguments. Symbols nsym .. nsym+nlocal-1 are bound
+ * while running: local symbol i has the value last stored in the i64 buffer local[i]. */
+typedef struct hop_lfunc {
+	const char *name;
+	int         nsym, nlocal;
+	int        *local;             /* [nlocal] buffer index */
+	int         nin, nout;         /* PARAM buffers: index 0..nin-1, nin..nin+nout-1 */
+	int         nbuf;
+	hop_lbuf   *buf;
+	int         nreg;              /* registers are 1 .. nreg */
+	hop_size    frame;             /* bytes of workspace, callees' frames included */
+	hop_block   body;
+} hop_lfunc;
+
+/* What an EFFECT does; the run-time finds it by id. */
+typedef struct hop_leffect {
+	int          is_assert;        /* else print */
+	const char  *text;             /* format or message */
+	hop_loc      loc;
+	int          narg;
+	const hop_type *const *type;   /* of the operands; sizes over the function's symbols */
+	bool         has_when;         /* last operand is a bool scalar: do it? */
+} hop_leffect;
+
+typedef struct hop_prog {
+	hop_arena    *a;
+	int           nfunc;
+	hop_lfunc    *func;
+	int           neffect;
+	hop_leffect  *effect;
+	int           ntape;
+} hop_prog;
+
+/* ---- building (loop.c) ---- */
+
+typedef struct hop_lbuild {
+	hop_env   *env;
+	hop_arena *a;
+	hop_lfunc *f;
+	hop_block *block;              /* statements are appended here */
+	hop_loc    loc;
+} hop_lbuild;
+
+hop_reg   hop_l_op(hop_lbuild *b, enum hop_sop s, hop_dtype d, int na, const hop_reg *a);
+hop_reg   hop_l_constf(hop_lbuild *b, hop_dtype d, double v);
+hop_reg   hop_l_consti(hop_lbuild *b, hop_dtype d, int64_t v);
+hop_reg   hop_l_size(hop_lbuild *b, hop_size s);
+hop_reg   hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at);
+void      hop_l_store(hop_lbuild *b, hop_dtype d, const hop_addr *at, hop_reg v);
+hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k);      /* appended, zeroed */
+hop_reg   hop_l_reg(hop_lbuild *b);                          /* a fresh register */
+int       hop_l_buf(hop_lbuild *b, hop_lbuf v);
+
+/* Print as text (hop show --after=lower), and check that a program keeps the rules above:
+ * registers defined before use and in scope, buffers in range, dtypes agreeing. Every
+ * program is verified before a target sees it. */
+void       hop_prog_print(hop_buf *out, const hop_prog *p);
+hop_status hop_prog_verify(hop_env *e, const hop_prog *p);
+
+#endif

@@ -1,0 +1,31 @@
+/* abi.h -- what compiled code and the run time say to each other. Plain C; the layout is
+ * part of the object cache's key through HOP_ABI. */
+#ifndef HOP_RT_ABI_H
+#define HOP_RT_ABI_H
+
+#include <stdint.h>
+
+#define HOP_ABI 1
+
+struct hop_tape { void *ptr; int64_t bytes; };
+
+/* Passed to every compiled function. */
+typedef struct hop_rt {
+	/* Enlarge tape `slot` to hold `bytes`, keeping its contents. 0 = done. */
+	int  (*grow)(struct hop_rt *rt, int slot, int64_t bytes);
+	/* Run effect `id` on operand pointers; size symbols of the function. 0 = go on. */
+	int  (*effect)(struct hop_rt *rt, int id, void *const *args, const int64_t *syms);
+	/* Run body(arg, begin, end) over pieces of 0..n, all threads; returns when done. */
+	void (*parallel)(struct hop_rt *rt, void (*body)(void *arg, int64_t begin, int64_t end),
+	                 void *arg, int64_t n);
+	int              nthread;
+	struct hop_tape *tape;
+	void            *user;
+} hop_rt;
+
+/* The entry of a compiled program: pointers of inputs then outputs, size symbols, the
+ * workspace (64-byte aligned). Returns 0, or the non-zero value that grow or effect gave:
+ * compiled code stops at once and passes it on. */
+typedef int hop_entry(void *const *params, const int64_t *syms, void *workspace, hop_rt *rt);
+
+#endif
