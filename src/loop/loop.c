@@ -1,0 +1,360 @@
+/* loop.c -- build loop programs and print them. The text is complete: it has all that
+ * decides the machine code, so its hash is the key of the object cache. Locations are not
+ * in it. Does not check anything; loop_verify.c does. */
+#include <string.h>
+
+#include "loop/loop.h"
+
+static const char *const sopname[HOP_NSOP] = {
+	"none",
+#define HOP_SOP(name, in) #name,
+#include "loop/sops.def"
+#undef HOP_SOP
+};
+
+static const char *const redname[] = { "add", "max", "min", "mul", "or", "and" };
+
+/* ---- building ---- */
+
+hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k)
+{
+	hop_stmt *s = HOP_NEW(b->a, hop_stmt);
+
+	s->kind = k;
+	s->loc = b->loc;
+	if (b->block->last)
+		b->block->last->next = s;
+	else
+		b->block->first = s;
+	b->block->last = s;
+	return s;
+}
+
+hop_reg hop_l_reg(hop_lbuild *b)
+{
+	return ++b->f->nreg;
+}
+
+/* The array doubles when its count is a power of two, so no capacity is kept. */
+int hop_l_buf(hop_lbuild *b, hop_lbuf v)
+{
+	hop_lfunc *f = b->f;
+	int        n = f->nbuf;
+
+	if ((n & (n - 1)) == 0) {
+		hop_lbuf *p = HOP_NEWN(b->a, hop_lbuf, n ? 2 * n : 1);
+
+		if (n)
+			memcpy(p, f->buf, (size_t)n * sizeof *p);
+		f->buf = p;
+	}
+	f->buf[n] = v;
+	return f->nbuf++;
+}
+
+static hop_stmt *op(hop_lbuild *b, enum hop_sop s, hop_dtype d, int na, const hop_reg *a)
+{
+	hop_stmt *st = hop_l_stmt(b, HOP_L_OP);
+
+	HOP_ASSERT(na >= 0 && na <= 3);
+	st->sop = s;
+	st->dtype = d;
+	st->na = na;
+	for (int i = 0; i < na; i++)
+		st->a[i] = a[i];
+	if (s != HOP_SOP_store)
+		st->dst = hop_l_reg(b);
+	return st;
+}
+
+hop_reg hop_l_op(hop_lbuild *b, enum hop_sop s, hop_dtype d, int na, const hop_reg *a)
+{
+	return op(b, s, d, na, a)->dst;
+}
+
+hop_reg hop_l_constf(hop_lbuild *b, hop_dtype d, double v)
+{
+	hop_stmt *s = op(b, HOP_SOP_constf, d, 0, NULL);
+
+	s->u.f = v;
+	return s->dst;
+}
+
+hop_reg hop_l_consti(hop_lbuild *b, hop_dtype d, int64_t v)
+{
+	hop_stmt *s = op(b, HOP_SOP_consti, d, 0, NULL);
+
+	s->u.i = v;
+	return s->dst;
+}
+
+hop_reg hop_l_size(hop_lbuild *b, hop_size v)
+{
+	hop_stmt *s = op(b, HOP_SOP_size, HOP_i64, 0, NULL);
+
+	s->u.size = v;
+	return s->dst;
+}
+
+hop_reg hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at)
+{
+	hop_stmt *s = op(b, HOP_SOP_load, d, 0, NULL);
+
+	s->u.addr = *at;
+	return s->dst;
+}
+
+void hop_l_store(hop_lbuild *b, hop_dtype d, const hop_addr *at, hop_reg v)
+{
+	op(b, HOP_SOP_store, d, 1, &v)->u.addr = *at;
+}
+
+/* ---- printing ---- */
+
+static void put_block(hop_buf *o, const hop_block *b, int depth);
+
+static void put_size(hop_buf *o, hop_size s)
+{
+	hop_size_print(o, s, NULL, 0);
+}
+
+static void indent(hop_buf *o, int depth)
+{
+	for (int i = 0; i < depth; i++)
+		hop_put(o, "  ");
+}
+
+static void put_addr(hop_buf *o, const hop_addr *a)
+{
+	hop_putf(o, "b%d[", a->buf);
+	for (int i = 0; i < a->nterm; i++) {
+		hop_putf(o, "r%d", a->term[i].reg);
+		if (!hop_size_is(a->term[i].stride, 1)) {
+			hop_put(o, "*(");
+			put_size(o, a->term[i].stride);
+			hop_putc(o, ')');
+		}
+		hop_put(o, " + ");
+	}
+	put_size(o, a->offset);
+	hop_putc(o, ']');
+}
+
+static void put_regs(hop_buf *o, int n, const hop_reg *a)
+{
+	for (int i = 0; i < n; i++)
+		hop_putf(o, "%s r%d", i ? "," : "", a[i]);
+}
+
+static void put_op(hop_buf *o, const hop_stmt *s)
+{
+	if (s->dst)
+		hop_putf(o, "r%d = ", s->dst);
+	hop_putf(o, "%s %s", sopname[s->sop], hop_dtype_name(s->dtype));
+	switch (s->sop) {
+	case HOP_SOP_constf:
+		hop_putc(o, ' ');
+		hop_put_float(o, s->u.f, s->dtype == HOP_f32);
+		break;
+	case HOP_SOP_consti:
+		hop_putf(o, " %lld", (long long)s->u.i);
+		break;
+	case HOP_SOP_size:
+		hop_putc(o, ' ');
+		put_size(o, s->u.size);
+		break;
+	case HOP_SOP_load:
+	case HOP_SOP_store:
+		hop_putc(o, ' ');
+		put_addr(o, &s->u.addr);
+		break;
+	default:
+		break;
+	}
+	put_regs(o, s->na, s->a);
+}
+
+static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
+{
+	static const char *const kind[] = { "par", "red", "seq" };
+
+	hop_putf(o, "loop %s%s r%d < ", kind[s->loop], s->reverse ? " reverse" : "", s->dst);
+	if (s->bound)
+		hop_putf(o, "r%d", s->bound);
+	else
+		put_size(o, s->extent);
+	for (int i = 0; i < s->nacc; i++) {
+		const hop_acc *c = &s->acc[i];
+
+		hop_putf(o, ", r%d = %s %s r%d from r%d", c->result, redname[c->op],
+		         hop_dtype_name(c->dtype), c->value, c->init);
+	}
+	hop_put(o, " {\n");
+	put_block(o, &s->body, depth + 1);
+	indent(o, depth);
+	hop_putc(o, '}');
+}
+
+static void put_strides(hop_buf *o, const hop_addr *a, const hop_size *st)
+{
+	put_addr(o, a);
+	hop_put(o, " by ");
+	put_size(o, st[0]);
+	hop_putc(o, ',');
+	put_size(o, st[1]);
+}
+
+static void put_gemm(hop_buf *o, const hop_gemm *g, int depth)
+{
+	hop_putf(o, "gemm %s %s", hop_dtype_name(g->dtype), g->beta ? "add " : "");
+	put_size(o, g->m);
+	hop_put(o, " x ");
+	put_size(o, g->n);
+	hop_put(o, " x ");
+	put_size(o, g->k);
+	hop_put(o, " a ");
+	put_strides(o, &g->a, g->as);
+	hop_put(o, " b ");
+	put_strides(o, &g->b, g->bs);
+	hop_put(o, " c ");
+	put_strides(o, &g->c, g->cs);
+	if (!g->epilogue.first)
+		return;
+	hop_putf(o, " each r%d r%d r%d {\n", g->em, g->en, g->ev);
+	put_block(o, &g->epilogue, depth + 1);
+	indent(o, depth);
+	hop_putc(o, '}');
+}
+
+static void put_args(hop_buf *o, const hop_stmt *s)
+{
+	for (int i = 0; i < s->narg; i++) {
+		hop_put(o, i ? ", " : " ");
+		put_addr(o, &s->args[i]);
+	}
+}
+
+static void put_call(hop_buf *o, const hop_stmt *s)
+{
+	hop_putf(o, "call f%d frame ", s->callee);
+	put_size(o, s->frame);
+	for (int i = 0; i < s->nsize; i++) {
+		hop_put(o, i ? ", " : " sizes ");
+		put_size(o, s->sizes[i]);
+	}
+	put_args(o, s);
+}
+
+static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
+{
+	indent(o, depth);
+	switch (s->kind) {
+	case HOP_L_OP:
+		put_op(o, s);
+		break;
+	case HOP_L_LOOP:
+		put_loop(o, s, depth);
+		break;
+	case HOP_L_IF:
+		hop_putf(o, "if r%d {\n", s->a[0]);
+		put_block(o, &s->body, depth + 1);
+		indent(o, depth);
+		if (s->other.first) {
+			hop_put(o, "} else {\n");
+			put_block(o, &s->other, depth + 1);
+			indent(o, depth);
+		}
+		hop_putc(o, '}');
+		break;
+	case HOP_L_WHILE:
+		hop_put(o, "while {\n");
+		put_block(o, &s->other, depth + 1);
+		indent(o, depth);
+		hop_putf(o, "} r%d {\n", s->a[0]);
+		put_block(o, &s->body, depth + 1);
+		indent(o, depth);
+		hop_putc(o, '}');
+		break;
+	case HOP_L_GEMM:
+		put_gemm(o, s->gemm, depth);
+		break;
+	case HOP_L_COPY:
+		hop_put(o, "copy ");
+		put_size(o, s->extent);
+		hop_put(o, " to ");
+		put_addr(o, &s->to);
+		hop_put(o, " from ");
+		put_addr(o, &s->src);
+		break;
+	case HOP_L_CALL:
+		put_call(o, s);
+		break;
+	case HOP_L_GROW:
+		hop_putf(o, "grow b%d r%d", s->buf, s->a[0]);
+		break;
+	case HOP_L_EFFECT:
+		hop_putf(o, "effect %d", s->callee);
+		put_args(o, s);
+		break;
+	}
+	hop_putc(o, '\n');
+}
+
+static void put_block(hop_buf *o, const hop_block *b, int depth)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		put_stmt(o, s, depth);
+}
+
+static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
+{
+	static const char *const kind[] = { "param", "temp", "const", "tape" };
+
+	hop_putf(o, "  b%d: %s", i, kind[b->kind]);
+	if (b->kind == HOP_BUF_PARAM || b->kind == HOP_BUF_TAPE)
+		hop_putf(o, " %d", b->index);
+	hop_putf(o, " %s[", hop_dtype_name(b->dtype));
+	put_size(o, b->count);
+	hop_putc(o, ']');
+	if (b->kind == HOP_BUF_TEMP) {
+		hop_put(o, " at ");
+		put_size(o, b->offset);
+	}
+	if (b->kind == HOP_BUF_CONST) {
+		size_t   n = (size_t)b->count.k * hop_dtype_bytes(b->dtype);
+		hop_hash h = hop_hash_bytes(b->data, n);
+
+		hop_putf(o, " #%016llx%016llx", (unsigned long long)h.hi,
+		         (unsigned long long)h.lo);
+	}
+	if (b->alias)
+		hop_putf(o, " may be param %d", b->alias - 1);
+	if (b->is_written)
+		hop_put(o, " written");
+	hop_putc(o, '\n');
+}
+
+static void put_func(hop_buf *o, const hop_lfunc *f, int i)
+{
+	hop_putf(o, "func f%d @%s sizes %d in %d out %d frame ", i, f->name ? f->name : "",
+	         f->nsym, f->nin, f->nout);
+	put_size(o, f->frame);
+	for (int k = 0; k < f->nlocal; k++)
+		hop_putf(o, ", s%d in b%d", f->nsym + k, f->local[k]);
+	hop_put(o, " {\n");
+	for (int k = 0; k < f->nbuf; k++)
+		put_buf(o, &f->buf[k], k);
+	put_block(o, &f->body, 1);
+	hop_put(o, "}\n");
+}
+
+void hop_prog_print(hop_buf *out, const hop_prog *p)
+{
+	for (int i = 0; i < p->neffect; i++)
+		hop_putf(out, "effect %d: %s %s\n", i, p->effect[i].is_assert ? "assert" : "print",
+		         p->effect[i].text ? p->effect[i].text : "");
+	if (p->ntape)
+		hop_putf(out, "tapes %d\n", p->ntape);
+	for (int i = 0; i < p->nfunc; i++)
+		put_func(out, &p->func[i], i);
+}

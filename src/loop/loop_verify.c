@@ -1,0 +1,356 @@
+/* loop_verify.c -- check that a loop program keeps the rules of loop.h before a target
+ * sees it. A failure is a mistake of the lowering, but it is reported and not asserted:
+ * a program may come from a file. Does not check that addresses are in bounds. */
+#include "loop/loop.h"
+
+/* Registers in scope have a dtype; each is defined once in its function. */
+typedef struct scope {
+	hop_env         *e;
+	const hop_prog  *p;
+	const hop_lfunc *f;
+	uint8_t         *type;       /* [nreg+1] 1 + dtype while in scope, else 0 */
+	uint8_t         *once;       /* [nreg+1] defined somewhere */
+} scope;
+
+#define bad(v, s, ...) hop_fail((v)->e, (s) ? (s)->loc : 0, HOP_ETARGET, __VA_ARGS__)
+
+static hop_status check_block(scope *v, const hop_block *b);
+
+static hop_status define(scope *v, const hop_stmt *s, hop_reg r, hop_dtype d)
+{
+	if (r < 1 || r > v->f->nreg)
+		return bad(v, s, "loop program: register r%d is out of range", r);
+	if (v->once[r])
+		return bad(v, s, "loop program: register r%d is defined twice", r);
+	v->once[r] = 1;
+	v->type[r] = (uint8_t)(d + 1);
+	return HOP_OK;
+}
+
+static hop_status use(scope *v, const hop_stmt *s, hop_reg r, hop_dtype d)
+{
+	if (r < 1 || r > v->f->nreg || !v->type[r])
+		return bad(v, s, "loop program: register r%d is not in scope", r);
+	if (v->type[r] - 1 != (int)d)
+		return bad(v, s, "loop program: register r%d is %s, not %s", r,
+		           hop_dtype_name((hop_dtype)(v->type[r] - 1)), hop_dtype_name(d));
+	return HOP_OK;
+}
+
+static hop_status check_size(scope *v, const hop_stmt *s, hop_size z)
+{
+	if (hop_size_nsym(z) > v->f->nsym + v->f->nlocal)
+		return bad(v, s, "loop program: size symbol s%d does not exist",
+		           hop_size_nsym(z) - 1);
+	return HOP_OK;
+}
+
+static hop_status check_addr(scope *v, const hop_stmt *s, const hop_addr *a)
+{
+	if (a->buf < 0 || a->buf >= v->f->nbuf)
+		return bad(v, s, "loop program: buffer b%d does not exist", a->buf);
+	if (a->nterm < 0 || a->nterm > HOP_MAXTERM)
+		return bad(v, s, "loop program: an address has %d terms", a->nterm);
+	HOP_TRY(check_size(v, s, a->offset));
+	for (int i = 0; i < a->nterm; i++) {
+		HOP_TRY(use(v, s, a->term[i].reg, HOP_i64));
+		HOP_TRY(check_size(v, s, a->term[i].stride));
+	}
+	return HOP_OK;
+}
+
+static hop_status check_access(scope *v, const hop_stmt *s, int mask)
+{
+	HOP_TRY(check_addr(v, s, &s->u.addr));
+	if (v->f->buf[s->u.addr.buf].dtype != s->dtype)
+		return bad(v, s, "loop program: %s access of buffer b%d", hop_dtype_name(s->dtype),
+		           s->u.addr.buf);
+	if (s->na > mask)
+		HOP_TRY(use(v, s, s->a[mask], HOP_bool));
+	return HOP_OK;
+}
+
+static hop_status check_args(scope *v, const hop_stmt *s, hop_dtype d, int lo, int hi)
+{
+	if (s->na < lo || s->na > hi)
+		return bad(v, s, "loop program: %d operands, %d wanted", s->na, lo);
+	for (int i = 0; i < lo; i++)
+		HOP_TRY(use(v, s, s->a[i], d));
+	return HOP_OK;
+}
+
+static hop_status want(scope *v, const hop_stmt *s, bool ok)
+{
+	return ok ? HOP_OK
+	          : bad(v, s, "loop program: operation %d on %s", s->sop, hop_dtype_name(s->dtype));
+}
+
+static hop_status check_op(scope *v, const hop_stmt *s)
+{
+	enum hop_dclass c = hop_dtype_class(s->dtype);
+	hop_dtype       d;
+
+	switch (s->sop) {
+	case HOP_SOP_constf:
+		HOP_TRY(want(v, s, c == HOP_DC_FLOAT));
+		break;
+	case HOP_SOP_consti:
+		HOP_TRY(want(v, s, c != HOP_DC_FLOAT));
+		break;
+	case HOP_SOP_size:
+		HOP_TRY(want(v, s, s->dtype == HOP_i64));
+		HOP_TRY(check_size(v, s, s->u.size));
+		break;
+	case HOP_SOP_load:
+		HOP_TRY(check_args(v, s, s->dtype, 0, 1));
+		HOP_TRY(check_access(v, s, 0));
+		break;
+	case HOP_SOP_store:
+		HOP_TRY(check_args(v, s, s->dtype, 1, 2));
+		return check_access(v, s, 1);
+	case HOP_SOP_cast:
+	case HOP_SOP_bitcast:
+		if (s->na != 1 || s->a[0] < 1 || s->a[0] > v->f->nreg || !v->type[s->a[0]])
+			return bad(v, s, "loop program: cast of a register not in scope");
+		d = (hop_dtype)(v->type[s->a[0]] - 1);
+		HOP_TRY(want(v, s, s->sop == HOP_SOP_cast ||
+		                   hop_dtype_bytes(d) == hop_dtype_bytes(s->dtype)));
+		break;
+	case HOP_SOP_neg:
+	case HOP_SOP_abs:
+		HOP_TRY(want(v, s, c != HOP_DC_BOOL));
+		HOP_TRY(check_args(v, s, s->dtype, 1, 1));
+		break;
+	case HOP_SOP_not:
+		HOP_TRY(want(v, s, c != HOP_DC_FLOAT));
+		HOP_TRY(check_args(v, s, s->dtype, 1, 1));
+		break;
+	case HOP_SOP_exp: case HOP_SOP_log: case HOP_SOP_sin: case HOP_SOP_cos:
+	case HOP_SOP_tanh: case HOP_SOP_sqrt: case HOP_SOP_floor:
+		HOP_TRY(want(v, s, c == HOP_DC_FLOAT));
+		HOP_TRY(check_args(v, s, s->dtype, 1, 1));
+		break;
+	case HOP_SOP_add: case HOP_SOP_sub: case HOP_SOP_mul:
+	case HOP_SOP_div: case HOP_SOP_rem: case HOP_SOP_max: case HOP_SOP_min:
+		HOP_TRY(want(v, s, c != HOP_DC_BOOL));
+		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
+		break;
+	case HOP_SOP_and: case HOP_SOP_or: case HOP_SOP_xor:
+		HOP_TRY(want(v, s, c != HOP_DC_FLOAT));
+		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
+		break;
+	case HOP_SOP_shl: case HOP_SOP_shr:
+		HOP_TRY(want(v, s, c == HOP_DC_INT));
+		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
+		break;
+	case HOP_SOP_mulhi:
+		HOP_TRY(want(v, s, s->dtype == HOP_i32));
+		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
+		break;
+	case HOP_SOP_eq: case HOP_SOP_ne: case HOP_SOP_lt: case HOP_SOP_le:
+		if (s->na != 2 || s->a[0] < 1 || s->a[0] > v->f->nreg || !v->type[s->a[0]])
+			return bad(v, s, "loop program: comparison of a register not in scope");
+		HOP_TRY(want(v, s, s->dtype == HOP_bool));
+		HOP_TRY(use(v, s, s->a[1], (hop_dtype)(v->type[s->a[0]] - 1)));
+		break;
+	case HOP_SOP_select:
+		if (s->na != 3)
+			return bad(v, s, "loop program: select has %d operands", s->na);
+		HOP_TRY(use(v, s, s->a[0], HOP_bool));
+		HOP_TRY(use(v, s, s->a[1], s->dtype));
+		HOP_TRY(use(v, s, s->a[2], s->dtype));
+		break;
+	default:
+		return bad(v, s, "loop program: operation %d does not exist", s->sop);
+	}
+	return define(v, s, s->dst, s->dtype);
+}
+
+/* Registers of a block leave scope with it. */
+static void leave(scope *v, const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind == HOP_L_OP && s->dst > 0 && s->dst <= v->f->nreg)
+			v->type[s->dst] = 0;
+		for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
+			v->type[s->acc[i].result] = 0;
+	}
+}
+
+static hop_status check_loop(scope *v, const hop_stmt *s)
+{
+	HOP_TRY(check_size(v, s, s->extent));
+	if (s->bound)
+		HOP_TRY(use(v, s, s->bound, HOP_i64));
+	if (s->nacc && s->loop != HOP_LOOP_RED)
+		return bad(v, s, "loop program: accumulators in a loop that is not red");
+	if (s->reverse && s->loop != HOP_LOOP_SEQ)
+		return bad(v, s, "loop program: reverse loop that is not seq");
+	for (int i = 0; i < s->nacc; i++) {
+		enum hop_dclass c = hop_dtype_class(s->acc[i].dtype);
+		bool            bits = s->acc[i].op >= HOP_RED_or;
+
+		HOP_TRY(use(v, s, s->acc[i].init, s->acc[i].dtype));
+		if (bits ? c == HOP_DC_FLOAT : c == HOP_DC_BOOL)
+			return bad(v, s, "loop program: reduction %d of %s", s->acc[i].op,
+			           hop_dtype_name(s->acc[i].dtype));
+	}
+	HOP_TRY(define(v, s, s->dst, HOP_i64));
+	HOP_TRY(check_block(v, &s->body));
+	for (int i = 0; i < s->nacc; i++)
+		HOP_TRY(use(v, s, s->acc[i].value, s->acc[i].dtype));
+	leave(v, &s->body);
+	v->type[s->dst] = 0;
+	for (int i = 0; i < s->nacc; i++)
+		HOP_TRY(define(v, s, s->acc[i].result, s->acc[i].dtype));
+	return HOP_OK;
+}
+
+static hop_status check_gemm(scope *v, const hop_stmt *s)
+{
+	const hop_gemm *g = s->gemm;
+	const hop_addr *ad[] = { &g->a, &g->b, &g->c };
+	const hop_size *st[] = { g->as, g->bs, g->cs };
+	int             n = g->epilogue.first && !g->beta ? 2 : 3;
+
+	if (!hop_dtype_float(g->dtype))
+		return bad(v, s, "loop program: gemm of %s", hop_dtype_name(g->dtype));
+	HOP_TRY(check_size(v, s, g->m));
+	HOP_TRY(check_size(v, s, g->n));
+	HOP_TRY(check_size(v, s, g->k));
+	for (int i = 0; i < n; i++) {
+		HOP_TRY(check_addr(v, s, ad[i]));
+		HOP_TRY(check_size(v, s, st[i][0]));
+		HOP_TRY(check_size(v, s, st[i][1]));
+		if (v->f->buf[ad[i]->buf].dtype != g->dtype)
+			return bad(v, s, "loop program: gemm operand b%d is not %s", ad[i]->buf,
+			           hop_dtype_name(g->dtype));
+	}
+	if (!g->epilogue.first)
+		return HOP_OK;
+	HOP_TRY(define(v, s, g->em, HOP_i64));
+	HOP_TRY(define(v, s, g->en, HOP_i64));
+	HOP_TRY(define(v, s, g->ev, g->dtype));
+	HOP_TRY(check_block(v, &g->epilogue));
+	leave(v, &g->epilogue);
+	v->type[g->em] = v->type[g->en] = v->type[g->ev] = 0;
+	return HOP_OK;
+}
+
+static hop_status check_call(scope *v, const hop_stmt *s)
+{
+	const hop_lfunc *g;
+
+	if (s->callee < 1 || s->callee >= v->p->nfunc)
+		return bad(v, s, "loop program: function f%d cannot be called", s->callee);
+	g = &v->p->func[s->callee];
+	if (g <= v->f)
+		return bad(v, s, "loop program: f%d is called by a later function", s->callee);
+	if (s->narg != g->nin + g->nout || s->nsize != g->nsym)
+		return bad(v, s, "loop program: f%d takes %d buffers and %d sizes", s->callee,
+		           g->nin + g->nout, g->nsym);
+	HOP_TRY(check_size(v, s, s->frame));
+	for (int i = 0; i < s->nsize; i++)
+		HOP_TRY(check_size(v, s, s->sizes[i]));
+	for (int i = 0; i < s->narg; i++)
+		HOP_TRY(check_addr(v, s, &s->args[i]));
+	return HOP_OK;
+}
+
+static hop_status check_stmt(scope *v, const hop_stmt *s)
+{
+	switch (s->kind) {
+	case HOP_L_OP:
+		return check_op(v, s);
+	case HOP_L_LOOP:
+		return check_loop(v, s);
+	case HOP_L_IF:
+		HOP_TRY(use(v, s, s->a[0], HOP_bool));
+		HOP_TRY(check_block(v, &s->body));
+		leave(v, &s->body);
+		HOP_TRY(check_block(v, &s->other));
+		leave(v, &s->other);
+		return HOP_OK;
+	case HOP_L_WHILE:
+		HOP_TRY(check_block(v, &s->other));
+		HOP_TRY(use(v, s, s->a[0], HOP_bool));
+		HOP_TRY(check_block(v, &s->body));
+		leave(v, &s->body);
+		leave(v, &s->other);
+		return HOP_OK;
+	case HOP_L_GEMM:
+		return check_gemm(v, s);
+	case HOP_L_COPY:
+		HOP_TRY(check_size(v, s, s->extent));
+		HOP_TRY(check_addr(v, s, &s->src));
+		HOP_TRY(check_addr(v, s, &s->to));
+		if (v->f->buf[s->src.buf].dtype != v->f->buf[s->to.buf].dtype)
+			return bad(v, s, "loop program: copy between dtypes");
+		return HOP_OK;
+	case HOP_L_CALL:
+		return check_call(v, s);
+	case HOP_L_GROW:
+		if (s->buf < 0 || s->buf >= v->f->nbuf ||
+		    v->f->buf[s->buf].kind != HOP_BUF_TAPE)
+			return bad(v, s, "loop program: grow of b%d, which is no tape", s->buf);
+		return use(v, s, s->a[0], HOP_i64);
+	case HOP_L_EFFECT:
+		if (s->callee < 0 || s->callee >= v->p->neffect)
+			return bad(v, s, "loop program: effect %d does not exist", s->callee);
+		for (int i = 0; i < s->narg; i++)
+			HOP_TRY(check_addr(v, s, &s->args[i]));
+		return HOP_OK;
+	}
+	return bad(v, s, "loop program: statement %d does not exist", s->kind);
+}
+
+static hop_status check_block(scope *v, const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		HOP_TRY(check_stmt(v, s));
+	return HOP_OK;
+}
+
+static hop_status check_bufs(scope *v)
+{
+	const hop_lfunc *f = v->f;
+
+	for (int i = 0; i < f->nbuf; i++) {
+		const hop_lbuf *b = &f->buf[i];
+		int             n = b->kind == HOP_BUF_PARAM ? f->nin + f->nout :
+		                    b->kind == HOP_BUF_TAPE ? v->p->ntape : 1;
+
+		if (b->index < 0 || b->index >= n)
+			return bad(v, (hop_stmt *)NULL, "loop program: index %d of b%d", b->index, i);
+		if (b->kind == HOP_BUF_CONST && (!hop_size_const(b->count) || !b->data))
+			return bad(v, (hop_stmt *)NULL, "loop program: constant b%d has no data", i);
+		HOP_TRY(check_size(v, NULL, b->count));
+		HOP_TRY(check_size(v, NULL, b->offset));
+	}
+	for (int i = 0; i < f->nlocal; i++)
+		if (f->local[i] < 0 || f->local[i] >= f->nbuf ||
+		    f->buf[f->local[i]].dtype != HOP_i64)
+			return bad(v, (hop_stmt *)NULL, "loop program: local size %d has no buffer", i);
+	return HOP_OK;
+}
+
+hop_status hop_prog_verify(hop_env *e, const hop_prog *p)
+{
+	for (int i = 0; i < p->nfunc; i++) {
+		hop_mark   m = hop_mark_at(&e->tmp);
+		scope      v = { .e = e, .p = p, .f = &p->func[i] };
+		hop_status st;
+
+		v.type = HOP_NEWN(&e->tmp, uint8_t, v.f->nreg + 1);
+		v.once = HOP_NEWN(&e->tmp, uint8_t, v.f->nreg + 1);
+		st = check_bufs(&v);
+		if (!st)
+			st = check_block(&v, &v.f->body);
+		hop_rewind(&e->tmp, m);
+		if (st)
+			return st;
+	}
+	return p->nfunc ? HOP_OK : hop_fail(e, 0, HOP_ETARGET, "loop program: no function");
+}
+
+#undef bad
