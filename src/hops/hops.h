@@ -1,0 +1,71 @@
+/* hops.h -- the operators with bodies: how their operands and results are laid out.
+ * This page is the contract between capture, inference, evaluation, transforms and
+ * lowering. All bodies of a node take the node's size arguments `sargs` as their size
+ * parameters, so a body's type T reads as T[sargs] in the node's graph.
+ *
+ * call    in: the body's parameters.           out: its results.
+ *
+ * cond    in: pred (bool scalar), operands.    out: the results of either body, whose types
+ *         must be equal. then(operands), else_(operands).
+ *
+ * while   in: ncarry carries, then consts.
+ *         test(carries, consts) -> bool scalar;  body(carries, consts) -> carries', tapes.
+ *         out: carries, trips (i64 scalar), tapes: each of type [cap, t] for a tape result
+ *         of type t. cap is max_trips when max_trips > 0; else, when there are tapes, the
+ *         local symbol `sym` of the graph, bound by this node to the trip count; sym is -1
+ *         when there is no such symbol. The loop also stops after max_trips trips (0 = no
+ *         bound). Tape entries past the trip count are zero.
+ *
+ * scan    in: count (i64 scalar, only if `counted`), ncarry carries, nx xs of type
+ *         [length, t], then consts.
+ *         body(carries, slices of xs, consts) -> carries', ys, stop (bool scalar, only if
+ *         `stops`).
+ *         out: carries, ys of type [length, t], steps (i64 scalar, only if `stops`).
+ *         Visits t = 0 .. n-1, or n-1 .. 0 when `reverse`, where n = length, or count clamped
+ *         to 0 .. length when counted. When a step says stop, its results are kept and
+ *         no later step runs. ys of steps not run are zero. steps = number of steps run.
+ *         every: what reverse mode keeps: 0 = all residuals, k > 0 = carries every k steps
+ *         and recompute, -1 = k near the square root of length.
+ *
+ * custom  in: operands.                         out: nouts results, then nres residuals.
+ *         fwd(operands) -> nouts results, saved values. nres is 0, or the number of saved
+ *         values when reverse mode re-emits the node.
+ *         bwd(saved, cotangents of the nouts results: floats only) -> cotangents of the float operands.
+ *         jvp (may be NULL): (operands, tangents of the float operands) -> tangents of the
+ *         float results among the nouts. batch (may be NULL): takes one more size
+ *         parameter, the batch size, last; every operand and result has a leading axis of it. */
+#ifndef HOP_HOPS_H
+#define HOP_HOPS_H
+
+#include "ir/rule.h"
+
+/* Emit an operator; out[] receives its results. For transforms and capture. */
+hop_status hop_emit_call(hop_build *b, const hop_graph *body, hop_sizes sargs,
+                         const hop_val *in, hop_val *out);
+hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *else_,
+                         hop_sizes sargs, hop_val pred, const hop_val *in, hop_val *out);
+
+typedef struct hop_while_args {
+	const hop_graph *test, *body;
+	hop_sizes        sargs;
+	uint32_t         ncarry, nconst;
+	int64_t          max_trips;
+	const hop_val   *carry, *konst;
+	hop_range        trips;           /* known bounds of the tape symbol */
+} hop_while_args;
+/* out: carries, trips, tapes. A tape symbol is made when one is needed. */
+hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out);
+
+typedef struct hop_scan_args {
+	const hop_graph *body;
+	hop_sizes        sargs;
+	uint32_t         ncarry, nx, nconst;
+	hop_size         length;
+	bool             reverse, stops;
+	int64_t          every;
+	hop_val          count;           /* HOP_ZERO = not counted */
+	const hop_val   *carry, *x, *konst;
+} hop_scan_args;
+hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out);
+
+#endif

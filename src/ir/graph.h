@@ -1,0 +1,154 @@
+/* graph.h -- the data model: nodes, graphs, the table of ops. Nothing here says how a
+ * value is computed; see rule.h for the columns and build.h for making graphs. */
+#ifndef HOP_GRAPH_H
+#define HOP_GRAPH_H
+
+#include "ir/ctx.h"
+#include "ir/type.h"
+
+/* A value of one graph: its parameters first, then node results in order. A struct, so
+ * that it cannot be mixed with an int. The public hop_value is another type. */
+typedef struct hop_val { uint32_t id; } hop_val;
+#define HOP_ZERO ((hop_val){ UINT32_MAX })        /* the symbolic zero tangent */
+#define HOP_BAD  ((hop_val){ UINT32_MAX - 1 })    /* after a failure; never in a graph */
+static inline bool hop_is_zero(hop_val v) { return v.id == UINT32_MAX; }
+static inline bool hop_is_bad(hop_val v) { return v.id == UINT32_MAX - 1; }
+static inline bool hop_same(hop_val a, hop_val b) { return a.id == b.id; }
+
+typedef struct hop_graph hop_graph;
+
+/* ---- attributes: typed lists; every C type is a multiple of 8 bytes, so that the
+ * offset of a field is the sum of the sizes before it ---- */
+
+typedef struct hop_ints  { int64_t n; const int64_t *v; } hop_ints;
+typedef struct hop_sizes { int64_t n; const hop_size *v; } hop_sizes;
+typedef struct hop_str   { int64_t n; const char *s; } hop_str;
+
+/* Bytes of a constant, row-major. Sizes of its type are constants. */
+typedef struct hop_data {
+	const hop_type *type;
+	size_t          nbyte;
+	const void     *bytes;
+} hop_data;
+
+#define HOP_ATTR_KINDS(K) \
+	K(int,   int64_t) \
+	K(bool,  int64_t) \
+	K(f64,   double) \
+	K(dtype, int64_t) \
+	K(ints,  hop_ints) \
+	K(size,  hop_size) \
+	K(sizes, hop_sizes) \
+	K(str,   hop_str) \
+	K(data,  const hop_data *) \
+	K(graph, const hop_graph *)
+
+#define K(n, t) typedef t hop_attr_c_##n; \
+	_Static_assert(sizeof(t) % 8 == 0, "attribute types are multiples of 8 bytes");
+HOP_ATTR_KINDS(K)
+#undef K
+enum hop_attr_kind {
+	HOP_AK_none,
+#define K(n, t) HOP_AK_##n,
+	HOP_ATTR_KINDS(K)
+#undef K
+};
+
+/* struct hop_attr_sum { hop_attr_c_ints axes; }; and so on for every row. */
+#define A(kind, name) hop_attr_c_##kind name;
+#define HOP_OP(name, in, out, flags, attrs, ...) \
+	struct hop_attr_##name { attrs int64_t end_; };   /* never empty */
+#include "ir/ops.def"
+#undef HOP_OP
+#undef A
+
+/* ---- the table ---- */
+
+enum hop_op {
+	HOP_OP_nop,
+#define HOP_OP(name, ...) HOP_OP_##name,
+#include "ir/ops.def"
+#undef HOP_OP
+	HOP_NOPS
+};
+
+enum hop_flag {
+	HOP_F_P = 1, HOP_F_C = 2, HOP_F_L = 4, HOP_F_E = 8, HOP_F_V = 16, HOP_F_R = 32,
+	HOP_F_X = 64,
+	HOP_F_PE = 9, HOP_F_PL = 5, HOP_F_PLV = 21, HOP_F_PCE = 11, HOP_F_PLE = 13,
+	HOP_F_PCLE = 15
+};
+
+typedef struct hop_field {
+	uint8_t     kind;          /* hop_attr_kind */
+	const char *name;
+} hop_field;
+
+/* ---- nodes and graphs ---- */
+
+/* A node applies one op. */
+typedef struct hop_node {
+	uint16_t       op;         /* HOP_OP_xxx: row of ops.def */
+	uint32_t       nin, nout;
+	hop_loc        loc;        /* the user's line that asked for it */
+	hop_val        out0;       /* results are out0 .. out0+nout-1 */
+	const hop_val *in;         /* [nin] all defined earlier in the same graph */
+	const void    *attr;       /* struct hop_attr_<op>, or NULL when the row has none */
+} hop_node;
+
+/* One run-time condition on sizes that could not be decided: a must equal b. Checked at
+ * entry, where all size parameters are known. */
+typedef struct hop_check {
+	hop_size    a, b;
+	hop_loc     loc;
+	const char *what;
+} hop_check;
+
+/* A closed, pure function. Sealed: canonically numbered, immutable, interned in its
+ * context. Size symbols 0..nsym-1 are size parameters; nsym..nsym+nlocal-1 are bound by
+ * nodes (as_size, while) and may be mentioned by types after them. Thread safe. */
+struct hop_graph {
+	hop_ctx         *ctx;
+	hop_hash         hash;
+	uint32_t         nsym, nlocal;
+	const hop_range *range;       /* [nsym+nlocal] */
+	const char *const *symname;   /* [nsym+nlocal], entries may be NULL; not hashed */
+	uint32_t         nparam, nvalue, nnode, nout, ncheck;
+	const hop_type *const *type;  /* [nvalue] */
+	const hop_node  *node;        /* in evaluation order */
+	const uint32_t  *def;         /* [nvalue] defining node, UINT32_MAX for parameters */
+	const hop_val   *out;
+	const hop_check *check;
+	bool             has_effect;  /* some node, or a node of a body, is an effect */
+	const char      *name;        /* as printed; NULL = inline; not hashed */
+	uint32_t         refs;        /* outside holders; atomic */
+	hop_arena        arena;
+};
+
+static inline const hop_type *hop_graph_out_type(const hop_graph *g, uint32_t i)
+{
+	return g->type[g->out[i].id];
+}
+
+hop_graph *hop_graph_retain(hop_graph *g);
+void       hop_graph_release(hop_graph *g);
+bool       hop_graph_equal(const hop_graph *a, const hop_graph *b);
+
+/* ---- walking attributes ---- */
+
+#define HOP_ATTR(n, op) ((const struct hop_attr_##op *)(n)->attr)
+
+int         hop_attr_nfield(int op);
+size_t      hop_attr_offset(int op, int field);
+size_t      hop_attr_bytes(int op);
+/* Bodies of a node in attribute order; an optional body may be NULL. */
+enum { HOP_MAXSUB = 4 };
+int         hop_node_subs(const hop_node *n, const hop_graph **out_sub);
+/* The size arguments passed to its bodies (empty when none). */
+hop_sizes   hop_node_sargs(const hop_node *n);
+bool        hop_attr_equal(int op, const void *a, const void *b);
+/* Deep copy into an arena; size expressions are substituted when nsub >= 0. */
+void       *hop_attr_copy(hop_env *e, hop_arena *a, int op, const void *attr,
+                          const hop_size *subst, int nsubst);
+
+#endif

@@ -1,0 +1,200 @@
+/* optab.c -- the table of ops, read from ops.def and hops.def, and the generic walk over
+ * attributes that the table makes possible. Knows no op by name. */
+#include "ir/rule.h"
+
+#include <string.h>
+
+#define A(kind, name) { HOP_AK_##kind, #name },
+#define HOP_OP(name, in, out, flags, attrs, ...) \
+	static const hop_field fields_##name[] = { attrs { HOP_AK_none, NULL } };
+#include "ir/ops.def"
+#undef HOP_OP
+#undef A
+
+const hop_opinfo hop_optab[HOP_NOPS] = {
+	[HOP_OP_nop] = { .name = "nop", .field = fields_add },
+#define HOP_OP(name_, in_, out_, flags_, attrs_, infer_, eval_, jvp_, vjp_, batch_, lower_) \
+	[HOP_OP_##name_] = { \
+		.name = #name_, .nin = in_, .nout = out_, .flags = HOP_F_##flags_, \
+		.field = fields_##name_, \
+		.nfield = sizeof fields_##name_ / sizeof(hop_field) - 1, \
+		.infer = hop_infer_##infer_, .eval = hop_eval_##eval_, \
+		.jvp = hop_jvp_##jvp_, .vjp = hop_vjp_##vjp_, .batch = hop_batch_##batch_, \
+		.lower = hop_lower_##lower_, \
+		.cell = { #infer_, #eval_, #jvp_, #vjp_, #batch_, #lower_ } },
+#include "ir/ops.def"
+#undef HOP_OP
+};
+
+/* Second rows: empty for plain ops. */
+const hop_hopinfo hop_hoptab[HOP_NOPS] = {
+#define HOP_HOP(name_, active_, fwd_, bwd_) \
+	[HOP_OP_##name_] = { hop_active_##active_, hop_fwd_##fwd_, hop_bwd_##bwd_ },
+#include "ir/hops.def"
+#undef HOP_HOP
+};
+
+static const size_t kind_bytes[] = {
+#define K(n, t) [HOP_AK_##n] = sizeof(t),
+	HOP_ATTR_KINDS(K)
+#undef K
+};
+
+int hop_attr_nfield(int op)
+{
+	return hop_optab[op].nfield;
+}
+
+size_t hop_attr_offset(int op, int field)
+{
+	size_t at = 0;
+	for (int i = 0; i < field; i++)
+		at += kind_bytes[hop_optab[op].field[i].kind];
+	return at;
+}
+
+size_t hop_attr_bytes(int op)
+{
+	return hop_attr_offset(op, hop_optab[op].nfield) + sizeof(int64_t);
+}
+
+/* The rule that makes hop_attr_offset true. */
+#define HOP_OP(name, in, out, flags, attrs, ...) \
+	_Static_assert(sizeof(struct hop_attr_##name) % 8 == 0, "attribute structs are packed");
+#define A(kind, name)
+#include "ir/ops.def"
+#undef A
+#undef HOP_OP
+
+int hop_node_subs(const hop_node *n, const hop_graph **out_sub)
+{
+	int k = 0;
+	if (!(hop_optab[n->op].flags & HOP_F_R))
+		return 0;
+	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
+		if (hop_optab[n->op].field[i].kind != HOP_AK_graph)
+			continue;
+		HOP_ASSERT(k < HOP_MAXSUB);
+		memcpy(&out_sub[k++], (const char *)n->attr + hop_attr_offset(n->op, i),
+		       sizeof *out_sub);
+	}
+	return k;
+}
+
+hop_sizes hop_node_sargs(const hop_node *n)
+{
+	hop_sizes s = { 0, NULL };
+	if (!(hop_optab[n->op].flags & HOP_F_R))
+		return s;
+	for (int i = 0; i < hop_optab[n->op].nfield; i++)
+		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes &&
+		    !strcmp(hop_optab[n->op].field[i].name, "sargs"))
+			memcpy(&s, (const char *)n->attr + hop_attr_offset(n->op, i), sizeof s);
+	return s;
+}
+
+static bool sizes_equal(hop_sizes a, hop_sizes b)
+{
+	if (a.n != b.n)
+		return false;
+	for (int64_t i = 0; i < a.n; i++)
+		if (!hop_size_eq(a.v[i], b.v[i]))
+			return false;
+	return true;
+}
+
+static bool data_equal(const hop_data *a, const hop_data *b)
+{
+	return a == b || (a->type == b->type && a->nbyte == b->nbyte &&
+	                  !memcmp(a->bytes, b->bytes, a->nbyte));
+}
+
+/* One field of kind k at p and q. */
+static bool field_equal(int k, const void *p, const void *q)
+{
+	switch (k) {
+	case HOP_AK_ints: {
+		const hop_ints *a = p, *b = q;
+		return a->n == b->n && !memcmp(a->v, b->v, (size_t)a->n * sizeof *a->v);
+	}
+	case HOP_AK_size:
+		return hop_size_eq(*(const hop_size *)p, *(const hop_size *)q);
+	case HOP_AK_sizes:
+		return sizes_equal(*(const hop_sizes *)p, *(const hop_sizes *)q);
+	case HOP_AK_str: {
+		const hop_str *a = p, *b = q;
+		return a->n == b->n && !memcmp(a->s, b->s, (size_t)a->n);
+	}
+	case HOP_AK_data:
+		return data_equal(*(const hop_data *const *)p, *(const hop_data *const *)q);
+	default:
+		return !memcmp(p, q, kind_bytes[k]);      /* scalars, and interned graphs */
+	}
+}
+
+bool hop_attr_equal(int op, const void *a, const void *b)
+{
+	if (!a || !b)
+		return a == b;
+	for (int i = 0; i < hop_optab[op].nfield; i++) {
+		size_t at = hop_attr_offset(op, i);
+		if (!field_equal(hop_optab[op].field[i].kind, (const char *)a + at,
+		                 (const char *)b + at))
+			return false;
+	}
+	return true;
+}
+
+static hop_size subst(hop_env *e, hop_size s, const hop_size *map, int nmap)
+{
+	return nmap >= 0 ? hop_size_subst(e, s, map, nmap) : s;
+}
+
+static const hop_data *data_copy(hop_arena *a, const hop_data *d)
+{
+	hop_data *c = HOP_NEW(a, hop_data);
+	c->type = d->type;
+	c->nbyte = d->nbyte;
+	c->bytes = hop_arena_dup(a, d->bytes, d->nbyte);
+	return c;
+}
+
+void *hop_attr_copy(hop_env *e, hop_arena *a, int op, const void *attr,
+                    const hop_size *map, int nmap)
+{
+	if (!hop_optab[op].nfield)
+		return NULL;
+	HOP_ASSERT(attr);
+	char *c = hop_arena_alloc(a, hop_attr_bytes(op));
+	memcpy(c, attr, hop_attr_bytes(op) - sizeof(int64_t));
+	for (int i = 0; i < hop_optab[op].nfield; i++) {
+		void *p = c + hop_attr_offset(op, i);
+		switch (hop_optab[op].field[i].kind) {
+		case HOP_AK_ints: {
+			hop_ints *v = p;
+			v->v = hop_arena_dup(a, v->v, (size_t)v->n * sizeof *v->v);
+			break;
+		}
+		case HOP_AK_str: {
+			hop_str *v = p;
+			v->s = hop_arena_str(a, v->s, (size_t)v->n);
+			break;
+		}
+		case HOP_AK_size:
+			*(hop_size *)p = subst(e, *(hop_size *)p, map, nmap);
+			break;
+		case HOP_AK_sizes: {
+			hop_sizes *v = p;
+			hop_size *w = HOP_NEWN(a, hop_size, v->n);
+			for (int64_t k = 0; k < v->n; k++)
+				w[k] = subst(e, v->v[k], map, nmap);
+			v->v = w;
+			break;
+		}
+		case HOP_AK_data:
+			*(const hop_data **)p = data_copy(a, *(const hop_data **)p);
+			break;
+		}
+	}
+	return c;
+}
