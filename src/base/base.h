@@ -9,12 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hop/ctx.h"
 #include "hop/status.h"
 
-typedef struct hop_ctx hop_ctx;
-
-/* The one allocator hook. ptr NULL allocates, nsize 0 frees; NULL back means no memory. */
-typedef void *hop_alloc_fn(void *user, void *ptr, size_t osize, size_t nsize);
+/* The one allocator hook (its contract: hop/ctx.h) and its first argument. */
 typedef struct hop_mem {
 	hop_alloc_fn *fn;
 	void         *user;
@@ -61,6 +59,8 @@ typedef struct hop_diag {
 	char       *text;          /* owned, malloc of the hook; NULL = none */
 	size_t      len;
 	hop_loc     loc;
+	const char *cfile;         /* the line of hop that found it */
+	int         cline;
 } hop_diag;
 
 typedef struct hop_frame {
@@ -68,6 +68,7 @@ typedef struct hop_frame {
 	struct hop_frame *prev;
 	hop_arena        *arenas;     /* those open before the frame */
 	hop_buf          *bufs;
+	hop_mark          tmp;        /* the scratch arena is rewound to here */
 } hop_frame;
 
 /* One thread's current work on a context: a trace, a parse, a compilation. Carries the
@@ -92,11 +93,14 @@ void  hop_env_fini(hop_env *e);
  *	hop_guard_end(e, &f);
  * Never let a user's body or a foreign frame run between HOP_GUARD and its end: end the
  * guard, call, guard again. Locals changed inside must be volatile to be read after. */
-#define HOP_GUARD(e, f) (hop_guard_begin((e), (f)), setjmp((f)->jb))
-void       hop_guard_begin(hop_env *e, hop_frame *f);
+#define HOP_GUARD(e, f) setjmp(*hop_guard_begin((e), (f)))
+jmp_buf   *hop_guard_begin(hop_env *e, hop_frame *f);
 void       hop_guard_end(hop_env *e, hop_frame *f);
 hop_status hop_guard_nomem(hop_env *e, hop_frame *f);    /* always HOP_ENOMEM */
 _Noreturn void hop_nomem(hop_env *e);                     /* take the exit */
+
+/* Memory of the C library behind the hook's interface. */
+void *hop_alloc_default(void *user, void *ptr, size_t osize, size_t nsize);
 
 /* Raw memory from the hook. hop_raw_new jumps on failure; hop_raw_try gives NULL. */
 void *hop_raw_new(hop_env *e, size_t n);
@@ -130,7 +134,9 @@ void  hop_put_float(hop_buf *b, double v, bool single);
 
 /* ---- failures ---- */
 
-/* Record the first failure (later ones are ignored) and return its status. */
+/* Record the first failure (later ones are ignored) and return the given status. Never
+ * jumps: without memory for the text the status alone is kept. (In src/ir/diag.c, since
+ * the text needs the locations of the context.) */
 #define hop_fail(e, at, code, ...) \
 	hop_fail_((e), (at), (code), __FILE__, __LINE__, __VA_ARGS__)
 hop_status hop_fail_(hop_env *e, hop_loc at, hop_status st, const char *file, int line,

@@ -1,7 +1,7 @@
 /* ctx.h -- the context: what is interned and shared. Thread safe; every table has the
  * one lock of the context, held only for table operations, never across a jump. */
-#ifndef HOP_CTX_H
-#define HOP_CTX_H
+#ifndef HOP_IR_CTX_H
+#define HOP_IR_CTX_H
 
 #include "ir/type.h"
 

@@ -1,0 +1,46 @@
+/* The context: everything that is shared lives in one. Threads may share a context; it
+ * must outlive all that was made from it. */
+#ifndef HOP_CTX_H
+#define HOP_CTX_H
+
+#include <stddef.h>
+
+#include "hop/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hop_ctx hop_ctx;
+
+/* The allocator hook. ptr NULL allocates nsize bytes, nsize 0 frees ptr (and returns
+ * NULL), otherwise it resizes ptr from osize to nsize bytes. Aligned as malloc does. NULL
+ * for a nonzero nsize means no memory and leaves ptr as it was. Threads that share the
+ * context call it at the same time. It must not call hop. */
+typedef void *hop_alloc_fn(void *user, void *ptr, size_t osize, size_t nsize);
+
+typedef struct hop_ctx_opts {
+	size_t        size;      /* sizeof in the caller's build; grows at the end only */
+	hop_alloc_fn *alloc;     /* NULL = the C library's */
+	void         *user;      /* first argument of alloc */
+} hop_ctx_opts;
+#ifndef __cplusplus
+#define HOP_CTX_OPTS(...) (&(hop_ctx_opts){ .size = sizeof(hop_ctx_opts), __VA_ARGS__ })
+#endif
+
+/* opts NULL = all defaults. On failure *out_c is NULL: HOP_ENOMEM, or HOP_EVALUE when
+ * opts->size is not one this library knows. */
+HOP_MUST_USE hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c);
+
+/* Everything made from c must be gone, and no other thread may be using it. NULL is fine. */
+void hop_ctx_free(hop_ctx *c);
+
+/* The text of the last failure on this thread, "" when there was none. Stays valid until
+ * the next failure on this thread or the end of the context. */
+const char *hop_message(hop_ctx *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
