@@ -13,8 +13,8 @@ bool    hop_loc_read(hop_ctx *c, hop_loc l, const char **out_file, int *out_line
 /* An interned byte string of the context's lifetime: names, file names. */
 const char *hop_ctx_name(hop_env *e, const char *s, size_t n);
 
-/* Intern raw bytes under a kind: returns the one copy with equal content. Used by sizes
- * and types. */
+/* Intern raw bytes under a kind: returns the one copy with equal content, which a zero
+ * byte follows. Used by sizes and types. Padding counts as content: zero it. */
 enum hop_intern_kind { HOP_IN_NAME, HOP_IN_ATOM, HOP_IN_SEXPR, HOP_IN_TYPE, HOP_IN_LOC,
                        HOP_NINTERN };
 const void *hop_ctx_intern(hop_env *e, enum hop_intern_kind k, const void *p, size_t n,
@@ -24,8 +24,24 @@ const void *hop_ctx_intern(hop_env *e, enum hop_intern_kind k, const void *p, si
 void *hop_ctx_memo_get(hop_env *e, const void *key, size_t n);
 void *hop_ctx_memo_put(hop_env *e, const void *key, size_t n, void *val); /* the winner */
 
-/* The context itself: hop_ctx_new / hop_ctx_free are public (include/hop/ctx.h). */
+/* Sealed graphs, one per content. Returns the graph equal to g if there is one, else keeps
+ * g and returns it. equal runs under the lock: it must not call the context. */
 struct hop_graph;
-struct hop_graph *hop_ctx_graph_find(hop_env *e, struct hop_graph *g); /* equal or g itself */
+typedef bool hop_graph_equal_fn(const struct hop_graph *a, const struct hop_graph *b);
+struct hop_graph *hop_ctx_graph_intern(hop_env *e, hop_hash h, struct hop_graph *g,
+                                       hop_graph_equal_fn *equal);
+/* In the order they were interned. fn runs under the lock: it must not call the context. */
+void hop_ctx_graphs_each(hop_ctx *c, void (*fn)(struct hop_graph *g, void *user),
+                         void *user);
+/* hop_ctx_free gives each interned graph to fn, newest first, before anything else goes.
+ * Setting the same fn again is fine. */
+void hop_ctx_on_free_graph(hop_ctx *c, void (*fn)(hop_ctx *c, struct hop_graph *g));
+
+/* The context itself: hop_ctx_new / hop_ctx_free are public (include/hop/ctx.h). */
+hop_mem hop_ctx_mem(hop_ctx *c);
+
+/* What hop_message answers on this thread from now on: a copy of d. Called with the env's
+ * diag when a public entry fails. Needs no memory to say that there is none. */
+void hop_ctx_set_message(hop_ctx *c, const hop_diag *d);
 
 #endif
