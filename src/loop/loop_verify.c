@@ -81,8 +81,9 @@ static hop_status check_args(scope *v, const hop_stmt *s, hop_dtype d, int lo, i
 
 static hop_status want(scope *v, const hop_stmt *s, bool ok)
 {
-	return ok ? HOP_OK
-	          : bad(v, s, "loop program: operation %d on %s", s->sop, hop_dtype_name(s->dtype));
+	if (ok)
+		return HOP_OK;
+	return bad(v, s, "loop program: operation %d on %s", s->sop, hop_dtype_name(s->dtype));
 }
 
 static hop_status check_op(scope *v, const hop_stmt *s)
@@ -244,8 +245,6 @@ static hop_status check_call(scope *v, const hop_stmt *s)
 	if (s->callee < 1 || s->callee >= v->p->nfunc)
 		return bad(v, s, "loop program: function f%d cannot be called", s->callee);
 	g = &v->p->func[s->callee];
-	if (g <= v->f)
-		return bad(v, s, "loop program: f%d is called by a later function", s->callee);
 	if (s->narg != g->nin + g->nout || s->nsize != g->nsym)
 		return bad(v, s, "loop program: f%d takes %d buffers and %d sizes", s->callee,
 		           g->nin + g->nout, g->nsym);
