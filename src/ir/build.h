@@ -58,10 +58,11 @@ hop_val hop_emit_op(hop_build *b, int op, const void *attr, uint32_t nin, const 
 	hop_emit_op((b), HOP_OP_##op, NULL, \
 	            (uint32_t)(sizeof((hop_val[]){ __VA_ARGS__ }) / sizeof(hop_val)), \
 	            (const hop_val[]){ __VA_ARGS__ })
-/* Re-emit a node of another graph on mapped operands (attributes substituted by `map`
- * of its size symbols when nmap >= 0). Returns the first result. */
-hop_val hop_emit_copy(hop_build *b, const hop_node *n, const hop_val *in,
-                      const hop_size *map, int nmap);
+/* Re-emit a node of graph g on mapped operands (size expressions substituted by `map`
+ * of g's size symbols). A node that binds a local symbol binds a new one here and
+ * writes it to map. Returns the first result. */
+hop_val hop_emit_copy(hop_build *b, const hop_graph *g, const hop_node *n, const hop_val *in,
+                      hop_size *map, int nmap);
 /* Inline a graph: emit all its nodes on the given parameters; out[i] gets result i. */
 hop_status hop_emit_inline(hop_build *b, const hop_graph *g, const hop_size *sargs,
                            const hop_val *in, hop_val *out);

@@ -33,7 +33,8 @@ typedef struct hop_rule {
 	const hop_graph *g;            /* source graph and node */
 	const hop_node  *n;
 	const hop_type *const *type;   /* g->type: source types, over the source's symbols */
-	const hop_size  *smap;         /* source size symbol -> size in the new graph */
+	hop_size        *smap;         /* source size symbol -> size in the new graph; a rule
+	                                  that re-binds a local symbol writes it */
 	int              nsmap;
 	const hop_val   *in;           /* [nin] mapped operands */
 	hop_val         *out;          /* [nout] mapped results */

@@ -39,7 +39,10 @@ enum { HOP_MAXRANK = 16 };
  * value. Atoms of its monomials are symbols or div/mod/min/max of sizes. */
 typedef struct hop_sexpr hop_sexpr;
 
-/* k + e. Constant iff e is NULL. Two sizes are equal symbolically iff both fields are. */
+/* k + e. Constant iff e is NULL. Two sizes are equal symbolically iff both fields are.
+ * One constant is no size: HOP_SIZE_BAD, the result of arithmetic that leaves 64 bits or
+ * makes an expression too large to be worth keeping. Every operation passes it on; being
+ * negative, it fails the check of any shape it gets into. */
 typedef struct hop_size {
 	int64_t          k;
 	const hop_sexpr *e;
@@ -49,29 +52,44 @@ typedef struct hop_size {
 typedef struct hop_range { int64_t lo, hi; } hop_range;
 #define HOP_SIZE_MAX ((int64_t)1 << 48)       /* no size is larger; products are checked */
 
+#define HOP_SIZE_BAD INT64_MIN
+enum { HOP_SIZE_WEIGHT = 4096 };              /* terms and atoms of one size, nested too */
+
 static inline hop_size hop_size_of(int64_t k) { return (hop_size){ k, NULL }; }
 static inline bool hop_size_const(hop_size a) { return a.e == NULL; }
 static inline bool hop_size_eq(hop_size a, hop_size b) { return a.k == b.k && a.e == b.e; }
 static inline bool hop_size_is(hop_size a, int64_t k) { return !a.e && a.k == k; }
+
+static inline bool hop_size_bad(hop_size a) { return !a.e && a.k == HOP_SIZE_BAD; }
 
 hop_size hop_size_sym(hop_env *e, int sym);
 hop_size hop_size_add(hop_env *e, hop_size a, hop_size b);
 hop_size hop_size_sub(hop_env *e, hop_size a, hop_size b);
 hop_size hop_size_mul(hop_env *e, hop_size a, hop_size b);
 hop_size hop_size_div(hop_env *e, hop_size a, hop_size b);    /* floor; x div 0 = 0 */
-hop_size hop_size_mod(hop_env *e, hop_size a, hop_size b);    /* x mod 0 = 0 */
+hop_size hop_size_mod(hop_env *e, hop_size a, hop_size b);    /* x - y*(x div y); x mod 0 = 0 */
 hop_size hop_size_min(hop_env *e, hop_size a, hop_size b);
 hop_size hop_size_max(hop_env *e, hop_size a, hop_size b);
+/* The polynomial q with a = b*q, if there is one; a div b is q unless b can be 0, which
+ * the caller has to know. */
+bool     hop_size_quot(hop_env *e, hop_size a, hop_size b, hop_size *out_q);
 
 /* Replace symbol i by args[i]; i >= nargs is our bug. */
 hop_size hop_size_subst(hop_env *e, hop_size a, const hop_size *args, int nargs);
 /* The value for given symbols; false when a symbol >= n is used or it overflows. */
 bool     hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v);
-/* Bounds, from the symbols' ranges (saturating). */
+/* Bounds, from the symbols' ranges; a symbol >= n is 0..HOP_SIZE_MAX. A bound of
+ * +-HOP_SIZE_MAX also stands for all that is farther out. */
 hop_range hop_size_range(hop_size a, const hop_range *syms, int n);
 /* One more than the largest symbol used; 0 for a constant. */
 int      hop_size_nsym(hop_size a);
-/* The size as text over symbol names (names[i], or s<i> when NULL). Canonical. */
+/* The size as text over symbol names (names[i], or s<i> when NULL). Canonical:
+ *	size = ["-"] term {("+" | "-") term}
+ *	term = prod | value "/" value       a quotient stands alone in its term
+ *	prod = value {"*" value}            only the first may be a number
+ *	value = number | name | "min(" size "," size ")" | "max(" size "," size ")"
+ *	      | "(" size ")" | "(" value "%" value ")"
+ * With "/" and "%" as floor and its remainder, and the usual precedences, it reads back. */
 void     hop_size_print(hop_buf *b, hop_size a, const char *const *names, int n);
 /* For printing, lowering and hashing: walk the parts of the nonconstant polynomial. */
 typedef enum hop_atom_kind { HOP_ATOM_SYM, HOP_ATOM_DIV, HOP_ATOM_MOD, HOP_ATOM_MIN,

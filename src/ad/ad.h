@@ -1,0 +1,63 @@
+/* ad.h -- derivatives and batching, graph to graph, memoised on sealed graphs. The rules
+ * live beside the ops; this layer only drives them. */
+#ifndef HOP_AD_H
+#define HOP_AD_H
+
+#include "ir/rule.h"
+
+/* Which results depend differentiably on which parameters: out[k] from in[i]. */
+void hop_ad_active(hop_env *e, const hop_graph *g, const bool *in, bool *out);
+
+/* Forward mode. Parameters: g's, then the tangents of those with act[i] (floats).
+ * Results: g's, then the tangents of those with outs[k]; a tangent that is zero is
+ * filled in. outs[k] may be set for float results only. */
+hop_status hop_ad_jvp(hop_env *e, const hop_graph *g, const bool *act, const bool *outs,
+                      const hop_graph **out_g);
+
+/* Reverse mode, joint form. Parameters: g's, then the cotangents of the results with
+ * ct[k]. Results: g's, then the cotangents of the parameters with want[i]. */
+hop_status hop_ad_vjp(hop_env *e, const hop_graph *g, const bool *ct, const bool *want,
+                      const hop_graph **out_g);
+
+/* Batching. A batched value has the batch axis first. */
+typedef struct hop_batch_spec {
+	int64_t     size;          /* the batch size; -1 = one more size parameter, last */
+	bool        masked;        /* one more parameter, last: bool[size], the active lanes */
+	bool        same_random;
+	const bool *in;            /* [nparam] which parameters are batched */
+	const bool *force;         /* [nout] results that must be batched; NULL = none */
+} hop_batch_spec;
+/* out_batched[k]: whether result k is batched. */
+hop_status hop_ad_batch(hop_env *e, const hop_graph *g, const hop_batch_spec *s,
+                        const hop_graph **out_g, bool *out_batched);
+/* True if batching must know the active lanes: loops that might not end, effects. */
+bool hop_ad_needs_mask(const hop_graph *g);
+
+/* Where a residual of a cut comes from. */
+enum hop_res_kind {
+	HOP_RES_PARAM,             /* parameter `index` of the forward graph */
+	HOP_RES_OUT,               /* one of its first nout results */
+	HOP_RES_EXTRA              /* result nout + index, made for this purpose */
+};
+typedef struct hop_res { enum hop_res_kind kind; uint32_t index; } hop_res;
+
+/* A joint graph cut in two. fwd: primals -> results, extras. bwd: residuals, cotangents ->
+ * gradients. Owned by the context's memo. */
+typedef struct hop_cut {
+	const hop_graph *fwd, *bwd;
+	uint32_t         nextra, nres;
+	const hop_res   *res;      /* [nres] what bwd's first parameters are */
+} hop_cut;
+
+enum hop_cut_policy {
+	HOP_CUT_MIN,               /* min-cut; expensive nodes are not recomputed */
+	HOP_CUT_RECOMPUTE          /* save parameters only, recompute everything else */
+};
+/* joint: nprimal parameters, then cotangents; nout primal results, then gradients.
+ * cost[i]: 0 if saving parameter i is free, 1 if it costs its bytes; NULL = all free.
+ * budget: 1 = as the min-cut says; 0 = parameters only; between: a share of the bytes. */
+hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint32_t nout,
+                      const uint8_t *cost, enum hop_cut_policy policy, double budget,
+                      const hop_cut **out_cut);
+
+#endif
