@@ -1,0 +1,60 @@
+# The front door. `make help` lists what there is; the building itself is CMakeLists.txt,
+# the steps of the tests are scripts/test.
+B    ?= build
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CMAKE = cmake -S . -B
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := build
+.PHONY: build run test quick matrix bench bless docs install fuzz asan tsan clean help setup
+
+build: setup $(B)/CMakeCache.txt    ## libhop, the command, tests and examples into build/
+	@cmake --build $(B) -j$(JOBS) -- -k $(if $(findstring s,$(MAKEFLAGS)),-s)
+
+$(B)/CMakeCache.txt:
+	@$(CMAKE) $(B) >$(B).log 2>&1 || { cat $(B).log; rm -f $(B).log; exit 1; }
+	@mv $(B).log $(B)/configure.log
+
+run: build                          ## build and run the first example
+	@$(B)/examples/grad_while
+
+test: setup                         ## everything a change must pass; under 15 minutes
+	@scripts/test
+
+quick: setup                        ## build, unit tests, golden files, checks; under a minute
+	@scripts/test quick
+
+matrix: setup                       ## run one program a cell, write docs/matrix.md
+	@scripts/test matrix-write
+
+bench: setup                        ## ratios to hand-written C and to the machine's peak
+	@bench/run
+
+bless: build                        ## rewrite the expected text of golden files; read git diff
+	@tools/golden.sh -b test/golden/*/*.hop
+
+docs: build                         ## write the generated pages
+	@tools/opdoc >docs/ops.md
+
+install: setup                      ## PREFIX=/usr/local
+	@$(CMAKE) $(B)/install -DHOP_DEV=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake --build $(B)/install -j$(JOBS)
+	@cmake --install $(B)/install
+
+fuzz: setup                         ## fuzz until stopped: FUZZ=parse_fuzz, LIMIT=600
+	@scripts/test fuzz-long
+
+asan: setup                         ## unit tests under address, undefined and leak checks
+	@scripts/test asan
+
+tsan: setup                         ## tests with threads under the thread sanitizer
+	@scripts/test tsan
+
+clean:                              ## remove build/
+	@rm -rf $(B) $(B).log
+
+help:                               ## this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
+
+setup:
+	@scripts/setup
