@@ -108,6 +108,22 @@ void hop_arena_free(hop_arena *a, const hop_mem *m)
 	}
 }
 
+void hop_arena_move(hop_arena *to, hop_arena *from)
+{
+	hop_env *e = from->env;
+	*to = *from;
+	for (hop_frame *f = e->frame; f; f = f->prev)
+		if (f->arenas == from)
+			f->arenas = to;
+	if (to->next)
+		to->next->prev = to;
+	if (to->prev)
+		to->prev->next = to;
+	else
+		e->arenas = to;
+	*from = (hop_arena){ 0 };
+}
+
 void *hop_arena_alloc(hop_arena *a, size_t n)
 {
 	HOP_ASSERT(a->env);
@@ -120,6 +136,14 @@ void *hop_arena_alloc(hop_arena *a, size_t n)
 	void *p = c->data + c->used;
 	c->used += n;
 	return memset(p, 0, n);
+}
+
+void *hop_arena_array(hop_arena *a, size_t elem, size_t n)
+{
+	size_t size;
+	if (__builtin_mul_overflow(elem, n, &size))
+		hop_nomem(a->env);
+	return hop_arena_alloc(a, size);
 }
 
 void *hop_arena_dup(hop_arena *a, const void *p, size_t n)

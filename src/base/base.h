@@ -111,7 +111,9 @@ void  hop_raw_free(const hop_mem *m, void *p, size_t n);
 void     hop_arena_open(hop_arena *a, hop_env *e);
 void     hop_arena_seal(hop_arena *a);                    /* leaves the env's list */
 void     hop_arena_free(hop_arena *a, const hop_mem *m);
+void     hop_arena_move(hop_arena *to, hop_arena *from);   /* an open one changes place */
 void    *hop_arena_alloc(hop_arena *a, size_t n);
+void    *hop_arena_array(hop_arena *a, size_t elem, size_t n);
 void    *hop_arena_dup(hop_arena *a, const void *p, size_t n);
 char    *hop_arena_str(hop_arena *a, const char *s, size_t n);
 hop_mark hop_mark_at(hop_arena *a);
@@ -120,7 +122,7 @@ void     hop_rewind(hop_arena *a, hop_mark m);
 void    *hop_arena_grow(hop_arena *a, void *p, size_t elem, size_t n, size_t *cap);
 
 #define HOP_NEW(a, T)      ((T *)hop_arena_alloc((a), sizeof(T)))
-#define HOP_NEWN(a, T, n)  ((T *)hop_arena_alloc((a), sizeof(T) * ((size_t)(n) + !(n))))
+#define HOP_NEWN(a, T, n)  ((T *)hop_arena_array((a), sizeof(T), (size_t)(n)))
 
 /* Strings. */
 void  hop_buf_open(hop_buf *b, hop_env *e);

@@ -1,0 +1,425 @@
+/* seal.c -- from a builder to a sealed graph: keep what results and effects need, in an
+ * order that does not depend on the order of construction; hash; intern. */
+#include "ir/rule.h"
+
+#include <string.h>
+
+/* needs: a builder without failure.  The order is depth first from the effects in their
+ * order, then from the results: operands first, left to right. C evaluates nested calls in
+ * no fixed order, so construction order must not show. */
+struct order {
+	hop_build *b;
+	uint8_t   *state;        /* per node: 0 new, 1 open, 2 placed */
+	uint32_t  *seq;          /* placed nodes */
+	uint32_t   nseq;
+	uint32_t  *binder;       /* node that binds local symbol i */
+	uint32_t  *stack;
+	uint32_t  *cursor;       /* per node: next dependency to look at */
+};
+
+static bool has_effect(const hop_node *n)
+{
+	if (hop_optab[n->op].flags & HOP_F_X)
+		return true;
+	const hop_graph *sub[HOP_MAXSUB];
+	int k = hop_node_subs(n, sub);
+	for (int i = 0; i < k; i++)
+		if (sub[i] && sub[i]->has_effect)
+			return true;
+	return false;
+}
+
+static int64_t bound_sym(const hop_node *n)
+{
+	for (int i = 0; i < hop_optab[n->op].nfield; i++)
+		if (!strcmp(hop_optab[n->op].field[i].name, "sym"))
+			return *(const int64_t *)((const char *)n->attr + hop_attr_offset(n->op, i));
+	return -1;
+}
+
+/* A local symbol mentioned by a size: its binder must come first. */
+static void need_size(struct order *o, hop_size s, uint8_t *need)
+{
+	if (!s.e)
+		return;
+	for (int t = 0; t < hop_sexpr_nterm(s.e); t++)
+		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
+			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
+			if (a->kind != HOP_ATOM_SYM) {
+				need_size(o, a->a, need);
+				need_size(o, a->b, need);
+			} else if ((uint32_t)a->sym >= o->b->nsym) {
+				need[a->sym - (int)o->b->nsym] = 1;
+			}
+		}
+}
+
+static void need_node(struct order *o, const hop_node *n, uint8_t *need)
+{
+	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
+		const void *p = (const char *)n->attr + hop_attr_offset(n->op, i);
+		if (hop_optab[n->op].field[i].kind == HOP_AK_size)
+			need_size(o, *(const hop_size *)p, need);
+		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes)
+			for (int64_t k = 0; k < ((const hop_sizes *)p)->n; k++)
+				need_size(o, ((const hop_sizes *)p)->v[k], need);
+	}
+}
+
+/* Dependency number c of a node, or UINT32_MAX when there is none left: operands' nodes
+ * left to right, then the binders of the local symbols it mentions. -2 = nothing here. */
+enum { DEP_END = -1, DEP_NONE = -2 };
+static int64_t dep(struct order *o, uint32_t i, uint32_t c)
+{
+	hop_build *b = o->b;
+	const hop_node *n = &b->node[i];
+	if (c < n->nin) {
+		uint32_t d = b->def[n->in[c].id];
+		return d == UINT32_MAX ? DEP_NONE : (int64_t)d;
+	}
+	c -= n->nin;
+	if (c >= b->nlocal)
+		return DEP_END;
+	uint8_t need[64] = { 0 };
+	HOP_ASSERT(b->nlocal <= 64);
+	need_node(o, n, need);
+	if (!need[c] || o->binder[c] == i)
+		return DEP_NONE;
+	return o->binder[c];
+}
+
+static void visit(struct order *o, uint32_t root)
+{
+	uint32_t top = 0;
+	if (o->state[root])
+		return;
+	o->stack[top++] = root;
+	o->state[root] = 1;
+	while (top) {
+		uint32_t i = o->stack[top - 1];
+		int64_t d = dep(o, i, o->cursor[i]++);
+		if (d == DEP_NONE || (d >= 0 && o->state[d]))
+			continue;
+		if (d >= 0) {
+			o->state[d] = 1;
+			o->stack[top++] = (uint32_t)d;
+			continue;
+		}
+		o->state[i] = 2;
+		o->seq[o->nseq++] = i;
+		top--;
+	}
+}
+
+static void order_nodes(struct order *o, hop_build *b, uint32_t nout, const hop_val *out)
+{
+	hop_arena *tmp = &b->env->tmp;
+	o->b = b;
+	o->nseq = 0;
+	o->state = HOP_NEWN(tmp, uint8_t, b->nnode);
+	o->seq = HOP_NEWN(tmp, uint32_t, b->nnode);
+	o->stack = HOP_NEWN(tmp, uint32_t, b->nnode + 1);
+	o->cursor = HOP_NEWN(tmp, uint32_t, b->nnode);
+	o->binder = HOP_NEWN(tmp, uint32_t, b->nlocal);
+	for (uint32_t i = 0; i < b->nnode; i++) {
+		int64_t s = bound_sym(&b->node[i]);
+		if (s >= b->nsym)
+			o->binder[s - b->nsym] = i;
+	}
+	for (uint32_t i = 0; i < b->nnode; i++)
+		if (has_effect(&b->node[i]))
+			visit(o, i);
+	for (uint32_t i = 0; i < nout; i++)
+		if (b->def[out[i].id] != UINT32_MAX)
+			visit(o, b->def[out[i].id]);
+}
+
+/* Local symbols are renumbered in the order of their binders; unused ones go. */
+static int renumber_locals(struct order *o, hop_size *map)
+{
+	hop_build *b = o->b;
+	int n = (int)b->nsym;
+	for (uint32_t i = 0; i < b->nsym; i++)
+		map[i] = hop_size_sym(b->env, (int)i);
+	for (uint32_t i = 0; i < b->nlocal; i++)
+		map[b->nsym + i] = hop_size_of(0);
+	for (uint32_t k = 0; k < o->nseq; k++) {
+		int64_t s = bound_sym(&b->node[o->seq[k]]);
+		if (s >= b->nsym)
+			map[s] = hop_size_sym(b->env, n++);
+	}
+	return n - (int)b->nsym;
+}
+
+static bool identity(const hop_build *b, const hop_size *map, hop_env *e)
+{
+	for (uint32_t i = 0; i < b->nsym + b->nlocal; i++)
+		if (!hop_size_eq(map[i], hop_size_sym(e, (int)i)))
+			return false;
+	return true;
+}
+
+/* Copy into the graph's own arena in the new order. */
+static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t nout,
+                 const hop_val *out)
+{
+	hop_build *b = o->b;
+	hop_env *e = b->env;
+	hop_arena *a = &g->arena;
+	int nsym = (int)(b->nsym + b->nlocal);
+	bool same = identity(b, smap, e);
+	hop_val *map = HOP_NEWN(&e->tmp, hop_val, b->nvalue);
+	uint32_t nv = b->nparam;
+
+	for (uint32_t k = 0; k < o->nseq; k++)
+		nv += b->node[o->seq[k]].nout;
+	const hop_type **type = HOP_NEWN(a, const hop_type *, nv);
+	uint32_t *def = HOP_NEWN(a, uint32_t, nv);
+	hop_node *node = HOP_NEWN(a, hop_node, o->nseq);
+	nv = b->nparam;
+	for (uint32_t i = 0; i < b->nparam; i++) {
+		map[i] = (hop_val){ i };
+		type[i] = b->type[i];
+		def[i] = UINT32_MAX;
+	}
+	for (uint32_t k = 0; k < o->nseq; k++) {
+		const hop_node *s = &b->node[o->seq[k]];
+		hop_node *n = &node[k];
+		hop_val *in = HOP_NEWN(a, hop_val, s->nin);
+		*n = *s;
+		n->attr = hop_attr_copy(e, a, s->op, s->attr, smap, same ? -1 : nsym);
+		int64_t sym = bound_sym(s);
+		if (sym >= 0)       /* attr_copy maps sizes, not the index of a bound symbol */
+			for (int i = 0; i < hop_optab[s->op].nfield; i++)
+				if (!strcmp(hop_optab[s->op].field[i].name, "sym"))
+					*(int64_t *)((char *)(uintptr_t)n->attr +
+					             hop_attr_offset(s->op, i)) =
+						hop_size_nsym(smap[sym]) - 1;
+		for (uint32_t i = 0; i < s->nin; i++)
+			in[i] = map[s->in[i].id];
+		n->in = in;
+		n->out0 = (hop_val){ nv };
+		for (uint32_t i = 0; i < s->nout; i++) {
+			const hop_type *t = b->type[s->out0.id + i];
+			map[s->out0.id + i] = (hop_val){ nv };
+			type[nv] = same ? t : hop_type_subst(e, t, smap, nsym);
+			def[nv++] = k;
+		}
+		g->has_effect |= has_effect(s);
+	}
+	hop_val *res = HOP_NEWN(a, hop_val, nout);
+	for (uint32_t i = 0; i < nout; i++)
+		res[i] = map[out[i].id];
+	g->nparam = b->nparam;
+	g->nvalue = nv;
+	g->nnode = o->nseq;
+	g->nout = nout;
+	g->type = type;
+	g->def = def;
+	g->node = node;
+	g->out = res;
+}
+
+static void fill_syms(hop_graph *g, const hop_build *b, const hop_size *smap, int nlocal)
+{
+	hop_arena *a = &g->arena;
+	uint32_t n = b->nsym + (uint32_t)nlocal;
+	hop_range *range = HOP_NEWN(a, hop_range, n);
+	const char **name = HOP_NEWN(a, const char *, n);
+	hop_check *check = HOP_NEWN(a, hop_check, b->ncheck);
+	for (uint32_t i = 0; i < b->nsym + b->nlocal; i++) {
+		if (!smap[i].e)
+			continue;
+		int k = hop_size_nsym(smap[i]) - 1;
+		range[k] = b->range[i];
+		name[k] = b->symname[i];
+	}
+	g->nsym = b->nsym;
+	g->nlocal = (uint32_t)nlocal;
+	g->range = range;
+	g->symname = name;
+	for (size_t i = 0; i < b->ncheck; i++) {
+		check[i] = b->check[i];
+		check[i].a = hop_size_subst(b->env, check[i].a, smap, (int)(b->nsym + b->nlocal));
+		check[i].b = hop_size_subst(b->env, check[i].b, smap, (int)(b->nsym + b->nlocal));
+	}
+	g->ncheck = (uint32_t)b->ncheck;
+	g->check = check;
+}
+
+/* ---- hash: over the canonical form, no names, no locations ---- */
+
+static void put(hop_buf *h, const void *p, size_t n)
+{
+	hop_putn(h, p, n);
+}
+
+static void put_u(hop_buf *h, uint64_t v)
+{
+	put(h, &v, sizeof v);
+}
+
+static void put_size(hop_buf *h, hop_size s)
+{
+	put_u(h, hop_size_hash(s));
+}
+
+static void put_type(hop_buf *h, const hop_type *t)
+{
+	put_u(h, t->dtype | (uint64_t)t->rank << 8);
+	for (int i = 0; i < t->rank; i++)
+		put_size(h, t->dim[i]);
+}
+
+static void put_attr(hop_buf *h, int op, const void *attr)
+{
+	for (int i = 0; i < hop_optab[op].nfield; i++) {
+		const void *p = (const char *)attr + hop_attr_offset(op, i);
+		switch (hop_optab[op].field[i].kind) {
+		case HOP_AK_ints: {
+			const hop_ints *v = p;
+			put_u(h, (uint64_t)v->n);
+			put(h, v->v, (size_t)v->n * sizeof *v->v);
+			break;
+		}
+		case HOP_AK_size:
+			put_size(h, *(const hop_size *)p);
+			break;
+		case HOP_AK_sizes: {
+			const hop_sizes *v = p;
+			put_u(h, (uint64_t)v->n);
+			for (int64_t k = 0; k < v->n; k++)
+				put_size(h, v->v[k]);
+			break;
+		}
+		case HOP_AK_str: {
+			const hop_str *v = p;
+			put_u(h, (uint64_t)v->n);
+			put(h, v->s, (size_t)v->n);
+			break;
+		}
+		case HOP_AK_data: {
+			const hop_data *d = *(const hop_data *const *)p;
+			put_type(h, d->type);
+			put(h, d->bytes, d->nbyte);
+			break;
+		}
+		case HOP_AK_graph: {
+			const hop_graph *s = *(const hop_graph *const *)p;
+			hop_hash none = { 0, 0 };
+			put(h, s ? &s->hash : &none, sizeof none);
+			break;
+		}
+		default:
+			put(h, p, 8);
+		}
+	}
+}
+
+static hop_hash hash_graph(hop_env *e, const hop_graph *g)
+{
+	hop_buf h;
+	hop_buf_open(&h, e);
+	put_u(&h, g->nsym | (uint64_t)g->nlocal << 32);
+	put(&h, g->range, (g->nsym + g->nlocal) * sizeof *g->range);
+	put_u(&h, g->nparam | (uint64_t)g->nout << 32);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		put_type(&h, g->type[i]);
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_node *n = &g->node[i];
+		put_u(&h, n->op | (uint64_t)n->nin << 16 | (uint64_t)n->nout << 40);
+		put(&h, n->in, n->nin * sizeof *n->in);
+		put_attr(&h, n->op, n->attr);
+	}
+	put(&h, g->out, g->nout * sizeof *g->out);
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		put_size(&h, g->check[i].a);
+		put_size(&h, g->check[i].b);
+	}
+	hop_hash r = hop_hash_bytes(h.s, h.n);
+	hop_buf_free(&h);
+	return r;
+}
+
+bool hop_graph_equal(const hop_graph *a, const hop_graph *b)
+{
+	if (a == b)
+		return true;
+	if (a->nsym != b->nsym || a->nlocal != b->nlocal || a->nparam != b->nparam ||
+	    a->nvalue != b->nvalue || a->nnode != b->nnode || a->nout != b->nout ||
+	    a->ncheck != b->ncheck ||
+	    memcmp(a->range, b->range, (a->nsym + a->nlocal) * sizeof *a->range) ||
+	    memcmp(a->type, b->type, a->nvalue * sizeof *a->type) ||
+	    memcmp(a->out, b->out, a->nout * sizeof *a->out))
+		return false;
+	for (uint32_t i = 0; i < a->ncheck; i++)
+		if (!hop_size_eq(a->check[i].a, b->check[i].a) ||
+		    !hop_size_eq(a->check[i].b, b->check[i].b))
+			return false;
+	for (uint32_t i = 0; i < a->nnode; i++) {
+		const hop_node *x = &a->node[i], *y = &b->node[i];
+		if (x->op != y->op || x->nin != y->nin || x->nout != y->nout ||
+		    memcmp(x->in, y->in, x->nin * sizeof *x->in) ||
+		    !hop_attr_equal(x->op, x->attr, y->attr))
+			return false;
+	}
+	return true;
+}
+
+static void graph_free(hop_ctx *c, hop_graph *g)
+{
+	hop_mem m = hop_ctx_mem(c);
+	hop_arena_free(&g->arena, &m);
+}
+
+hop_status hop_seal(hop_build *b, uint32_t nout, const hop_val *out, const char *name,
+                    hop_graph **out_g)
+{
+	hop_env *e = b->env;
+	hop_status st = b->st;
+	*out_g = NULL;
+	if (st) {
+		hop_build_drop(b);
+		return st;
+	}
+	for (uint32_t i = 0; i < nout; i++)
+		HOP_ASSERT(out[i].id < b->nvalue);
+	hop_mark m = hop_mark_at(&e->tmp);
+	struct order o;
+	order_nodes(&o, b, nout, out);
+	hop_size *smap = HOP_NEWN(&e->tmp, hop_size, b->nsym + b->nlocal);
+	int nlocal = renumber_locals(&o, smap);
+
+	hop_arena a;
+	hop_arena_open(&a, e);
+	hop_graph *g = HOP_NEW(&a, hop_graph);
+	hop_arena_move(&g->arena, &a);
+	g->ctx = e->ctx;
+	fill(g, &o, smap, nout, out);
+	fill_syms(g, b, smap, nlocal);
+	g->name = name ? hop_ctx_name(e, name, strlen(name)) : NULL;
+	g->hash = hash_graph(e, g);
+	hop_ctx_on_free_graph(e->ctx, graph_free);
+	hop_graph *won = hop_ctx_graph_intern(e, g->hash, g, hop_graph_equal);
+	if (won == g)
+		hop_arena_seal(&g->arena);
+	else
+		hop_arena_free(&g->arena, &e->mem);
+	hop_rewind(&e->tmp, m);
+	hop_build_drop(b);
+	*out_g = won;
+	return HOP_OK;
+}
+
+hop_graph *hop_graph_retain(hop_graph *g)
+{
+	if (g)
+		__atomic_fetch_add(&g->refs, 1, __ATOMIC_RELAXED);
+	return g;
+}
+
+void hop_graph_release(hop_graph *g)
+{
+	if (g)
+		__atomic_fetch_sub(&g->refs, 1, __ATOMIC_ACQ_REL);
+}
