@@ -1,0 +1,419 @@
+/* point.c -- ops element by element: types and derivatives. Operands have identical shapes;
+ * broadcasting is somebody else's. Their arithmetic is in point_eval.c.
+ *
+ * A derivative rule of one operand is one multiplication of the tangent by the slope, so
+ * each has a static function that does it to a jvp's tangent and a vjp's cotangent alike.
+ * All rules emit ops that have derivatives themselves. */
+#include "ops/ops.h"
+
+/* ---- types ---- */
+
+static hop_status check_dtypes(hop_infer *f, uint32_t i, const char *where_i,
+                               uint32_t j, const char *where_j)
+{
+	if (f->in[i]->dtype == f->in[j]->dtype)
+		return HOP_OK;
+	return hop_infer_fail(f, HOP_ETYPE, "%s: %s %s, %s %s: cast one of them",
+	                      hop_opname(f), hop_dtype_name(f->in[i]->dtype), where_i,
+	                      hop_dtype_name(f->in[j]->dtype), where_j);
+}
+
+/* All operands of one type: one, or a left and a right one. */
+static hop_status check_same(hop_infer *f)
+{
+	if (f->nin == 1 || f->in[0] == f->in[1])
+		return HOP_OK;
+	HOP_TRY(check_dtypes(f, 0, "on the left", 1, "on the right"));
+	return hop_infer_shapes(f, 0, "on the left", 1, "on the right");
+}
+
+/* add x y -- sum; integers wrap
+ * sub x y -- difference; integers wrap
+ * mul x y -- product; integers wrap
+ * div x y -- quotient; integers: towards zero, x/0 = 0
+ * rem x y -- what div leaves, with the sign of x; integers: x rem 0 = x
+ * max x y -- the larger, NaN if either is; on bool: or
+ * min x y -- the smaller, NaN if either is; on bool: and
+ * neg x -- minus x; integers wrap */
+hop_status hop_infer_same(hop_infer *f)
+{
+	HOP_TRY(check_same(f));
+	if (f->in[0]->dtype == HOP_bool && f->op != HOP_OP_max && f->op != HOP_OP_min)
+		return hop_infer_fail(f, HOP_ETYPE, "%s: no arithmetic on bool: cast first",
+		                      hop_opname(f));
+	f->out[0] = f->in[0];
+	return HOP_OK;
+}
+
+/* exp x -- e to the x
+ * log x -- natural logarithm
+ * sin x -- sine
+ * cos x -- cosine
+ * tanh x -- hyperbolic tangent
+ * sqrt x -- square root */
+hop_status hop_infer_float(hop_infer *f)
+{
+	HOP_TRY(check_same(f));
+	if (!hop_dtype_float(f->in[0]->dtype))
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand is %s, not a float: cast first",
+		                      hop_opname(f), hop_dtype_name(f->in[0]->dtype));
+	f->out[0] = f->in[0];
+	return HOP_OK;
+}
+
+/* eq x y -- equal; false if either is NaN
+ * ne x y -- not equal; true if either is NaN
+ * lt x y -- less; false < true
+ * le x y -- less or equal */
+hop_status hop_infer_compare(hop_infer *f)
+{
+	HOP_TRY(check_same(f));
+	f->out[0] = hop_type_with(f->env, f->in[0], HOP_bool);
+	return HOP_OK;
+}
+
+/* and x y -- both; integers: bit by bit
+ * or x y -- either; integers: bit by bit
+ * not x -- the other one; integers: every bit */
+hop_status hop_infer_logic(hop_infer *f)
+{
+	HOP_TRY(check_same(f));
+	if (hop_dtype_float(f->in[0]->dtype))
+		return hop_infer_fail(f, HOP_ETYPE, "%s: on bool and integers, not on %s",
+		                      hop_opname(f), hop_dtype_name(f->in[0]->dtype));
+	f->out[0] = f->in[0];
+	return HOP_OK;
+}
+
+/* select p x y -- x where p holds, else y */
+hop_status hop_infer_select(hop_infer *f)
+{
+	static const char c[] = "in the condition", t[] = "where it holds",
+	                  e[] = "where it does not";
+	if (f->in[0]->dtype != HOP_bool)
+		return hop_infer_fail(f, HOP_ETYPE, "select: the condition is %s, not bool",
+		                      hop_dtype_name(f->in[0]->dtype));
+	HOP_TRY(check_dtypes(f, 1, t, 2, e));
+	HOP_TRY(hop_infer_shapes(f, 1, t, 2, e));
+	HOP_TRY(hop_infer_shapes(f, 0, c, 1, t));
+	f->out[0] = f->in[1];
+	return HOP_OK;
+}
+
+/* cast x {dtype} -- the same numbers in another dtype. Float to integer: towards zero,
+ * saturating, NaN is 0; integers wrap; anything to bool is x != 0 */
+hop_status hop_infer_cast(hop_infer *f)
+{
+	const struct hop_attr_cast *a = f->attr;
+	if (a->dtype < 0 || a->dtype >= HOP_NDTYPE)
+		return hop_infer_fail(f, HOP_ETYPE, "cast: %lld is not a dtype",
+		                      (long long)a->dtype);
+	f->out[0] = hop_type_with(f->env, f->in[0], (hop_dtype)a->dtype);
+	return HOP_OK;
+}
+
+/* ---- helpers of the derivatives ---- */
+
+/* k, in the shape of v. */
+static hop_val like(hop_build *b, hop_val v, double k)
+{
+	return hop_emit_full(b, hop_typeof(b, v), k);
+}
+
+/* x * y, where x may be the symbolic zero. */
+static hop_val times(hop_build *b, hop_val x, hop_val y)
+{
+	return hop_is_zero(x) ? x : hop_emit(b, mul, x, y);
+}
+
+static hop_val minus(hop_build *b, hop_val x)
+{
+	return hop_is_zero(x) ? x : hop_emit(b, neg, x);
+}
+
+/* ---- cast: only between floats is there something to pass on ---- */
+
+static hop_val cast_by(hop_build *b, hop_rule *r, hop_val t, hop_dtype d)
+{
+	hop_dtype from = (hop_dtype)hop_typeof(b, r->in[0])->dtype;
+	hop_dtype to = (hop_dtype)HOP_ATTR(r->n, cast)->dtype;
+	if (!hop_dtype_float(from) || !hop_dtype_float(to))
+		return HOP_ZERO;
+	return hop_emit_cast(b, t, d);
+}
+
+hop_status hop_jvp_cast(hop_build *b, hop_rule *r)
+{
+	r->dout[0] = cast_by(b, r, r->din[0], (hop_dtype)HOP_ATTR(r->n, cast)->dtype);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_cast(hop_build *b, hop_rule *r)
+{
+	r->din[0] = cast_by(b, r, r->dout[0], (hop_dtype)hop_typeof(b, r->in[0])->dtype);
+	return HOP_OK;
+}
+
+/* ---- linear: forward is hop_jvp_linear ---- */
+
+hop_status hop_vjp_add(hop_build *b, hop_rule *r)
+{
+	(void)b;
+	for (int i = 0; i < 2; i++)
+		if (r->act[i])
+			r->din[i] = r->dout[0];
+	return HOP_OK;
+}
+
+hop_status hop_vjp_sub(hop_build *b, hop_rule *r)
+{
+	if (r->act[0])
+		r->din[0] = r->dout[0];
+	if (r->act[1])
+		r->din[1] = hop_emit(b, neg, r->dout[0]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_neg(hop_build *b, hop_rule *r)
+{
+	r->din[0] = hop_emit(b, neg, r->dout[0]);
+	return HOP_OK;
+}
+
+/* ---- two operands ---- */
+
+/* d(x*y) = dx*y + x*dy */
+hop_status hop_jvp_mul(hop_build *b, hop_rule *r)
+{
+	hop_val left = times(b, r->din[0], r->in[1]);
+	r->dout[0] = hop_emit_acc(b, left, times(b, r->din[1], r->in[0]));
+	return HOP_OK;
+}
+
+hop_status hop_vjp_mul(hop_build *b, hop_rule *r)
+{
+	for (int i = 0; i < 2; i++)
+		if (r->act[i])
+			r->din[i] = hop_emit(b, mul, r->dout[0], r->in[1 - i]);
+	return HOP_OK;
+}
+
+/* z = x/y: dz = (dx - z*dy)/y */
+hop_status hop_jvp_div(hop_build *b, hop_rule *r)
+{
+	hop_val below = minus(b, times(b, r->din[1], r->out[0]));
+	r->dout[0] = hop_emit(b, div, hop_emit_acc(b, r->din[0], below), r->in[1]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_div(hop_build *b, hop_rule *r)
+{
+	hop_val each = hop_emit(b, div, r->dout[0], r->in[1]);
+	if (r->act[0])
+		r->din[0] = each;
+	if (r->act[1])
+		r->din[1] = hop_emit(b, neg, hop_emit(b, mul, each, r->out[0]));
+	return HOP_OK;
+}
+
+/* z = x rem y = x - q*y with q whole: dz = dx - q*dy, and q = (x - z)/y. So written, q's own
+ * derivative is zero by the rules of sub and div, as it should be. */
+static hop_val whole(hop_build *b, hop_rule *r)
+{
+	return hop_emit(b, div, hop_emit(b, sub, r->in[0], r->out[0]), r->in[1]);
+}
+
+hop_status hop_jvp_rem(hop_build *b, hop_rule *r)
+{
+	hop_val t = HOP_ZERO;
+	if (!hop_is_zero(r->din[1]))
+		t = hop_emit(b, neg, hop_emit(b, mul, r->din[1], whole(b, r)));
+	r->dout[0] = hop_emit_acc(b, r->din[0], t);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_rem(hop_build *b, hop_rule *r)
+{
+	if (r->act[0])
+		r->din[0] = r->dout[0];
+	if (r->act[1])
+		r->din[1] = hop_emit(b, neg, hop_emit(b, mul, r->dout[0], whole(b, r)));
+	return HOP_OK;
+}
+
+/* What operand i of max or min gets of t: all, nothing where it loses, half at a tie. An
+ * operand that cannot be compared (NaN) does not lose. */
+static hop_val share(hop_build *b, hop_rule *r, int i, hop_val t)
+{
+	if (hop_is_zero(t))
+		return t;
+	hop_val x = r->in[i], y = r->in[1 - i];
+	hop_val loses = r->n->op == HOP_OP_max ? hop_emit(b, lt, x, y) : hop_emit(b, lt, y, x);
+	hop_val half = hop_emit(b, mul, t, like(b, x, 0.5));
+	hop_val keeps = hop_emit(b, select, hop_emit(b, eq, x, y), half, t);
+	return hop_emit(b, select, loses, like(b, x, 0), keeps);
+}
+
+static hop_status jvp_extreme(hop_build *b, hop_rule *r)
+{
+	hop_val left = share(b, r, 0, r->din[0]);
+	r->dout[0] = hop_emit_acc(b, left, share(b, r, 1, r->din[1]));
+	return HOP_OK;
+}
+
+static hop_status vjp_extreme(hop_build *b, hop_rule *r)
+{
+	for (int i = 0; i < 2; i++)
+		if (r->act[i])
+			r->din[i] = share(b, r, i, r->dout[0]);
+	return HOP_OK;
+}
+
+hop_status hop_jvp_max(hop_build *b, hop_rule *r)
+{
+	return jvp_extreme(b, r);
+}
+
+hop_status hop_vjp_max(hop_build *b, hop_rule *r)
+{
+	return vjp_extreme(b, r);
+}
+
+hop_status hop_jvp_min(hop_build *b, hop_rule *r)
+{
+	return jvp_extreme(b, r);
+}
+
+hop_status hop_vjp_min(hop_build *b, hop_rule *r)
+{
+	return vjp_extreme(b, r);
+}
+
+/* ---- one operand: t times the slope ---- */
+
+static hop_val exp_by(hop_build *b, hop_rule *r, hop_val t)
+{
+	return hop_emit(b, mul, t, r->out[0]);
+}
+
+hop_status hop_jvp_exp(hop_build *b, hop_rule *r)
+{
+	r->dout[0] = exp_by(b, r, r->din[0]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_exp(hop_build *b, hop_rule *r)
+{
+	r->din[0] = exp_by(b, r, r->dout[0]);
+	return HOP_OK;
+}
+
+static hop_val log_by(hop_build *b, hop_rule *r, hop_val t)
+{
+	return hop_emit(b, div, t, r->in[0]);
+}
+
+hop_status hop_jvp_log(hop_build *b, hop_rule *r)
+{
+	r->dout[0] = log_by(b, r, r->din[0]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_log(hop_build *b, hop_rule *r)
+{
+	r->din[0] = log_by(b, r, r->dout[0]);
+	return HOP_OK;
+}
+
+static hop_val sin_by(hop_build *b, hop_rule *r, hop_val t)
+{
+	return hop_emit(b, mul, t, hop_emit(b, cos, r->in[0]));
+}
+
+hop_status hop_jvp_sin(hop_build *b, hop_rule *r)
+{
+	r->dout[0] = sin_by(b, r, r->din[0]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_sin(hop_build *b, hop_rule *r)
+{
+	r->din[0] = sin_by(b, r, r->dout[0]);
+	return HOP_OK;
+}
+
+static hop_val cos_by(hop_build *b, hop_rule *r, hop_val t)
+{
+	return hop_emit(b, neg, hop_emit(b, mul, t, hop_emit(b, sin, r->in[0])));
+}
+
+hop_status hop_jvp_cos(hop_build *b, hop_rule *r)
+{
+	r->dout[0] = cos_by(b, r, r->din[0]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_cos(hop_build *b, hop_rule *r)
+{
+	r->din[0] = cos_by(b, r, r->dout[0]);
+	return HOP_OK;
+}
+
+/* tanh' = 1 - tanh^2 */
+static hop_val tanh_by(hop_build *b, hop_rule *r, hop_val t)
+{
+	hop_val y = r->out[0];
+	return hop_emit(b, mul, t, hop_emit(b, sub, like(b, y, 1), hop_emit(b, mul, y, y)));
+}
+
+hop_status hop_jvp_tanh(hop_build *b, hop_rule *r)
+{
+	r->dout[0] = tanh_by(b, r, r->din[0]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_tanh(hop_build *b, hop_rule *r)
+{
+	r->din[0] = tanh_by(b, r, r->dout[0]);
+	return HOP_OK;
+}
+
+/* sqrt' = 1/(2 sqrt) */
+static hop_val sqrt_by(hop_build *b, hop_rule *r, hop_val t)
+{
+	return hop_emit(b, div, hop_emit(b, mul, t, like(b, r->out[0], 0.5)), r->out[0]);
+}
+
+hop_status hop_jvp_sqrt(hop_build *b, hop_rule *r)
+{
+	r->dout[0] = sqrt_by(b, r, r->din[0]);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_sqrt(hop_build *b, hop_rule *r)
+{
+	r->din[0] = sqrt_by(b, r, r->dout[0]);
+	return HOP_OK;
+}
+
+/* ---- select: the condition has no tangent ---- */
+
+hop_status hop_jvp_select(hop_build *b, hop_rule *r)
+{
+	if (hop_is_zero(r->din[1]) && hop_is_zero(r->din[2]))
+		return HOP_OK;
+	hop_val x = hop_emit_solid(b, r->din[1], hop_typeof(b, r->in[1]));
+	hop_val y = hop_emit_solid(b, r->din[2], hop_typeof(b, r->in[2]));
+	r->dout[0] = hop_emit(b, select, r->in[0], x, y);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_select(hop_build *b, hop_rule *r)
+{
+	hop_val none = hop_emit_zeros(b, hop_typeof(b, r->out[0]));
+	if (r->act[1])
+		r->din[1] = hop_emit(b, select, r->in[0], r->dout[0], none);
+	if (r->act[2])
+		r->din[2] = hop_emit(b, select, r->in[0], none, r->dout[0]);
+	return HOP_OK;
+}
