@@ -1,0 +1,74 @@
+/* emit.c -- emitting operators with bodies: lays out operands as hops.h says. */
+#include "hops/hops.h"
+
+#include <string.h>
+
+static hop_status spread(hop_build *b, hop_val first, uint32_t nout, hop_val *out)
+{
+	for (uint32_t i = 0; i < nout; i++)
+		out[i] = b->st ? HOP_BAD : (hop_val){ first.id + i };
+	return b->st;
+}
+
+hop_status hop_emit_call(hop_build *b, const hop_graph *body, hop_sizes sargs,
+                         const hop_val *in, hop_val *out)
+{
+	struct hop_attr_call a = { .sargs = sargs, .body = body };
+	return spread(b, hop_emit_op(b, HOP_OP_call, &a, body->nparam, in), body->nout, out);
+}
+
+hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *else_,
+                         hop_sizes sargs, hop_val pred, const hop_val *in, hop_val *out)
+{
+	struct hop_attr_cond a = { .sargs = sargs, .then = then, .else_ = else_ };
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, then->nparam + 1);
+	all[0] = pred;
+	memcpy(all + 1, in, then->nparam * sizeof *in);
+	hop_val v = hop_emit_op(b, HOP_OP_cond, &a, then->nparam + 1, all);
+	hop_rewind(&b->env->tmp, m);
+	return spread(b, v, then->nout, out);
+}
+
+hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)
+{
+	if (b->st)
+		return b->st;
+	struct hop_attr_while a = { .ncarry = w->ncarry, .max_trips = w->max_trips, .sym = -1,
+	                            .sargs = w->sargs, .test = w->test, .body = w->body };
+	if (w->max_trips <= 0 && w->body->nout > w->ncarry)
+		a.sym = hop_build_local(b, w->trips, NULL);
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	uint32_t n = w->ncarry + w->nconst;
+	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, n);
+	memcpy(all, w->carry, w->ncarry * sizeof *all);
+	memcpy(all + w->ncarry, w->konst, w->nconst * sizeof *all);
+	hop_val v = hop_emit_op(b, HOP_OP_while, &a, n, all);
+	hop_rewind(&b->env->tmp, m);
+	return spread(b, v, w->body->nout + 1, out);
+}
+
+hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out)
+{
+	if (b->st)
+		return b->st;
+	bool counted = !hop_is_zero(s->count);
+	struct hop_attr_scan a = { .ncarry = s->ncarry, .nx = s->nx, .length = s->length,
+	                           .reverse = s->reverse, .counted = counted,
+	                           .stops = s->stops, .every = s->every, .sargs = s->sargs,
+	                           .body = s->body };
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	uint32_t n = 0;
+	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, 1 + s->ncarry + s->nx + s->nconst);
+	if (counted)
+		all[n++] = s->count;
+	for (uint32_t i = 0; i < s->ncarry; i++)
+		all[n++] = s->carry[i];
+	for (uint32_t i = 0; i < s->nx; i++)
+		all[n++] = s->x[i];
+	for (uint32_t i = 0; i < s->nconst; i++)
+		all[n++] = s->konst[i];
+	hop_val v = hop_emit_op(b, HOP_OP_scan, &a, n, all);
+	hop_rewind(&b->env->tmp, m);
+	return spread(b, v, s->body->nout, out);
+}

@@ -1,0 +1,180 @@
+/* interp.c -- runs a graph node by node through the eval column. Values die after their
+ * last use, so that a long graph needs the memory of its widest point only. */
+#include "ir/interp.h"
+
+#include <string.h>
+
+int64_t hop_interp_size(hop_interp *p, hop_size s)
+{
+	int64_t v;
+	if (hop_size_const(s))
+		return s.k;
+	HOP_ASSERT(hop_size_eval(s, p->syms, (int)(p->g->nsym + p->g->nlocal), &v));
+	return v < 0 ? 0 : v;
+}
+
+void hop_interp_bind(hop_interp *p, int64_t sym, int64_t value)
+{
+	HOP_ASSERT(sym >= p->g->nsym && sym < p->g->nsym + p->g->nlocal);
+	p->syms[sym] = value;
+}
+
+/* How often each value is read; results count once more. */
+static uint32_t *count_uses(hop_env *e, const hop_graph *g)
+{
+	uint32_t *uses = HOP_NEWN(&e->tmp, uint32_t, g->nvalue);
+	for (uint32_t i = 0; i < g->nnode; i++)
+		for (uint32_t k = 0; k < g->node[i].nin; k++)
+			uses[g->node[i].in[k].id]++;
+	for (uint32_t i = 0; i < g->nout; i++)
+		uses[g->out[i].id]++;
+	return uses;
+}
+
+static void drop(hop_interp *p, hop_tensor **val, uint32_t *uses, uint32_t id)
+{
+	if (--uses[id] == 0) {
+		hop_tensor_release(p, val[id]);
+		val[id] = NULL;
+	}
+}
+
+static hop_status run_node(hop_interp *p, const hop_node *n, hop_tensor **val, uint32_t *uses)
+{
+	const hop_graph *g = p->g;
+	hop_tensor **in = HOP_NEWN(&p->env->tmp, hop_tensor *, n->nin);
+	hop_tensor **out = HOP_NEWN(&p->env->tmp, hop_tensor *, n->nout);
+	for (uint32_t k = 0; k < n->nin; k++)
+		in[k] = val[n->in[k].id];
+	if (!(hop_optab[n->op].flags & HOP_F_R))
+		for (uint32_t k = 0; k < n->nout; k++)
+			out[k] = hop_tensor_of(p, g->type[n->out0.id + k]);
+	hop_status st = hop_optab[n->op].eval(p, n, in, out);
+	if (st)
+		return st;
+	for (uint32_t k = 0; k < n->nout; k++) {
+		uint32_t id = n->out0.id + k;
+		if (uses[id])
+			val[id] = out[k];
+		else
+			hop_tensor_release(p, out[k]);
+	}
+	for (uint32_t k = 0; k < n->nin; k++)
+		drop(p, val, uses, n->in[k].id);
+	return HOP_OK;
+}
+
+hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *syms,
+                            hop_tensor *const *in, hop_tensor **out)
+{
+	hop_env *e = p->env;
+	hop_mark m = hop_mark_at(&e->tmp);
+	const hop_graph *outer = p->g;
+	int64_t *outer_syms = p->syms;
+	hop_tensor **val = HOP_NEWN(&e->tmp, hop_tensor *, g->nvalue);
+	uint32_t *uses = count_uses(e, g);
+	hop_status st = HOP_OK;
+
+	p->g = g;
+	p->syms = HOP_NEWN(&e->tmp, int64_t, g->nsym + g->nlocal);
+	memcpy(p->syms, syms, g->nsym * sizeof *syms);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		if (uses[i])
+			val[i] = hop_tensor_retain(in[i]);
+	for (uint32_t i = 0; i < g->nnode && !st; i++) {
+		hop_mark mi = hop_mark_at(&e->tmp);
+		st = run_node(p, &g->node[i], val, uses);
+		hop_rewind(&e->tmp, mi);
+	}
+	for (uint32_t i = 0; i < g->nout && !st; i++)
+		out[i] = hop_tensor_retain(val[g->out[i].id]);
+	for (uint32_t i = 0; i < g->nvalue; i++)
+		hop_tensor_release(p, val[i]);
+	p->g = outer;
+	p->syms = outer_syms;
+	hop_rewind(&e->tmp, m);
+	return st;
+}
+
+hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *body,
+                           hop_tensor *const *in, hop_tensor **out)
+{
+	hop_mark m = hop_mark_at(&p->env->tmp);
+	hop_sizes a = hop_node_sargs(n);
+	int64_t *syms = HOP_NEWN(&p->env->tmp, int64_t, a.n);
+	for (int64_t i = 0; i < a.n; i++)
+		syms[i] = hop_interp_size(p, a.v[i]);
+	hop_status st = hop_interp_graph(p, body, syms, in, out);
+	hop_rewind(&p->env->tmp, m);
+	return st;
+}
+
+/* ---- size parameters from shapes ---- */
+
+static hop_status bad_dim(hop_env *e, const hop_graph *g, uint32_t i, int k, int64_t got)
+{
+	hop_buf t;
+	hop_buf_open(&t, e);
+	hop_type_print(&t, g->type[i], g->symname, (int)g->nsym);
+	hop_status st = hop_fail(e, 0, HOP_ESHAPE,
+	                         "call: parameter %u is %s, but dimension %d of the argument is %lld",
+	                         i, t.s, k, (long long)got);
+	hop_buf_free(&t);
+	return st;
+}
+
+/* A dimension that is one bare symbol binds it. */
+static int bare_sym(hop_size s)
+{
+	if (!s.e || s.k || hop_sexpr_nterm(s.e) != 1 || hop_sexpr_coeff(s.e, 0) != 1 ||
+	    hop_sexpr_natom(s.e, 0) != 1 || hop_sexpr_atom(s.e, 0, 0)->kind != HOP_ATOM_SYM)
+		return -1;
+	return hop_sexpr_atom(s.e, 0, 0)->sym;
+}
+
+hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
+                           const int64_t *const *dim, int64_t *syms)
+{
+	bool *known = HOP_NEWN(&e->tmp, bool, g->nsym);
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_type *t = g->type[i];
+		if (rank[i] != t->rank)
+			return hop_fail(e, 0, HOP_ESHAPE,
+			                "call: parameter %u has rank %d, the argument has rank %d", i,
+			                t->rank, rank[i]);
+		for (int k = 0; k < t->rank; k++) {
+			int s = bare_sym(t->dim[k]);
+			if (s < 0 || known[s])
+				continue;
+			known[s] = true;
+			syms[s] = dim[i][k];
+			if (dim[i][k] < g->range[s].lo || dim[i][k] > g->range[s].hi)
+				return hop_fail(e, 0, HOP_ESHAPE,
+				                "call: dimension %d of argument %u is %lld, outside %lld..%lld",
+				                k, i, (long long)dim[i][k], (long long)g->range[s].lo,
+				                (long long)g->range[s].hi);
+		}
+	}
+	for (uint32_t i = 0; i < g->nsym; i++)
+		if (!known[i])
+			return hop_fail(e, 0, HOP_ESHAPE,
+			                "call: size parameter %u is not a dimension of any parameter", i);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		for (int k = 0; k < g->type[i]->rank; k++) {
+			int64_t v;
+			if (!hop_size_eval(g->type[i]->dim[k], syms, (int)g->nsym, &v) ||
+			    v != dim[i][k])
+				return bad_dim(e, g, i, k, dim[i][k]);
+		}
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		int64_t a, b;
+		if (!hop_size_eval(g->check[i].a, syms, (int)g->nsym, &a) ||
+		    !hop_size_eval(g->check[i].b, syms, (int)g->nsym, &b))
+			continue;          /* mentions a local symbol: checked where it is bound */
+		if (a != b)
+			return hop_fail(e, g->check[i].loc, HOP_ESHAPE,
+			                "%s is %lld on the left, %lld on the right", g->check[i].what,
+			                (long long)a, (long long)b);
+	}
+	return HOP_OK;
+}
