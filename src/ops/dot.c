@@ -1,0 +1,234 @@
+/* dot.c -- the product of two arrays, summed over pairs of axes: matrix products, inner
+ * products, outer products, batches of them. How it runs fast is the lowering's business. */
+#include "ops/shape.h"
+
+/* Mark axes of one side as used; fails on one that is out of range or used before. */
+static hop_status use_axes(hop_infer *f, const char *side, hop_ints axes, int rank,
+                           bool *used)
+{
+	for (int64_t i = 0; i < axes.n; i++) {
+		int64_t a = axes.v[i];
+		if (a < 0 || a >= rank)
+			return hop_infer_fail(f, HOP_EVALUE, "dot: %s axis %lld of %d axes", side,
+			                      (long long)a, rank);
+		if (used[a])
+			return hop_infer_fail(f, HOP_EVALUE, "dot: %s axis %lld is named twice", side,
+			                      (long long)a);
+		used[a] = true;
+	}
+	return HOP_OK;
+}
+
+static hop_status pair_axes(hop_infer *f, const char *what, hop_ints l, hop_ints r)
+{
+	const hop_type *x = f->in[0], *y = f->in[1];
+	if (l.n != r.n)
+		return hop_infer_fail(f, HOP_ETYPE, "dot: %lld %s axes on the left, %lld on the "
+		                      "right", (long long)l.n, what, (long long)r.n);
+	for (int64_t i = 0; i < l.n; i++)
+		HOP_TRY(hop_shape_same(f, "left", (int)l.v[i], x->dim[l.v[i]],
+		                       "right", (int)r.v[i], y->dim[r.v[i]]));
+	return HOP_OK;
+}
+
+/* dot x y {lbatch rbatch lsum rsum} -- multiply, and sum over pairs of axes
+ * Axes lbatch of x go with rbatch of y and stay; lsum of x go with rsum of y and are
+ * summed. The result has the batch axes, then what is left of x, then what is left of y. */
+hop_status hop_infer_dot(hop_infer *f)
+{
+	const struct hop_attr_dot *a = f->attr;
+	const hop_type *x = f->in[0], *y = f->in[1];
+	bool lused[HOP_MAXRANK] = { false }, rused[HOP_MAXRANK] = { false };
+	HOP_TRY(hop_shape_dtypes(f, x->dtype, y->dtype));
+	if (x->dtype == HOP_bool)
+		return hop_infer_fail(f, HOP_ETYPE, "dot: bool cannot be multiplied: cast first");
+	HOP_TRY(use_axes(f, "left", a->lbatch, x->rank, lused));
+	HOP_TRY(use_axes(f, "left", a->lsum, x->rank, lused));
+	HOP_TRY(use_axes(f, "right", a->rbatch, y->rank, rused));
+	HOP_TRY(use_axes(f, "right", a->rsum, y->rank, rused));
+	HOP_TRY(pair_axes(f, "batch", a->lbatch, a->rbatch));
+	HOP_TRY(pair_axes(f, "summed", a->lsum, a->rsum));
+
+	hop_size dim[2 * HOP_MAXRANK];
+	int n = 0;
+	for (int i = 0; i < a->lbatch.n; i++)
+		dim[n++] = x->dim[a->lbatch.v[i]];
+	for (int i = 0; i < x->rank; i++)
+		if (!lused[i])
+			dim[n++] = x->dim[i];
+	for (int i = 0; i < y->rank; i++)
+		if (!rused[i])
+			dim[n++] = y->dim[i];
+	return hop_shape_out(f, x->dtype, n, dim);
+}
+
+/* The axes of one side that are neither batch nor summed, in order. */
+static int free_axes(hop_ints batch, hop_ints sum, int rank, int64_t *out_v)
+{
+	int64_t both[2 * HOP_MAXRANK];
+	int64_t n = 0;
+	for (int64_t i = 0; i < batch.n; i++)
+		both[n++] = batch.v[i];
+	for (int64_t i = 0; i < sum.n; i++)
+		both[n++] = sum.v[i];
+	return hop_axes_rest((hop_ints){ n, both }, rank, out_v);
+}
+
+/* ---- evaluation ---- */
+
+/* Offsets of the batch, free and summed indices of one operand. */
+typedef struct side {
+	int64_t       *b, *f, *s;
+	int64_t        nb, nf, ns;
+} side;
+
+static side side_of(hop_interp *p, const hop_tensor *t, hop_ints batch, hop_ints sum)
+{
+	int64_t rest[HOP_MAXDIM];
+	side d;
+	int n = free_axes(batch, sum, t->rank, rest);
+	d.b = hop_offsets(p, t, (int)batch.n, batch.v, &d.nb);
+	d.f = hop_offsets(p, t, n, rest, &d.nf);
+	d.s = hop_offsets(p, t, (int)sum.n, sum.v, &d.ns);
+	return d;
+}
+
+/* Elements of type T multiplied and added as A: f32 in double, integers modulo 2^n. */
+#define PRODUCT(name, T, A) \
+	static void name(const void *xp, const side *l, const void *yp, const side *r, \
+	                 void *op) \
+	{ \
+		const T *x = xp, *y = yp; \
+		T *o = op; \
+		for (int64_t b = 0; b < l->nb; b++) \
+			for (int64_t i = 0; i < l->nf; i++) \
+				for (int64_t j = 0; j < r->nf; j++) { \
+					const T *u = x + l->b[b] + l->f[i], *v = y + r->b[b] + r->f[j]; \
+					A s = 0; \
+					for (int64_t k = 0; k < l->ns; k++) \
+						s += (A)u[l->s[k]] * (A)v[r->s[k]]; \
+					*o++ = (T)s; \
+				} \
+	}
+PRODUCT(product_i32, int32_t, uint64_t)
+PRODUCT(product_i64, int64_t, uint64_t)
+PRODUCT(product_f32, float, double)
+PRODUCT(product_f64, double, double)
+#undef PRODUCT
+
+hop_status hop_eval_dot(hop_interp *p, const hop_node *n, hop_tensor *const *in,
+                        hop_tensor **out)
+{
+	const struct hop_attr_dot *a = n->attr;
+	hop_mark m = hop_mark_at(&p->env->tmp);
+	side l = side_of(p, in[0], a->lbatch, a->lsum);
+	side r = side_of(p, in[1], a->rbatch, a->rsum);
+	const void *x = in[0]->data, *y = in[1]->data;
+	hop_status st = HOP_OK;
+	if (l.nb != r.nb || l.ns != r.ns || l.nb * l.nf * r.nf != out[0]->count)
+		st = hop_fail(p->env, n->loc, HOP_EVALUE, "dot: batch axes of %lld and %lld "
+		              "elements, summed axes of %lld and %lld", (long long)l.nb,
+		              (long long)r.nb, (long long)l.ns, (long long)r.ns);
+	else if (in[0]->dtype == HOP_i32)
+		product_i32(x, &l, y, &r, out[0]->data);
+	else if (in[0]->dtype == HOP_i64)
+		product_i64(x, &l, y, &r, out[0]->data);
+	else if (in[0]->dtype == HOP_f32)
+		product_f32(x, &l, y, &r, out[0]->data);
+	else
+		product_f64(x, &l, y, &r, out[0]->data);
+	hop_rewind(&p->env->tmp, m);
+	return st;
+}
+
+/* ---- derivatives ---- */
+
+static hop_val again(hop_build *b, const hop_rule *r, hop_val x, hop_val y)
+{
+	const struct hop_attr_dot *a = r->n->attr;
+	return hop_emit_dot(b, x, y, a->lbatch, a->rbatch, a->lsum, a->rsum);
+}
+
+hop_status hop_jvp_dot(hop_build *b, hop_rule *r)
+{
+	hop_val s = HOP_ZERO;
+	if (!hop_is_zero(r->din[0]))
+		s = again(b, r, r->din[0], r->in[1]);
+	if (!hop_is_zero(r->din[1]))
+		s = hop_emit_acc(b, s, again(b, r, r->in[0], r->din[1]));
+	r->dout[0] = s;
+	return HOP_OK;
+}
+
+/* The cotangent of one operand. ct has the batch axes, then the free axes of this operand
+ * and of the other in some order: those of the other begin at axis `skip` of ct. Summing
+ * over them leaves batch, free and summed axes, which are put where they came from. */
+static hop_val operand_ct(hop_build *b, hop_val ct, int rank, hop_ints batch, hop_ints sum,
+                          hop_val other, int orank, hop_ints obatch, hop_ints osum, int skip)
+{
+	int64_t lead[HOP_MAXDIM], gone[HOP_MAXDIM], rest[HOP_MAXDIM], orest[HOP_MAXDIM];
+	int64_t back[HOP_MAXDIM];
+	int nfree = free_axes(batch, sum, rank, rest);
+	int ofree = free_axes(obatch, osum, orank, orest);
+	int n = 0;
+	for (int64_t i = 0; i < batch.n; i++) {
+		lead[i] = i;
+		back[batch.v[i]] = n++;
+	}
+	for (int i = 0; i < nfree; i++)
+		back[rest[i]] = n++;
+	/* what the other operand keeps: its summed axes, in the order they have there */
+	for (int a = 0; a < orank; a++)
+		for (int64_t k = 0; k < osum.n; k++)
+			if (osum.v[k] == a)
+				back[sum.v[k]] = n++;
+	for (int i = 0; i < ofree; i++)
+		gone[i] = skip + i;
+	hop_val v = hop_emit_dot(b, ct, other, (hop_ints){ batch.n, lead }, obatch,
+	                         (hop_ints){ ofree, gone }, (hop_ints){ ofree, orest });
+	bool still = true;
+	for (int i = 0; i < rank; i++)
+		still = still && back[i] == i;
+	return still ? v : hop_emit_permute(b, v, back);
+}
+
+hop_status hop_vjp_dot(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_dot *a = r->n->attr;
+	int lrank = hop_typeof(b, r->in[0])->rank, rrank = hop_typeof(b, r->in[1])->rank;
+	int nb = (int)a->lbatch.n, lfree = lrank - nb - (int)a->lsum.n;
+	if (r->act[0])
+		r->din[0] = operand_ct(b, r->dout[0], lrank, a->lbatch, a->lsum,
+		                       r->in[1], rrank, a->rbatch, a->rsum, nb + lfree);
+	if (r->act[1])
+		r->din[1] = operand_ct(b, r->dout[0], rrank, a->rbatch, a->rsum,
+		                       r->in[0], lrank, a->lbatch, a->lsum, nb);
+	return HOP_OK;
+}
+
+/* ---- batching ---- */
+
+/* Two batched operands have one more pair of batch axes, in front. If only one has lanes,
+ * they are one more free axis of it: the other is read once for all lanes. */
+hop_status hop_batch_dot(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_dot *a = r->n->attr;
+	bool both = r->bin[0] && r->bin[1];
+	int64_t v[4][HOP_MAXDIM];
+	hop_ints lb = a->lbatch, ls = a->lsum, rb = a->rbatch, rs = a->rsum;
+	if (r->bin[0]) {
+		lb = hop_axes_shift(lb, both, v[0]);
+		ls = hop_axes_shift(ls, false, v[1]);
+	}
+	if (r->bin[1]) {
+		rb = hop_axes_shift(rb, both, v[2]);
+		rs = hop_axes_shift(rs, false, v[3]);
+	}
+	hop_val o = hop_emit_dot(b, r->in[0], r->in[1], lb, rb, ls, rs);
+	if (both)
+		return hop_rule_batched(b, r, o);
+	int rank = r->type[r->n->out0.id]->rank + 1, from = (int)a->lbatch.n;
+	if (r->bin[1])       /* its lanes come behind what is left of the left operand */
+		from += r->type[r->n->in[0].id]->rank - (int)(a->lbatch.n + a->lsum.n);
+	return hop_rule_batched(b, r, hop_axes_front(b, o, rank, from));
+}

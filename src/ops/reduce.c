@@ -1,0 +1,156 @@
+/* reduce.c -- many elements to one: sum and amax along axes. Averages, norms and the like
+ * are composites and not here. */
+#include "ops/shape.h"
+
+#include <math.h>
+
+/* sum x {axes} -- add the elements along axes; none gives x, an empty axis gives 0
+ * amax x {axes} -- the largest element along axes
+ * The axes increase and disappear from the result. amax of bool is "any"; a NaN wins; an
+ * empty axis gives the least value of the dtype. */
+hop_status hop_infer_reduce(hop_infer *f)
+{
+	hop_ints axes = f->op == HOP_OP_sum ? ((const struct hop_attr_sum *)f->attr)->axes
+	                                    : ((const struct hop_attr_amax *)f->attr)->axes;
+	const hop_type *t = f->in[0];
+	hop_size dim[HOP_MAXRANK];
+	int64_t keep[HOP_MAXDIM];
+	HOP_TRY(hop_shape_axes(f, axes, t->rank));
+	if (f->op == HOP_OP_sum && t->dtype == HOP_bool)
+		return hop_infer_fail(f, HOP_ETYPE, "sum: bool cannot be added: cast first");
+	int n = hop_axes_rest(axes, t->rank, keep);
+	for (int i = 0; i < n; i++)
+		dim[i] = t->dim[keep[i]];
+	return hop_shape_out(f, t->dtype, n, dim);
+}
+
+/* ---- evaluation ---- */
+
+/* One result is the reduction of x at base + at[0 .. n-1]. */
+typedef void fold_fn(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+                     const int64_t *at, int64_t n);
+
+static hop_status reduce(hop_interp *p, hop_ints axes, const hop_tensor *x, hop_tensor *o,
+                         fold_fn *fold)
+{
+	hop_mark m = hop_mark_at(&p->env->tmp);
+	int64_t keep[HOP_MAXDIM], nout, nred;
+	int k = hop_axes_rest(axes, x->rank, keep);
+	int64_t *base = hop_offsets(p, x, k, keep, &nout);
+	int64_t *at = hop_offsets(p, x, (int)axes.n, axes.v, &nred);
+	HOP_ASSERT(nout == o->count);
+	for (int64_t i = 0; i < nout; i++)
+		fold(o, i, x, base[i], at, nred);
+	hop_rewind(&p->env->tmp, m);
+	return HOP_OK;
+}
+
+/* f32 adds up in double: the interpreter is what others are measured against. */
+static void fold_sum(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+                     const int64_t *at, int64_t n)
+{
+	if (hop_dtype_float(x->dtype)) {
+		double s = 0;
+		for (int64_t k = 0; k < n; k++)
+			s += hop_tensor_f(x, base + at[k]);
+		hop_tensor_set_f(o, i, s);
+	} else {
+		uint64_t s = 0;
+		for (int64_t k = 0; k < n; k++)
+			s += (uint64_t)hop_tensor_i(x, base + at[k]);
+		hop_tensor_set_i(o, i, (int64_t)s);
+	}
+}
+
+static void fold_amax(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+                      const int64_t *at, int64_t n)
+{
+	if (hop_dtype_float(x->dtype)) {
+		double s = -INFINITY;
+		for (int64_t k = 0; k < n; k++) {
+			double v = hop_tensor_f(x, base + at[k]);
+			s = v > s || isnan(v) ? v : s;
+		}
+		hop_tensor_set_f(o, i, s);
+	} else {
+		int64_t s = x->dtype == HOP_bool ? 0 : x->dtype == HOP_i32 ? INT32_MIN : INT64_MIN;
+		for (int64_t k = 0; k < n; k++) {
+			int64_t v = hop_tensor_i(x, base + at[k]);
+			s = v > s ? v : s;
+		}
+		hop_tensor_set_i(o, i, s);
+	}
+}
+
+hop_status hop_eval_sum(hop_interp *p, const hop_node *n, hop_tensor *const *in,
+                        hop_tensor **out)
+{
+	return reduce(p, HOP_ATTR(n, sum)->axes, in[0], out[0], fold_sum);
+}
+
+hop_status hop_eval_amax(hop_interp *p, const hop_node *n, hop_tensor *const *in,
+                         hop_tensor **out)
+{
+	return reduce(p, HOP_ATTR(n, amax)->axes, in[0], out[0], fold_amax);
+}
+
+/* ---- derivatives ---- */
+
+/* A reduced value, repeated along the axes it lost, as large as x. */
+static hop_val widen(hop_build *b, hop_val v, const hop_type *t, hop_ints axes)
+{
+	int64_t keep[HOP_MAXDIM];
+	hop_axes_rest(axes, t->rank, keep);
+	return axes.n ? hop_emit_broadcast(b, v, t->rank, t->dim, keep) : v;
+}
+
+hop_status hop_vjp_sum(hop_build *b, hop_rule *r)
+{
+	r->din[0] = widen(b, r->dout[0], hop_typeof(b, r->in[0]), HOP_ATTR(r->n, sum)->axes);
+	return HOP_OK;
+}
+
+/* Which elements are the largest, and how many there are: those that tie share. */
+static hop_val largest(hop_build *b, hop_rule *r, hop_ints axes, hop_val *out_count)
+{
+	const hop_type *t = hop_typeof(b, r->in[0]);
+	hop_val is = hop_emit(b, eq, r->in[0], widen(b, r->out[0], t, axes));
+	*out_count = hop_emit_sum(b, hop_emit_cast(b, is, t->dtype), (int)axes.n, axes.v);
+	return is;
+}
+
+/* The average tangent of the largest. The count is 0 for NaN and for empty axes: then
+ * so is the tangent. */
+hop_status hop_jvp_amax(hop_build *b, hop_rule *r)
+{
+	hop_ints axes = HOP_ATTR(r->n, amax)->axes;
+	const hop_type *t = hop_typeof(b, r->in[0]), *o = hop_typeof(b, r->out[0]);
+	hop_val count, is = largest(b, r, axes, &count);
+	hop_val some = hop_emit(b, select, is, r->din[0], hop_emit_zeros(b, t));
+	hop_val total = hop_emit_sum(b, some, (int)axes.n, axes.v);
+	r->dout[0] = hop_emit(b, div, total, hop_emit(b, max, count, hop_emit_full(b, o, 1)));
+	return HOP_OK;
+}
+
+hop_status hop_vjp_amax(hop_build *b, hop_rule *r)
+{
+	hop_ints axes = HOP_ATTR(r->n, amax)->axes;
+	const hop_type *t = hop_typeof(b, r->in[0]), *o = hop_typeof(b, r->out[0]);
+	hop_val count, is = largest(b, r, axes, &count);
+	hop_val one = hop_emit(b, max, count, hop_emit_full(b, o, 1));
+	hop_val share = widen(b, hop_emit(b, div, r->dout[0], one), t, axes);
+	r->din[0] = hop_emit(b, select, is, share, hop_emit_zeros(b, t));
+	return HOP_OK;
+}
+
+/* ---- batching ---- */
+
+hop_status hop_batch_reduce(hop_build *b, hop_rule *r)
+{
+	bool sum = r->n->op == HOP_OP_sum;
+	int64_t v[HOP_MAXDIM];
+	hop_ints a = sum ? HOP_ATTR(r->n, sum)->axes : HOP_ATTR(r->n, amax)->axes;
+	a = hop_axes_shift(a, false, v);
+	return hop_rule_batched(b, r, sum ? hop_emit_sum(b, r->in[0], (int)a.n, a.v)
+	                                  : hop_emit_amax(b, r->in[0], (int)a.n, a.v));
+}
