@@ -46,7 +46,7 @@ typedef struct hop_res { enum hop_res_kind kind; uint32_t index; } hop_res;
 typedef struct hop_cut {
 	const hop_graph *fwd, *bwd;
 	uint32_t         nextra, nres;
-	const hop_res   *res;      /* [nres] what bwd's first parameters are */
+	hop_res          res[];    /* [nres] what bwd's first parameters are */
 } hop_cut;
 
 enum hop_cut_policy {
@@ -54,10 +54,11 @@ enum hop_cut_policy {
 	HOP_CUT_RECOMPUTE          /* save parameters only, recompute everything else */
 };
 /* joint: nprimal parameters, then cotangents; nout primal results, then gradients.
- * cost[i]: 0 if saving parameter i is free, 1 if it costs its bytes; NULL = all free.
+ * pcost[i], ocost[k]: 0 if saving parameter i, primal result k is free, 1 if it costs its
+ * bytes; NULL = all free.
  * budget: 1 = as the min-cut says; 0 = parameters only; between: a share of the bytes. */
 hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint32_t nout,
-                      const uint8_t *cost, enum hop_cut_policy policy, double budget,
-                      const hop_cut **out_cut);
+                      const uint8_t *pcost, const uint8_t *ocost,
+                      enum hop_cut_policy policy, double budget, const hop_cut **out_cut);
 
 #endif

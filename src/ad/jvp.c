@@ -1,0 +1,133 @@
+/* jvp.c -- drives the jvp column: forward mode. Rules are beside the ops. */
+#include "ad/ad.h"
+
+#include <string.h>
+
+/* ---- activity ---- */
+
+static bool is_float(const hop_type *t)
+{
+	return hop_dtype_float((hop_dtype)t->dtype);
+}
+
+void hop_ad_active(hop_env *e, const hop_graph *g, const bool *in, bool *out)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	bool *act = HOP_NEWN(&e->tmp, bool, g->nvalue);
+	bool *arg = HOP_NEWN(&e->tmp, bool, g->nvalue);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		act[i] = in[i] && is_float(g->type[i]);
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_node *n = &g->node[i];
+		bool any = false;
+		for (uint32_t k = 0; k < n->nin; k++)
+			any |= arg[k] = act[n->in[k].id];
+		if (!any || hop_optab[n->op].jvp == hop_jvp_zero)
+			continue;
+		if (hop_optab[n->op].flags & HOP_F_R)
+			hop_hoptab[n->op].active(e, n, arg, act + n->out0.id);
+		else
+			for (uint32_t k = 0; k < n->nout; k++)
+				act[n->out0.id + k] = is_float(g->type[n->out0.id + k]);
+	}
+	for (uint32_t i = 0; i < g->nout; i++)
+		out[i] = act[g->out[i].id];
+	hop_rewind(&e->tmp, m);
+}
+
+/* ---- the driver ---- */
+
+struct fwd {
+	hop_build        b;
+	const hop_graph *g;
+	hop_val         *map;      /* source value -> primal */
+	hop_val         *tan;      /* source value -> tangent */
+	hop_size        *smap;
+	int              nsmap;
+};
+
+static hop_status push_node(struct fwd *f, const hop_node *n)
+{
+	hop_arena *tmp = &f->b.env->tmp;
+	hop_val *in = HOP_NEWN(tmp, hop_val, n->nin), *din = HOP_NEWN(tmp, hop_val, n->nin);
+	bool *act = HOP_NEWN(tmp, bool, n->nin), any = false;
+	hop_val *out = f->map + n->out0.id, *dout = f->tan + n->out0.id;
+	for (uint32_t k = 0; k < n->nin; k++) {
+		in[k] = f->map[n->in[k].id];
+		din[k] = f->tan[n->in[k].id];
+		any |= act[k] = !hop_is_zero(din[k]);
+	}
+	for (uint32_t k = 0; k < n->nout; k++)
+		dout[k] = HOP_ZERO;
+	f->b.loc = n->loc;
+	if (!any || !(hop_optab[n->op].flags & HOP_F_R)) {
+		hop_val v = hop_emit_copy(&f->b, f->g, n, in, f->smap, f->nsmap);
+		for (uint32_t k = 0; k < n->nout; k++)
+			out[k] = hop_is_bad(v) ? v : (hop_val){ v.id + k };
+	}
+	if (!any || f->b.st)
+		return f->b.st;
+	hop_rule r = { .g = f->g, .n = n, .type = f->g->type, .smap = f->smap,
+	               .nsmap = f->nsmap, .in = in, .out = out, .din = din, .dout = dout,
+	               .act = act };
+	HOP_TRY(hop_optab[n->op].jvp(&f->b, &r));
+	return f->b.st;
+}
+
+static hop_status build(struct fwd *f, hop_env *e, const bool *act, const bool *outs,
+                        hop_graph **out_g)
+{
+	const hop_graph *g = f->g;
+	hop_build_open(&f->b, e);
+	hop_build_syms_of(&f->b, g);
+	f->nsmap = (int)(g->nsym + g->nlocal);
+	f->smap = HOP_NEWN(&e->tmp, hop_size, f->nsmap);
+	f->map = HOP_NEWN(&e->tmp, hop_val, g->nvalue);
+	f->tan = HOP_NEWN(&e->tmp, hop_val, g->nvalue);
+	for (uint32_t i = 0; i < g->nsym; i++)
+		f->smap[i] = hop_size_sym(e, (int)i);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		f->map[i] = hop_build_param(&f->b, g->type[i]);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		f->tan[i] = act[i] ? hop_build_param(&f->b, g->type[i]) : HOP_ZERO;
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		hop_mark m = hop_mark_at(&e->tmp);
+		if (push_node(f, &g->node[i]))
+			break;
+		hop_rewind(&e->tmp, m);
+	}
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, 2 * g->nout);
+	uint32_t n = g->nout;
+	for (uint32_t i = 0; i < g->nout && !f->b.st && !e->diag.st; i++) {
+		hop_val v = g->out[i];
+		out[i] = f->map[v.id];
+		if (outs[i])
+			out[n++] = hop_emit_solid(&f->b, f->tan[v.id], hop_typeof(&f->b, out[i]));
+	}
+	if (!f->b.st)
+		f->b.st = e->diag.st;
+	return hop_seal(&f->b, n, out, NULL, out_g);
+}
+
+hop_status hop_ad_jvp(hop_env *e, const hop_graph *g, const bool *act, const bool *outs,
+                      const hop_graph **out_g)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	struct { uint64_t kind; const hop_graph *g; } head = { 'j', g };
+	size_t n = sizeof head + g->nparam + g->nout;
+	char *key = HOP_NEWN(&e->tmp, char, n);
+	memcpy(key, &head, sizeof head);
+	memcpy(key + sizeof head, act, g->nparam);
+	memcpy(key + sizeof head + g->nparam, outs, g->nout);
+	hop_graph *r = hop_ctx_memo_get(e, key, n);
+	hop_status st = HOP_OK;
+	if (!r) {
+		struct fwd f = { .g = g };
+		st = build(&f, e, act, outs, &r);
+		if (!st)
+			r = hop_ctx_memo_put(e, key, n, r);
+	}
+	*out_g = r;
+	hop_rewind(&e->tmp, m);
+	return st;
+}

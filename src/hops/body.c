@@ -1,0 +1,109 @@
+/* body.c -- checks of bodies against operands, with messages that name which. */
+#include "hops/body.h"
+
+#include <string.h>
+
+const hop_type *hop_body_type(hop_env *e, const hop_type *t, hop_sizes sargs)
+{
+	return hop_type_subst(e, t, sargs.v, (int)sargs.n);
+}
+
+hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
+                           const char *what, uint32_t index, const char *left,
+                           const char *right)
+{
+	if (a == b)
+		return HOP_OK;
+	bool same = a->dtype == b->dtype && a->rank == b->rank;
+	for (int i = 0; same && i < a->rank; i++)
+		same = !hop_size_const(a->dim[i]) || !hop_size_const(b->dim[i]) ||
+		       a->dim[i].k == b->dim[i].k;
+	for (int i = 0; same && i < a->rank; i++)
+		HOP_TRY(hop_infer_equal(f, a->dim[i], b->dim[i], what));
+	if (same)
+		return HOP_OK;
+	hop_buf x, y;
+	hop_build *bd = f->b;
+	int n = (int)(bd->nsym + bd->nlocal);
+	hop_buf_open(&x, f->env);
+	hop_buf_open(&y, f->env);
+	hop_type_print(&x, a, bd->symname, n);
+	hop_type_print(&y, b, bd->symname, n);
+	hop_status st = hop_infer_fail(f, HOP_ETYPE, "%s: %s %u is %s in %s, but %s in %s",
+	                               hop_optab[f->op].name, what, index, x.s, left, y.s, right);
+	hop_buf_free(&y);
+	hop_buf_free(&x);
+	return st;
+}
+
+static hop_status check_sargs(hop_infer *f, const char *which, const hop_graph *body,
+                              hop_sizes sargs)
+{
+	const char *op = hop_optab[f->op].name;
+	if (!body)
+		return hop_infer_fail(f, HOP_ETYPE, "%s: %s is missing", op, which);
+	if (sargs.n != body->nsym)
+		return hop_infer_fail(f, HOP_ETYPE, "%s: %s takes %u size arguments, got %lld", op,
+		                      which, body->nsym, (long long)sargs.n);
+	for (int64_t i = 0; i < sargs.n; i++)
+		if ((uint32_t)hop_size_nsym(sargs.v[i]) > f->b->nsym + f->b->nlocal)
+			return hop_infer_fail(f, HOP_ETYPE, "%s: size argument %lld uses an unknown symbol",
+			                      op, (long long)i);
+	return HOP_OK;
+}
+
+hop_status hop_body_takes(hop_infer *f, const char *which, const hop_graph *body,
+                          hop_sizes sargs, uint32_t nin, const hop_type *const *in)
+{
+	HOP_TRY(check_sargs(f, which, body, sargs));
+	if (body->nparam != nin)
+		return hop_infer_fail(f, HOP_ETYPE, "%s: %s takes %u operands, got %u",
+		                      hop_optab[f->op].name, which, body->nparam, nin);
+	for (uint32_t i = 0; i < nin; i++)
+		HOP_TRY(hop_types_agree(f, in[i], hop_body_type(f->env, body->type[i], sargs),
+		                        "operand", i, "the call", which));
+	return HOP_OK;
+}
+
+hop_status hop_body_gives(hop_infer *f, const char *which, const hop_graph *body,
+                          hop_sizes sargs, uint32_t k, const hop_type **out_t)
+{
+	const hop_type *t = hop_graph_out_type(body, k);
+	for (int i = 0; i < t->rank; i++)
+		if ((uint32_t)hop_size_nsym(t->dim[i]) > body->nsym)
+			return hop_infer_fail(f, HOP_ESHAPE,
+			                      "%s: dimension %d of result %u of %s is a size that only the "
+			                      "body knows: return the capacity and a count",
+			                      hop_optab[f->op].name, i, k, which);
+	*out_t = hop_body_type(f->env, t, sargs);
+	return HOP_OK;
+}
+
+static size_t row_bytes(const hop_tensor *x)
+{
+	int64_t n = 1;
+	for (int i = 1; i < x->rank; i++)
+		n *= x->dim[i];
+	return (size_t)n * hop_dtype_bytes(x->dtype);
+}
+
+hop_tensor *hop_tensor_row(hop_interp *p, const hop_tensor *x, int64_t t)
+{
+	size_t n = row_bytes(x);
+	hop_tensor *r = hop_tensor_new(p, x->dtype, x->rank - 1, x->dim + 1);
+	memcpy(r->data, (const char *)x->data + (size_t)t * n, n);
+	return r;
+}
+
+void hop_tensor_put_row(hop_tensor *y, int64_t t, const hop_tensor *row)
+{
+	size_t n = row_bytes(y);
+	memcpy((char *)y->data + (size_t)t * n, row->data, n);
+}
+
+hop_tensor *hop_tensor_i64(hop_interp *p, int64_t v)
+{
+	hop_tensor *t = hop_tensor_new(p, HOP_i64, 0, NULL);
+	*(int64_t *)t->data = v;
+	return t;
+}

@@ -1,0 +1,26 @@
+/* body.h -- what the operators share when they look at their bodies. */
+#ifndef HOP_BODY_H
+#define HOP_BODY_H
+
+#include "hops/hops.h"
+#include "ir/interp.h"
+
+/* A body's type as the node's graph sees it. */
+const hop_type *hop_body_type(hop_env *e, const hop_type *t, hop_sizes sargs);
+/* Check that a body takes `nin` operands of the given types; names it in the message. */
+hop_status hop_body_takes(hop_infer *f, const char *which, const hop_graph *body,
+                          hop_sizes sargs, uint32_t nin, const hop_type *const *in);
+/* Result k of a body, checked to mention no symbol that the body binds itself. */
+hop_status hop_body_gives(hop_infer *f, const char *which, const hop_graph *body,
+                          hop_sizes sargs, uint32_t k, const hop_type **out_t);
+/* Equality of two types with a message that shows both. */
+hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
+                           const char *what, uint32_t index, const char *left,
+                           const char *right);
+
+/* Copy slice t of x (leading axis) into a new tensor; write it back into y. */
+hop_tensor *hop_tensor_row(hop_interp *p, const hop_tensor *x, int64_t t);
+void        hop_tensor_put_row(hop_tensor *y, int64_t t, const hop_tensor *row);
+hop_tensor *hop_tensor_i64(hop_interp *p, int64_t v);
+
+#endif
