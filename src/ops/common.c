@@ -135,8 +135,8 @@ hop_status hop_batch_todo(hop_build *b, hop_rule *r)
 
 /* ---- linear ops ---- */
 
-/* d f(x, y) = f(dx, dy). A symbolic zero stays one where the op allows it; only an op that
- * needs every operand (concat) gets real zeros. */
+/* d f(x, y) = f(dx, dy). A symbolic zero stays one where the op allows it; only an op
+ * that needs every operand (concat) gets real zeros. */
 hop_status hop_jvp_linear(hop_build *b, hop_rule *r)
 {
 	const hop_node *n = r->n;

@@ -1,5 +1,5 @@
-/* effect.c -- print and assert. Their text has one {} for each operand shown. They have no
- * results, so derivatives pass them by; batching makes one effect of all lanes, with a
+/* effect.c -- print and assert. Their text has one {} for each operand shown. They have
+ * no results, so derivatives pass them by; batching makes one effect of all lanes, with a
  * last operand `when` that says which lanes act. What is said is made here for the
  * interpreter and for compiled code; neither decides here when it runs. */
 #include <stddef.h>
@@ -104,8 +104,8 @@ static void put_element(hop_buf *b, const hop_operand *t, int64_t i)
 	}
 }
 
-/* Axis k and those inside it: `count` elements from element `at` on. edge > 0: only so many
- * at either end of a long axis. */
+/* Axis k and those inside it: `count` elements from element `at` on. edge > 0: only so
+ * many at either end of a long axis. */
 static void put_axis(hop_buf *b, const hop_operand *t, int k, int64_t at, int64_t count,
                      int edge)
 {
@@ -195,7 +195,7 @@ static hop_status say(hop_env *e, const hop_effect *f, const char *line)
 {
 	if (f->print) {
 		if (f->print(f->print_user, line))
-			return hop_fail(e, f->loc, HOP_EIO, "print: the receiver stopped the program");
+			return hop_fail(e, f->loc, HOP_EIO, "print: the receiver said stop");
 	} else if (printf("%s\n", line) < 0) {
 		return hop_fail(e, f->loc, HOP_EIO, "print: cannot write to the standard output");
 	}

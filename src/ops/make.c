@@ -95,15 +95,15 @@ hop_status hop_eval_size_of(hop_interp *p, const hop_node *n, hop_tensor *const 
 	return HOP_OK;
 }
 
-/* as_size x {min max sym} -- x clamped to min..max, and from here on the value of the local
- * size symbol sym, which later types may mention */
+/* as_size x {min max sym} -- x clamped to min..max, and from here on the value of the
+ * local size symbol sym, which later types may mention */
 hop_status hop_infer_as_size(hop_infer *f)
 {
 	const struct hop_attr_as_size *a = f->attr;
 	const hop_build *b = f->b;
 	if (f->in[0]->dtype != HOP_i64 || f->in[0]->rank != 0)
 		return hop_infer_fail(f, HOP_ETYPE,
-		                      "as_size: the operand must be an i64 scalar, not %s of rank %d",
+		                      "as_size: the operand is %s of rank %d, not an i64 scalar",
 		                      hop_dtype_name(f->in[0]->dtype), f->in[0]->rank);
 	if (a->min < 0 || a->min > a->max || a->max > HOP_SIZE_MAX)
 		return hop_infer_fail(f, HOP_EVALUE, "as_size: bounds %lld..%lld are no sizes",

@@ -18,8 +18,8 @@ const char *hop_dim_text(int axis);
 hop_status hop_infer_shapes(hop_infer *f, uint32_t i, const char *where_i,
                             uint32_t j, const char *where_j);
 
-/* A result type from an attribute's sizes behind the leading dims of `head` (NULL = none):
- * checks rank, signs, and that elements can be counted. */
+/* A result type from an attribute's sizes, after the dims of `head` (NULL = none): checks
+ * rank, signs, and that elements can be counted. */
 hop_status hop_infer_dims(hop_infer *f, hop_dtype d, const hop_type *head, hop_sizes dims,
                           const hop_type **out);
 

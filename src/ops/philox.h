@@ -1,6 +1,6 @@
 /* philox.h -- the definition of hop's random numbers: Philox4x32 with ten rounds (Salmon,
- * Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011). A number is a
- * pure function of a 64-bit key and a position; there is no state. Whatever computes
+ * Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011). A number is
+ * a pure function of a 64-bit key and a position; there is no state. Whatever computes
  * random_bits, uniform or fold_in must give these bits.
  *
  * All 64-bit quantities split into words low half first. */

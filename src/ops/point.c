@@ -1,5 +1,5 @@
-/* point.c -- ops element by element: types and derivatives. Operands have identical shapes;
- * broadcasting is somebody else's. Their arithmetic is in point_eval.c.
+/* point.c -- ops element by element: types and derivatives. Operands have identical
+ * shapes; broadcasting is somebody else's. Their arithmetic is in point_eval.c.
  *
  * A derivative rule of one operand is one multiplication of the tangent by the slope, so
  * each has a static function that does it to a jvp's tangent and a vjp's cotangent alike.
@@ -55,7 +55,8 @@ hop_status hop_infer_float(hop_infer *f)
 {
 	HOP_TRY(check_same(f));
 	if (!hop_dtype_float(f->in[0]->dtype))
-		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand is %s, not a float: cast first",
+		return hop_infer_fail(f, HOP_ETYPE,
+		                      "%s: the operand is %s, not a float: cast first",
 		                      hop_opname(f), hop_dtype_name(f->in[0]->dtype));
 	f->out[0] = f->in[0];
 	return HOP_OK;
@@ -216,8 +217,8 @@ hop_status hop_vjp_div(hop_build *b, hop_rule *r)
 	return HOP_OK;
 }
 
-/* z = x rem y = x - q*y with q whole: dz = dx - q*dy, and q = (x - z)/y. So written, q's own
- * derivative is zero by the rules of sub and div, as it should be. */
+/* z = x rem y = x - q*y with q whole: dz = dx - q*dy, and q = (x - z)/y. So written, q's
+ * own derivative is zero by the rules of sub and div, as it should be. */
 static hop_val whole(hop_build *b, hop_rule *r)
 {
 	return hop_emit(b, div, hop_emit(b, sub, r->in[0], r->out[0]), r->in[1]);
@@ -248,7 +249,8 @@ static hop_val share(hop_build *b, hop_rule *r, int i, hop_val t)
 	if (hop_is_zero(t))
 		return t;
 	hop_val x = r->in[i], y = r->in[1 - i];
-	hop_val loses = r->n->op == HOP_OP_max ? hop_emit(b, lt, x, y) : hop_emit(b, lt, y, x);
+	bool max = r->n->op == HOP_OP_max;
+	hop_val loses = max ? hop_emit(b, lt, x, y) : hop_emit(b, lt, y, x);
 	hop_val half = hop_emit(b, mul, t, like(b, x, 0.5));
 	hop_val keeps = hop_emit(b, select, hop_emit(b, eq, x, y), half, t);
 	return hop_emit(b, select, loses, like(b, x, 0), keeps);

@@ -2,8 +2,8 @@
  *
  * Two arithmetics serve five dtypes. Floats are computed in double and rounded once: for
  * + - * / and sqrt that is the correctly rounded f32 result, because 53 >= 2*24 + 2, and
- * fmod is exact. Integers are computed in 64 bits without sign and cut to their width, which
- * is wrapping. bool is the integers 0 and 1. */
+ * fmod is exact. Integers are computed in 64 bits without sign and cut to their width,
+ * which is wrapping. bool is the integers 0 and 1. */
 #include <math.h>
 #include <string.h>
 

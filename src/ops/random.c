@@ -1,5 +1,5 @@
-/* random.c -- random numbers from explicit keys; the bits are defined in philox.h. A key is
- * an i64, and a tensor of keys makes one independent stream an element. No state. */
+/* random.c -- random numbers from explicit keys; the bits are defined in philox.h. A key
+ * is an i64, and a tensor of keys makes one independent stream an element. No state. */
 #include "ops/ops.h"
 #include "ops/philox.h"
 
