@@ -6,13 +6,12 @@
 
 static int64_t gcd(int64_t a, int64_t b)
 {
-	a = a < 0 ? -a : a;
 	while (b) {
 		int64_t r = a % b;
 		a = b;
-		b = r < 0 ? -r : r;
+		b = r;
 	}
-	return a;
+	return a < 0 ? -a : a;
 }
 
 static hop_size negated(hop_env *e, hop_size a)
@@ -189,13 +188,16 @@ static hop_mono lead(hop_env *e, hop_size a)
 	return a.e ? hop_poly_of(e, a, 0).m[0] : (hop_mono){ .c = a.k };
 }
 
+/* Quotients of more terms are not looked for. */
+enum { MAXQUOT = 64 };
+
 /* Division of polynomials: leading terms cancel, so the rest gets smaller. */
 bool hop_size_quot(hop_env *e, hop_size a, hop_size b, hop_size *out_q)
 {
 	hop_size q = hop_size_of(0);
 	if (hop_size_bad(a) || hop_size_bad(b) || hop_size_is(b, 0))
 		return false;
-	while (!hop_size_is(a, 0)) {
+	for (int i = 0; !hop_size_is(a, 0); i++) {
 		hop_mark mark = hop_mark_at(&e->tmp);
 		hop_mono m;
 		hop_size t = hop_size_of(HOP_SIZE_BAD);
@@ -208,7 +210,7 @@ bool hop_size_quot(hop_env *e, hop_size a, hop_size b, hop_size *out_q)
 		hop_rewind(&e->tmp, mark);
 		a = hop_size_sub(e, a, hop_size_mul(e, t, b));
 		q = hop_size_add(e, q, t);
-		if (hop_size_bad(a) || hop_size_bad(q))
+		if (hop_size_bad(a) || hop_size_bad(q) || i == MAXQUOT)
 			return false;
 	}
 	*out_q = q;
