@@ -68,6 +68,11 @@ hop_val hop_build_param(hop_build *b, const hop_type *t)
 	return add_value(b, t, UINT32_MAX);
 }
 
+hop_val hop_build_leaf(hop_build *b, const hop_type *t)
+{
+	return add_value(b, t, UINT32_MAX);
+}
+
 void hop_infer_outs(hop_infer *f, uint32_t nout)
 {
 	f->nout = nout;

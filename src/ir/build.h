@@ -35,6 +35,9 @@ hop_val  hop_build_param(hop_build *b, const hop_type *t);
 void     hop_build_syms_of(hop_build *b, const hop_graph *g);
 /* A size symbol bound by a node; returns its index. */
 int      hop_build_local(hop_build *b, hop_range r, const char *name);
+/* A value from outside at any time, for drafts: a builder that has one cannot be sealed, its
+ * nodes are copied into another. */
+hop_val  hop_build_leaf(hop_build *b, const hop_type *t);
 /* Give up without sealing. */
 void     hop_build_drop(hop_build *b);
 

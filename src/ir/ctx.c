@@ -57,6 +57,7 @@ struct hop_ctx {
 	void          (*free_graph)(hop_ctx *c, struct hop_graph *g);
 	struct message *messages;
 	bool            lost;       /* a message found no memory for its slot */
+	uint32_t        serial;     /* the last one given */
 };
 
 enum { BLOCK = 16384, BLOCK_ALIGN = 16 };
@@ -357,6 +358,7 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 		hop_raw_free(&mem, c, sizeof *c);
 		return HOP_ENOMEM;
 	}
+	c->serial = (uint32_t)((uintptr_t)c / 16 * 0x9e3779b1u);   /* contexts start apart */
 	*out_c = c;
 	return HOP_OK;
 }
@@ -396,4 +398,14 @@ void hop_ctx_free(hop_ctx *c)
 hop_mem hop_ctx_mem(hop_ctx *c)
 {
 	return c->mem;
+}
+
+uint32_t hop_ctx_serial(hop_ctx *c)
+{
+	pthread_mutex_lock(&c->lock);
+	uint32_t n = ++c->serial;
+	if (!n)
+		n = ++c->serial;
+	pthread_mutex_unlock(&c->lock);
+	return n;
 }

@@ -40,6 +40,10 @@ void hop_ctx_on_free_graph(hop_ctx *c, void (*fn)(hop_ctx *c, struct hop_graph *
 /* The context itself: hop_ctx_new / hop_ctx_free are public (include/hop/ctx.h). */
 hop_mem hop_ctx_mem(hop_ctx *c);
 
+/* A number that no other call gives, and that calls on other contexts hardly ever give;
+ * never 0. Values of traces carry one. */
+uint32_t hop_ctx_serial(hop_ctx *c);
+
 /* What hop_message answers on this thread from now on: a copy of d. Called with the env's
  * diag when a public entry fails. Needs no memory to say that there is none. */
 void hop_ctx_set_message(hop_ctx *c, const hop_diag *d);
