@@ -510,6 +510,48 @@ static void test_symbolic(void **state)
 	END();
 }
 
+/* Size parameters in the types and as the batch size: every rule must map them. */
+static void test_symbolic_rules(void **state)
+{
+	BEGIN(state);
+	OPEN();
+	hop_build_sym(b, (hop_range){ 3, HOP_SIZE_MAX }, "n");
+	hop_size n = hop_size_sym(&r->e, 0), wide[2] = { n, S(4) };
+	hop_size part[2] = { hop_size_sub(&r->e, n, S(1)), S(2) };
+	hop_val x = hop_build_param(b, hop_type_get(&r->e, HOP_f64, 2, wide));
+	hop_val i = PARAM(r, HOP_i64), j = PARAM(r, HOP_i64);
+	struct hop_attr_dynslice a = { .dims = { 2, part } };
+	hop_val v = hop_emit_op(b, HOP_OP_dynslice, &a, 3, (hop_val[]){ x, i, j });
+	v = hop_emit(b, dynupdate, x, hop_emit(b, mul, v, v), j, i);
+	v = hop_emit_dot(b, v, x, (hop_ints){ 0, NULL }, (hop_ints){ 0, NULL }, INTS(0), INTS(0));
+	v = hop_emit_amax(b, v, 1, (int64_t[]){ 1 });
+	hop_graph *g;
+	const hop_graph *d, *w;
+	ok(r, hop_seal(b, 1, &v, NULL, &g));
+	bool bout[2], lanes[4] = { false, true, true, false };
+	ok(r, hop_ad_vjp(&r->e, g, (bool[]){ true }, (bool[]){ true, false, false }, &d));
+	hop_batch_spec s = { .size = -1, .in = lanes };
+	ok(r, hop_ad_batch(&r->e, d, &s, &w, bout));
+
+	/* n = 5, three lanes: as each lane alone */
+	int64_t syms[2] = { 5, LANES };
+	hop_tensor *in[4], *one[4], *o[2], *want[2];
+	in[0] = random_of(r, type_of(r, HOP_f64, 2, (int[]){ 5, 4 }));
+	in[1] = random_of(r, type_of(r, HOP_i64, 1, (int[]){ LANES }));
+	in[2] = random_of(r, type_of(r, HOP_i64, 1, (int[]){ LANES }));
+	in[3] = random_of(r, type_of(r, HOP_f64, 1, (int[]){ 4 }));
+	ok(r, hop_interp_graph(&r->p, w, syms, in, o));
+	for (int k = 0; k < LANES; k++) {
+		for (int q = 0; q < 4; q++)
+			one[q] = lanes[q] ? lane(r, in[q], k) : in[q];
+		ok(r, hop_interp_graph(&r->p, d, syms, one, want));
+		for (int q = 0; q < 2; q++)
+			for (int64_t e = 0; e < want[q]->count; e++)
+				near(hop_tensor_f(lane(r, o[q], k), e), hop_tensor_f(want[q], e), 1e-12);
+	}
+	END();
+}
+
 /* ---- messages ---- */
 
 static void refused(struct rig *r, hop_val v, hop_status st, const char *text)
@@ -574,6 +616,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_values, up, down),
 		cmocka_unit_test_setup_teardown(test_ties, up, down),
 		cmocka_unit_test_setup_teardown(test_symbolic, up, down),
+		cmocka_unit_test_setup_teardown(test_symbolic_rules, up, down),
 		cmocka_unit_test_setup_teardown(test_messages, up, down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
