@@ -32,7 +32,7 @@ typedef struct hop_ctx_opts {
  * opts->size is not one this library knows. */
 HOP_MUST_USE hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c);
 
-/* Everything made from c must be gone, and no other thread may be using it. NULL is fine. */
+/* Everything made from c must be gone, and no other thread may use it. NULL is fine. */
 void hop_ctx_free(hop_ctx *c);
 
 /* The text of the last failure on this thread, "" when there was none. Stays valid until

@@ -186,8 +186,8 @@ hop_mark hop_mark_at(hop_arena *a)
 	return (hop_mark){ a->top, a->top ? a->top->used : 0 };
 }
 
-/* Going back to an empty arena keeps its newest chunk, so that a loop that marks, uses and
- * rewinds does not go to the hook each time. */
+/* Going back to an empty arena keeps its newest chunk, so that a loop that marks, uses
+ * and rewinds does not go to the hook each time. */
 void hop_rewind(hop_arena *a, hop_mark m)
 {
 	HOP_ASSERT(a->env);

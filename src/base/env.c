@@ -51,8 +51,8 @@ void hop_guard_end(hop_env *e, hop_frame *f)
 	e->frame = f->prev;
 }
 
-/* Frees before it jumps: open arenas and buffers may lie on the part of the stack that the
- * jump gives up. */
+/* Frees before it jumps: open arenas and buffers may lie on the part of the stack that
+ * the jump gives up. */
 _Noreturn void hop_nomem(hop_env *e)
 {
 	hop_frame *f = e->frame;

@@ -6,7 +6,7 @@
 #include "ir/ctx.h"
 
 /* Entries in the order they came, found through an index of open addressing. Bytes are
- * the key, except in the table of graphs, where h and n are the two halves of the hash. */
+ * the key, except in the table of graphs, where h and n are the halves of the hash. */
 struct entry {
 	uint64_t    h;
 	size_t      n;

@@ -24,13 +24,13 @@ const void *hop_ctx_intern(hop_env *e, enum hop_intern_kind k, const void *p, si
 void *hop_ctx_memo_get(hop_env *e, const void *key, size_t n);
 void *hop_ctx_memo_put(hop_env *e, const void *key, size_t n, void *val); /* the winner */
 
-/* Sealed graphs, one per content. Returns the graph equal to g if there is one, else keeps
- * g and returns it. equal runs under the lock: it must not call the context. */
+/* Sealed graphs, one per content. Returns the graph equal to g if there is one, else
+ * keeps g and returns it. equal runs under the lock: it must not call the context. */
 struct hop_graph;
 typedef bool hop_graph_equal_fn(const struct hop_graph *a, const struct hop_graph *b);
 struct hop_graph *hop_ctx_graph_intern(hop_env *e, hop_hash h, struct hop_graph *g,
                                        hop_graph_equal_fn *equal);
-/* In the order they were interned. fn runs under the lock: it must not call the context. */
+/* In the order of interning. fn runs under the lock: it must not call the context. */
 void hop_ctx_graphs_each(hop_ctx *c, void (*fn)(struct hop_graph *g, void *user),
                          void *user);
 /* hop_ctx_free gives each interned graph to fn, newest first, before anything else goes.

@@ -224,7 +224,7 @@ static int size_cmp(const void *a, const void *b)
 	return hop_size_cmp(*(const hop_size *)a, *(const hop_size *)b);
 }
 
-/* Both operands opened up into one list of sizes that are no such atom themselves, sorted;
+/* Both operands opened up into one sorted list of sizes that are no such atom;
  * of those that differ by a constant one stays. Then nested again, to the left. */
 static hop_size extreme(hop_env *e, hop_atom_kind kind, hop_size a, hop_size b)
 {

@@ -4,7 +4,7 @@
 
 #include "ir/ctx.h"
 
-static const struct { const char *name; size_t bytes; enum hop_dclass class; } dtypes[] = {
+static const struct { const char *name; size_t bytes; enum hop_dclass c; } dtypes[] = {
 #define D(n, b, c) { #n, b, c },
 	HOP_DTYPES(D)
 #undef D
@@ -19,7 +19,7 @@ size_t hop_dtype_bytes(hop_dtype d)
 enum hop_dclass hop_dtype_class(hop_dtype d)
 {
 	HOP_ASSERT(d < HOP_NDTYPE);
-	return dtypes[d].class;
+	return dtypes[d].c;
 }
 
 const char *hop_dtype_name(hop_dtype d)

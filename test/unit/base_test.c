@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-/* A hook that counts bytes, checks the sizes it is told, and fails from call `fail_at`. */
+/* A hook that counts bytes by the sizes it is told, and fails from call fail_at on. */
 struct meter { size_t live; long calls, fail_at; };
 
 static void *metered(void *user, void *ptr, size_t osize, size_t nsize)
