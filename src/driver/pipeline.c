@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const hop_pass passes[] = {
-	{ NULL, NULL, NULL }
+	{ NULL, NULL, false, NULL }
 };
 
 const hop_pass *hop_pass_at(size_t i)

@@ -10,6 +10,7 @@ typedef hop_status hop_pass_fn(hop_env *e, const hop_graph *g, const hop_graph *
 typedef struct hop_pass {
 	const char  *name;
 	hop_pass_fn *run;
+	bool         always;       /* every compilation runs it, in the table's order */
 	const char  *help;         /* one line */
 } hop_pass;
 

@@ -112,7 +112,7 @@ static hop_status symbols(struct verifier *v, const hop_graph *g)
 	return HOP_OK;
 }
 
-/* ---- types: what inference says, node by node, in a builder that is then dropped ---- */
+/* ---- types: what inference says, node by node, in a builder then dropped ---- */
 
 static bool has_check(const hop_graph *g, const hop_check *c)
 {
@@ -122,8 +122,8 @@ static bool has_check(const hop_graph *g, const hop_check *c)
 	return false;
 }
 
-static hop_status retype(struct verifier *v, const hop_graph *g, hop_build *b, hop_val *map,
-                         hop_val *arg)
+static hop_status retype(struct verifier *v, const hop_graph *g, hop_build *b,
+                         hop_val *map, hop_val *arg)
 {
 	hop_build_syms_of(b, g);
 	for (uint32_t i = 0; i < g->nparam; i++)

@@ -1,0 +1,67 @@
+/* cmd.h -- what the subcommands of `hop` share: options, the loaded file, its graph. */
+#ifndef HOP_CMD_H
+#define HOP_CMD_H
+
+#include "ir/text.h"
+
+/* One run of the command. */
+typedef struct cmd {
+	hop_env     *env;
+	const char  *name;             /* of the subcommand */
+	int          argc;             /* what follows it */
+	char       **argv;
+	int          next;
+	const char  *file;             /* NULL or "-" = standard input */
+	const char  *graph;            /* --graph, without @; NULL = the last one */
+	hop_buf      text;
+	hop_module  *m;
+} cmd;
+
+typedef hop_status cmd_fn(cmd *c);
+cmd_fn cmd_run, cmd_check, cmd_show, cmd_opt, cmd_bench;
+
+/* Reading options: while (cmd_more(c)) if (cmd_flag(c, "--x")) ... else if
+ * (cmd_value(c, "--y", &s)) ... else HOP_TRY(cmd_other(c)); */
+bool       cmd_more(const cmd *c);
+bool       cmd_flag(cmd *c, const char *name);
+/* --y value or --y=value; a missing value is NULL, which cmd_need refuses. */
+bool       cmd_value(cmd *c, const char *name, const char **out);
+hop_status cmd_need(cmd *c, const char *name, const char *value);
+hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo, int64_t *out);
+/* --graph, the file, or a complaint. */
+hop_status cmd_other(cmd *c);
+
+/* Read, parse and verify the file; the graph that was asked for. */
+hop_status cmd_load(cmd *c);
+hop_status cmd_pick(cmd *c, hop_graph **out_g);
+/* Passes by name, comma between them; verified after each. */
+hop_status cmd_passes(cmd *c, const char *names, const hop_graph **g);
+
+/* Graphs as text to standard output; g under the name of the graph that was picked. */
+void       cmd_print(cmd *c, uint32_t n, const hop_entry *entry, int flags);
+void       cmd_print_picked(cmd *c, const hop_graph *g, int flags);
+
+/* ---- running, for run and bench ---- */
+
+struct hop_interp;
+struct hop_tensor;
+
+enum { CMD_MAXSIZE = 64 };
+
+/* Where inputs come from: files, or numbers made from the seed, with sizes as given. */
+typedef struct cmd_inputs {
+	const char **file;             /* [nfile] .npy, one a parameter */
+	uint32_t     nfile;
+	const char  *size[CMD_MAXSIZE];    /* name=value */
+	int          nsize;
+	int64_t      seed;
+} cmd_inputs;
+
+/* Tensors for the parameters of g, and the values of its size parameters. */
+hop_status cmd_make_inputs(cmd *c, struct hop_interp *p, const hop_graph *g,
+                           const cmd_inputs *from, struct hop_tensor ***out_in,
+                           int64_t **out_syms);
+/* True when the option was one of --in --size --seed; *st is its status. */
+bool       cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st);
+
+#endif

@@ -1,0 +1,138 @@
+/* load.c -- options, the file and its graph: what every subcommand starts with.
+ * Failures go up as statuses; main prints them. */
+#include "cmd.h"
+
+#include "driver/pipeline.h"
+#include "io/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- options ---- */
+
+bool cmd_more(const cmd *c)
+{
+	return c->next < c->argc;
+}
+
+bool cmd_flag(cmd *c, const char *name)
+{
+	if (strcmp(c->argv[c->next], name))
+		return false;
+	c->next++;
+	return true;
+}
+
+bool cmd_value(cmd *c, const char *name, const char **out)
+{
+	const char *s = c->argv[c->next];
+	size_t n = strlen(name);
+	if (strncmp(s, name, n) || (s[n] && s[n] != '='))
+		return false;
+	c->next++;
+	if (s[n])
+		*out = s + n + 1;
+	else
+		*out = c->next < c->argc ? c->argv[c->next++] : NULL;
+	return true;
+}
+
+hop_status cmd_need(cmd *c, const char *name, const char *value)
+{
+	if (value && *value)
+		return HOP_OK;
+	return hop_fail(c->env, 0, HOP_EUSE, "%s: %s needs a value", c->name, name);
+}
+
+hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo, int64_t *out)
+{
+	char *end;
+	HOP_TRY(cmd_need(c, name, value));
+	errno = 0;
+	long long v = strtoll(value, &end, 10);
+	if (errno || *end || v < lo)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: %s %s: a whole number of at least %lld is "
+		                "needed", c->name, name, value, (long long)lo);
+	*out = v;
+	return HOP_OK;
+}
+
+hop_status cmd_other(cmd *c)
+{
+	const char *g;
+	if (cmd_value(c, "--graph", &g)) {
+		HOP_TRY(cmd_need(c, "--graph", g));
+		c->graph = *g == '@' ? g + 1 : g;
+		return HOP_OK;
+	}
+	const char *s = c->argv[c->next++];
+	if (*s == '-' && s[1])
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: no option %s: see hop %s --help", c->name,
+		                s, c->name);
+	if (c->file)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: one file, not %s and %s", c->name, c->file,
+		                s);
+	c->file = s;
+	return HOP_OK;
+}
+
+/* ---- the file ---- */
+
+hop_status cmd_load(cmd *c)
+{
+	bool std = !c->file || !strcmp(c->file, "-");
+	HOP_TRY(hop_file_read(c->env, std ? "-" : c->file, &c->text));
+	HOP_TRY(hop_module_parse(c->env, c->text.n ? c->text.s : "", c->text.n,
+	                         std ? "stdin" : c->file, &c->m));
+	for (uint32_t i = 0; i < c->m->n; i++)
+		HOP_TRY(hop_verify(c->env, c->m->entry[i].g));
+	return HOP_OK;
+}
+
+hop_status cmd_pick(cmd *c, hop_graph **out_g)
+{
+	*out_g = hop_module_find(c->m, c->graph);
+	if (*out_g)
+		return HOP_OK;
+	if (c->graph)
+		return hop_fail(c->env, 0, HOP_EVALUE, "%s: the text has no graph @%s", c->name,
+		                c->graph);
+	return hop_fail(c->env, 0, HOP_EVALUE, "%s: the text has no graph", c->name);
+}
+
+/* ---- printing and passes ---- */
+
+void cmd_print(cmd *c, uint32_t n, const hop_entry *entry, int flags)
+{
+	hop_buf b;
+	hop_buf_open(&b, c->env);
+	hop_entries_print(&b, n, entry, flags);
+	fwrite(b.s, 1, b.n, stdout);
+	hop_buf_free(&b);
+}
+
+void cmd_print_picked(cmd *c, const hop_graph *g, int flags)
+{
+	hop_entry one = { c->graph ? c->graph : c->m->entry[c->m->n - 1].name,
+	                  (hop_graph *)(uintptr_t)g };
+	cmd_print(c, 1, &one, flags);
+}
+
+hop_status cmd_passes(cmd *c, const char *names, const hop_graph **g)
+{
+	while (*names) {
+		size_t n = strcspn(names, ",");
+		char *s = hop_arena_str(&c->env->tmp, names, n);
+		const hop_pass *p = hop_pass_find(s);
+		if (!p)
+			return hop_fail(c->env, 0, HOP_EVALUE, "%s: no pass is called %s: see hop opt "
+			                "--list", c->name, s);
+		HOP_TRY(p->run(c->env, *g, g));
+		if (hop_verify(c->env, *g))
+			return hop_note(c->env, 0, "after %s", s);
+		names += n + (names[n] == ',');
+	}
+	return HOP_OK;
+}

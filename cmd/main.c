@@ -1,0 +1,116 @@
+/* main.c -- the `hop` program: finds the subcommand, gives it a context, prints its failure.
+ * What a subcommand does is in the file of its name. */
+#include "cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define VERSION "0.1.0"
+
+static const struct { const char *name; cmd_fn *run; const char *help; } sub[] = {
+	{ "run", cmd_run,
+	  "run [FILE] [--in x.npy]... [--out PREFIX] [--size s=4]... [--seed N] [--interp]\n"
+	  "    run a graph and print its results; inputs come from .npy files, one --in a\n"
+	  "    parameter, or are made from the seed; sizes are then the least allowed unless\n"
+	  "    given. --out writes PREFIX.0.npy and so on. --interp: by the interpreter" },
+	{ "check", cmd_check,
+	  "check [FILE]\n"
+	  "    read the text, infer, verify; say how much is there" },
+	{ "show", cmd_show,
+	  "show [FILE] [--after=PASS] [--locs] [--copies]\n"
+	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
+	  "    compilation; --locs: end lines with where they come from; --copies: the\n"
+	  "    copies left in loops, with the reason" },
+	{ "opt", cmd_opt,
+	  "opt -p PASS,PASS... [FILE]\n"
+	  "    apply passes by name and print; `hop opt --list` names them" },
+	{ "bench", cmd_bench,
+	  "bench [FILE] [--reps N] [options of run]\n"
+	  "    run a graph many times; print the least and the median time" },
+};
+enum { NSUB = sizeof sub / sizeof *sub };
+
+static int help(FILE *to, const char *name)
+{
+	bool any = false;
+	for (int i = 0; i < NSUB; i++)
+		any |= name && !strcmp(name, sub[i].name);
+	if (!any)
+		fputs("hop captures, transforms, compiles and runs tensor programs with bodies.\n\n",
+		      to);
+	for (int i = 0; i < NSUB; i++)
+		if (!any || !strcmp(name, sub[i].name))
+			fprintf(to, "  hop %s\n", sub[i].help);
+	if (!any)
+		fputs("  hop --help [COMMAND], hop --version\n", to);
+	fputs("\nFILE is text that begins with `hop 1` (docs/ir.md); none or - is standard input."
+	      "\n--graph @name chooses a graph, else it is the last one.\n", to);
+	return to == stderr ? 2 : 0;
+}
+
+/* Status to exit code; the message is the command's only other output. */
+static int report(const hop_env *e, hop_status st)
+{
+	fflush(stdout);
+	if (!st && (ferror(stdout) || fflush(stdout))) {
+		fputs("hop: standard output could not be written\n", stderr);
+		return 1;
+	}
+	if (!st)
+		return 0;
+	fprintf(stderr, "%s\n", e->diag.text ? e->diag.text :
+	        st == HOP_ENOMEM ? "error: no memory" : "error");
+	return 1;
+}
+
+static int go(cmd_fn *run, cmd *c)
+{
+	hop_ctx *ctx;
+	hop_env e;
+	hop_frame f;
+	hop_status st = hop_ctx_new(NULL, &ctx);
+	if (st) {
+		fputs("error: no memory\n", stderr);
+		return 1;
+	}
+	hop_env_init(&e, ctx, hop_ctx_mem(ctx));
+	c->env = &e;
+	if (HOP_GUARD(&e, &f)) {
+		st = hop_guard_nomem(&e, &f);
+	} else {
+		hop_buf_open(&c->text, &e);
+		st = run(c);
+		hop_buf_free(&c->text);
+		hop_guard_end(&e, &f);
+	}
+	int rc = report(&e, st);
+	hop_module_free(c->m, &e.mem);
+	hop_env_fini(&e);
+	hop_ctx_free(ctx);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "";
+	if (!strcmp(name, "--version")) {
+		puts("hop " VERSION);
+		return 0;
+	}
+	if (!strcmp(name, "--help") || !strcmp(name, "help"))
+		return help(stdout, argc > 2 ? argv[2] : NULL);
+	for (int i = 0; i < NSUB; i++) {
+		if (strcmp(name, sub[i].name))
+			continue;
+		for (int k = 2; k < argc; k++)
+			if (!strcmp(argv[k], "--help"))
+				return help(stdout, name);
+		cmd c = { .name = name, .argc = argc - 2, .argv = argv + 2 };
+		return go(sub[i].run, &c);
+	}
+	if (*name)
+		fprintf(stderr, "error: hop has no command %s\n\n", name);
+	return help(stderr, NULL);
+}
+
+#undef VERSION

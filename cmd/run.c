@@ -1,0 +1,79 @@
+/* run.c -- hop run: one graph on given or made inputs; results to the screen or to files.
+ * Measures nothing; see bench.c. */
+#include "cmd.h"
+
+#include "io/file.h"
+#include "io/npy.h"
+#include "ir/interp.h"
+
+#include <stdio.h>
+
+enum { SHOWN = 64 };                  /* elements of a result on the screen */
+
+static void print_result(cmd *c, const hop_tensor *t)
+{
+	hop_buf b;
+	hop_buf_open(&b, c->env);
+	hop_put(&b, hop_dtype_name(t->dtype));
+	for (int i = 0; i < t->rank; i++)
+		hop_putf(&b, "%s%lld%s", i ? ", " : "[", (long long)t->dim[i],
+		         i == t->rank - 1 ? "]" : "");
+	hop_putc(&b, ' ');
+	hop_data_print(&b, t->dtype, t->rank, t->data, t->count, SHOWN);
+	printf("%s\n", b.s);
+	hop_buf_free(&b);
+}
+
+static hop_status write_result(cmd *c, const char *prefix, uint32_t i, const hop_tensor *t)
+{
+	hop_buf b, path;
+	hop_buf_open(&b, c->env);
+	hop_buf_open(&path, c->env);
+	hop_putf(&path, "%s.%u.npy", prefix, i);
+	hop_npy_write(&b, t->dtype, t->rank, t->dim, t->data);
+	hop_status st = hop_file_write(c->env, path.s, b.s, b.n);
+	hop_buf_free(&path);
+	hop_buf_free(&b);
+	return st;
+}
+
+static hop_status run(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
+                      const char *prefix)
+{
+	hop_tensor **in, **out = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nout);
+	int64_t *syms;
+	HOP_TRY(cmd_make_inputs(c, p, g, from, &in, &syms));
+	HOP_TRY(hop_interp_graph(p, g, syms, in, out));
+	for (uint32_t i = 0; i < g->nout; i++) {
+		if (prefix)
+			HOP_TRY(write_result(c, prefix, i, out[i]));
+		else
+			print_result(c, out[i]);
+	}
+	return HOP_OK;
+}
+
+hop_status cmd_run(cmd *c)
+{
+	cmd_inputs from = { 0 };
+	const char *prefix = NULL;
+	hop_status st;
+	while (cmd_more(c)) {
+		if (cmd_flag(c, "--interp"))
+			continue;                   /* there is no other way yet */
+		if (cmd_input_option(c, &from, &st))
+			HOP_TRY(st);
+		else if (cmd_value(c, "--out", &prefix))
+			HOP_TRY(cmd_need(c, "--out", prefix));
+		else
+			HOP_TRY(cmd_other(c));
+	}
+	hop_graph *g;
+	HOP_TRY(cmd_load(c));
+	HOP_TRY(cmd_pick(c, &g));
+	hop_interp p;
+	hop_interp_init(&p, c->env);
+	st = run(c, &p, g, &from, prefix);
+	hop_interp_fini(&p);
+	return st;
+}

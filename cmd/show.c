@@ -1,0 +1,54 @@
+/* show.c -- hop show: a text as it is, or as it is after some pass. Changes nothing. */
+#include "cmd.h"
+
+#include "driver/pipeline.h"
+
+/* What every compilation does, up to the pass of this name. */
+static hop_status up_to(cmd *c, const char *name, const hop_graph **g)
+{
+	const hop_pass *last = hop_pass_find(name);
+	if (!last || !last->always)
+		return hop_fail(c->env, 0, HOP_EVALUE, "show: no pass of a compilation is called "
+		                "%s: see hop opt --list", name);
+	for (size_t i = 0; hop_pass_at(i); i++) {
+		const hop_pass *p = hop_pass_at(i);
+		if (!p->always)
+			continue;
+		HOP_TRY(cmd_passes(c, p->name, g));
+		if (p == last)
+			break;
+	}
+	return HOP_OK;
+}
+
+hop_status cmd_show(cmd *c)
+{
+	const char *after = NULL;
+	bool copies = false;
+	int flags = 0;
+	while (cmd_more(c)) {
+		if (cmd_flag(c, "--locs"))
+			flags |= HOP_PRINT_LOCS;
+		else if (cmd_flag(c, "--copies"))
+			copies = true;
+		else if (cmd_value(c, "--after", &after))
+			HOP_TRY(cmd_need(c, "--after", after));
+		else
+			HOP_TRY(cmd_other(c));
+	}
+	HOP_TRY(cmd_load(c));
+	if (copies)
+		return hop_fail(c->env, 0, HOP_EREFUSED, "show: --copies needs the lowering to "
+		                "loops, which this build has not");
+	if (!after && !c->graph) {
+		cmd_print(c, c->m->n, c->m->entry, flags);
+		return HOP_OK;
+	}
+	hop_graph *g;
+	HOP_TRY(cmd_pick(c, &g));
+	const hop_graph *now = g;
+	if (after)
+		HOP_TRY(up_to(c, after, &now));
+	cmd_print_picked(c, now, flags);
+	return HOP_OK;
+}
