@@ -1,0 +1,258 @@
+/* elf.c -- place a relocatable x86-64 ELF object in memory. Objects come from our own
+ * compiler or from the cache (checked by a hash there), but every offset is checked
+ * again: a damaged file must not become a jump. Does not handle unwind tables, TLS or
+ * writable data; we emit none. */
+#include <elf.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rt/exec.h"
+
+/* What compiled code may call. */
+static const struct { const char *name; void *addr; } externs[] = {
+#define F(f) { #f, (void *)(uintptr_t)f }
+	F(sinf), F(cosf), F(sin), F(cos), F(fmodf), F(fmod), F(fma), F(fmaf), F(floorf),
+	F(floor), F(memcpy), F(memset), F(memmove),
+#undef F
+};
+
+enum { STUB = 16 };          /* jmp *8(%rip); address at 8: also serves as its GOT slot */
+
+typedef struct image {
+	const unsigned char *o;          /* the object */
+	size_t               n;
+	const Elf64_Ehdr    *eh;
+	const Elf64_Shdr    *sh;
+	const Elf64_Sym     *sym;
+	size_t               nsym;
+	const char          *str;
+	size_t               nstr;
+	uint64_t             at[256];    /* section's offset in the image; 0 = not placed */
+	unsigned char       *base;
+	size_t               size, stubs;
+} image;
+
+static bool inside(const image *m, uint64_t off, uint64_t len)
+{
+	return off <= m->n && len <= m->n - off;
+}
+
+static const char *read_headers(image *m)
+{
+	if (m->n < sizeof *m->eh || memcmp(m->o, ELFMAG, SELFMAG) ||
+	    m->o[EI_CLASS] != ELFCLASS64 || ((uintptr_t)m->o & 7))
+		return "not an ELF object";
+	m->eh = (const void *)m->o;
+	if (m->eh->e_type != ET_REL || m->eh->e_machine != EM_X86_64 ||
+	    m->eh->e_shnum > 256 || m->eh->e_shentsize != sizeof(Elf64_Shdr) ||
+	    (m->eh->e_shoff & 7) ||
+	    !inside(m, m->eh->e_shoff, (uint64_t)m->eh->e_shnum * sizeof(Elf64_Shdr)))
+		return "not an x86-64 object";
+	m->sh = (const void *)(m->o + m->eh->e_shoff);
+	for (int i = 0; i < m->eh->e_shnum; i++) {
+		const Elf64_Shdr *s = &m->sh[i];
+
+		if (s->sh_type != SHT_NOBITS && !inside(m, s->sh_offset, s->sh_size))
+			return "a section is outside the object";
+		if (s->sh_type != SHT_SYMTAB)
+			continue;
+		if (s->sh_link >= m->eh->e_shnum || (s->sh_offset & 7))
+			return "bad symbol table";
+		m->sym = (const void *)(m->o + s->sh_offset);
+		m->nsym = s->sh_size / sizeof *m->sym;
+		m->str = (const char *)m->o + m->sh[s->sh_link].sh_offset;
+		m->nstr = m->sh[s->sh_link].sh_size;
+		if (!m->nstr || m->str[m->nstr - 1])
+			return "bad string table";
+	}
+	return m->sym ? NULL : "no symbols";
+}
+
+static bool placed(const Elf64_Shdr *s)
+{
+	return (s->sh_flags & SHF_ALLOC) && s->sh_size && s->sh_type != SHT_X86_64_UNWIND;
+}
+
+static const char *place(image *m)
+{
+	size_t off = 64;
+
+	for (int i = 0; i < m->eh->e_shnum; i++) {
+		const Elf64_Shdr *s = &m->sh[i];
+		size_t            al = s->sh_addralign ? s->sh_addralign : 1;
+
+		if (!placed(s))
+			continue;
+		if (al > 4096 || (al & (al - 1)) || s->sh_size > 1u << 30)
+			return "bad section";
+		off = (off + al - 1) & ~(al - 1);
+		m->at[i] = off;
+		off += s->sh_size;
+	}
+	m->stubs = (off + STUB - 1) & ~(size_t)(STUB - 1);
+	m->size = m->stubs + m->nsym * STUB;
+	m->base = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	               -1, 0);
+	if (m->base == MAP_FAILED) {
+		m->base = NULL;
+		return "no memory for code";
+	}
+	for (int i = 0; i < m->eh->e_shnum; i++)
+		if (m->at[i] && m->sh[i].sh_type != SHT_NOBITS)
+			memcpy(m->base + m->at[i], m->o + m->sh[i].sh_offset, m->sh[i].sh_size);
+	return NULL;
+}
+
+/* The address of symbol i; a stub is made for what is outside. */
+static const char *resolve(image *m, size_t i, uint64_t *out_a)
+{
+	const Elf64_Sym *y;
+	unsigned char   *stub;
+
+	if (i >= m->nsym)
+		return "bad symbol";
+	y = &m->sym[i];
+	if (y->st_shndx && y->st_shndx < m->eh->e_shnum) {
+		if (!m->at[y->st_shndx] || y->st_value > m->sh[y->st_shndx].sh_size)
+			return "symbol in a section that is not placed";
+		*out_a = (uint64_t)(uintptr_t)m->base + m->at[y->st_shndx] + y->st_value;
+		return NULL;
+	}
+	if (y->st_name >= m->nstr)
+		return "bad symbol name";
+	stub = m->base + m->stubs + i * STUB;
+	*out_a = (uint64_t)(uintptr_t)stub;
+	if (stub[0])
+		return NULL;
+	for (size_t k = 0; k < sizeof externs / sizeof *externs; k++)
+		if (!strcmp(externs[k].name, m->str + y->st_name)) {
+			static const unsigned char jump[8] = { 0xff, 0x25, 2, 0, 0, 0 };
+
+			memcpy(stub, jump, sizeof jump);
+			memcpy(stub + 8, &externs[k].addr, 8);
+			return NULL;
+		}
+	return "code calls an unknown function";
+}
+
+static const char *relocate(image *m, int sec, const Elf64_Rela *r)
+{
+	uint64_t       to = m->at[sec], s, p;
+	unsigned       type = (unsigned)ELF64_R_TYPE(r->r_info);
+	unsigned char *w;
+	const char    *err = resolve(m, ELF64_R_SYM(r->r_info), &s);
+	int64_t        v;
+	int32_t        v32;
+	bool           wide = type == R_X86_64_64 || type == R_X86_64_PC64;
+
+	if (err)
+		return err;
+	if (r->r_offset > m->sh[sec].sh_size ||
+	    m->sh[sec].sh_size - r->r_offset < (wide ? 8 : 4))
+		return "relocation outside its section";
+	w = m->base + to + r->r_offset;
+	p = (uint64_t)(uintptr_t)w;
+	v = (int64_t)(s + (uint64_t)r->r_addend);
+	switch (type) {
+	case R_X86_64_64:
+		memcpy(w, &v, 8);
+		return NULL;
+	case R_X86_64_PC64:
+		v -= (int64_t)p;
+		memcpy(w, &v, 8);
+		return NULL;
+	case R_X86_64_GOTPCREL:
+	case R_X86_64_GOTPCRELX:
+	case R_X86_64_REX_GOTPCRELX: {
+		unsigned char *stub = m->base + m->stubs + ELF64_R_SYM(r->r_info) * STUB;
+
+		if (!stub[0]) {                  /* one of our own symbols: make it a slot */
+			stub[0] = 0xcc;
+			memcpy(stub + 8, &s, 8);
+		}
+		v = (int64_t)((uint64_t)(uintptr_t)stub + 8 + (uint64_t)r->r_addend - p);
+		break;
+	}
+	case R_X86_64_PC32:
+	case R_X86_64_PLT32:
+		v -= (int64_t)p;
+		break;
+	case R_X86_64_32:
+	case R_X86_64_32S:
+		break;
+	default:
+		return "unknown relocation";
+	}
+	v32 = (int32_t)v;
+	if (v32 != v)
+		return "relocation out of range";
+	memcpy(w, &v32, 4);
+	return NULL;
+}
+
+static const char *relocate_all(image *m)
+{
+	for (int i = 0; i < m->eh->e_shnum; i++) {
+		const Elf64_Shdr *s = &m->sh[i];
+		const Elf64_Rela *r;
+
+		if (s->sh_type != SHT_RELA || s->sh_info >= m->eh->e_shnum || !m->at[s->sh_info])
+			continue;
+		if (s->sh_offset & 7)
+			return "bad relocations";
+		r = (const void *)(m->o + s->sh_offset);
+		for (size_t k = 0; k < s->sh_size / sizeof *r; k++) {
+			const char *err = relocate(m, (int)s->sh_info, &r[k]);
+
+			if (err)
+				return err;
+		}
+	}
+	return NULL;
+}
+
+static const char *find_entry(image *m, const char *name, void **out_p)
+{
+	for (size_t i = 0; i < m->nsym; i++) {
+		uint64_t a;
+
+		if (m->sym[i].st_name >= m->nstr || strcmp(m->str + m->sym[i].st_name, name))
+			continue;
+		if (!m->sym[i].st_shndx || resolve(m, i, &a))
+			break;
+		*out_p = (void *)(uintptr_t)a;
+		return NULL;
+	}
+	return "no entry";
+}
+
+const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *out)
+{
+	image       m = { .o = p, .n = n };
+	void       *at = NULL;
+	const char *err = read_headers(&m);
+
+	if (!err)
+		err = place(&m);
+	if (!err)
+		err = relocate_all(&m);
+	if (!err)
+		err = find_entry(&m, entry, &at);
+	if (!err && mprotect(m.base, m.size, PROT_READ | PROT_EXEC))
+		err = "the system refuses executable memory";
+	if (err && m.base)
+		munmap(m.base, m.size);
+	if (!err)
+		*out = (hop_image){ m.base, m.size, at };
+	return err;
+}
+
+void hop_elf_free(hop_image *i)
+{
+	if (i->base)
+		munmap(i->base, i->size);
+	i->base = NULL;
+}

@@ -1,0 +1,114 @@
+/* exec.c -- a compiled program as a handle. Does not run it: the caller has the entry
+ * and gives pointers, sizes, workspace and run time itself (abi.h). */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "rt/exec.h"
+#include "target/llvm/emit.h"
+
+struct hop_code {
+	hop_mem    mem;
+	atomic_int refs;
+	hop_image  image;
+	hop_size   frame;
+	bool       cached;
+};
+
+static hop_status load(hop_env *e, hop_code *c, const void *p, size_t n)
+{
+	const char *err = hop_elf_load(p, n, "hop_main", &c->image);
+
+	return err ? hop_fail(e, 0, HOP_ETARGET, "object: %s", err) : HOP_OK;
+}
+
+static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *o,
+                          hop_code *c, const hop_hash *key)
+{
+	hop_llvm_opts lo = { .level = o->level, .threads = !o->no_threads };
+	hop_status    st;
+	void         *obj = NULL;
+	size_t        n = 0;
+
+	HOP_TRY(hop_llvm_object(e, p, &lo, &obj, &n, NULL));
+	st = load(e, c, obj, n);
+	if (!st && key)
+		hop_cache_put(e, *key, obj, n);
+	hop_raw_free(&e->mem, obj, n);
+	return st;
+}
+
+/* A cached object that does not load is as good as none. */
+static bool from_cache(hop_env *e, hop_code *c, hop_hash key)
+{
+	size_t n = 0;
+	void  *obj = hop_cache_get(e, key, &n);
+
+	if (!obj)
+		return false;
+	c->cached = !hop_elf_load(obj, n, "hop_main", &c->image);
+	hop_raw_free(&e->mem, obj, n);
+	return c->cached;
+}
+
+hop_status hop_code_new(hop_env *e, const hop_prog *p, const hop_target_opts *o,
+                        hop_code **out_c)
+{
+	static const hop_target_opts none;
+	hop_code   *c, made = { .mem = e->mem };
+	hop_status  st = HOP_OK;
+	hop_hash    key;
+
+	o = o ? o : &none;
+	*out_c = NULL;
+	HOP_TRY(hop_prog_verify(e, p));
+	made.frame = p->func[0].frame;
+	if (!o->no_cache)
+		key = hop_cache_key(e, p, o);
+	if (o->no_cache || !from_cache(e, &made, key))
+		st = compile(e, p, o, &made, o->no_cache ? NULL : &key);
+	if (st)
+		return st;
+	c = hop_raw_try(&e->mem, sizeof *c);
+	if (!c) {
+		hop_elf_free(&made.image);
+		return hop_fail(e, 0, HOP_ENOMEM, "no memory for a program");
+	}
+	memcpy(c, &made, sizeof *c);
+	atomic_init(&c->refs, 1);
+	*out_c = c;
+	return HOP_OK;
+}
+
+hop_code *hop_code_retain(hop_code *c)
+{
+	atomic_fetch_add(&c->refs, 1);
+	return c;
+}
+
+void hop_code_release(hop_code *c)
+{
+	hop_mem m;
+
+	if (!c || atomic_fetch_sub(&c->refs, 1) != 1)
+		return;
+	m = c->mem;
+	hop_elf_free(&c->image);
+	hop_raw_free(&m, c, sizeof *c);
+}
+
+hop_entry *hop_code_entry(const hop_code *c)
+{
+	void *p = c->image.entry;
+
+	return *(hop_entry **)&p;
+}
+
+bool hop_code_frame(const hop_code *c, const int64_t *syms, int n, int64_t *out_b)
+{
+	return hop_size_eval(c->frame, syms, n, out_b) && *out_b >= 0;
+}
+
+bool hop_code_cached(const hop_code *c)
+{
+	return c->cached;
+}

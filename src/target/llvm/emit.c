@@ -1,0 +1,511 @@
+/* emit.c -- loop programs to LLVM IR: statements, functions, and bodies for threads.
+ * Every function has the type of hop_entry. Does not optimise: what is written here is
+ * what runs, LLVM only selects instructions and allocates registers. */
+#include <stdio.h>
+
+#include "rt/abi.h"
+#include "target/llvm/emit.h"
+
+/* ---- registers ---- */
+
+hop_ev *hop_e_reg(hop_emit *e, hop_reg r)
+{
+	HOP_ASSERT(r > 0 && r <= e->f->nreg && e->s.reg[r].v);
+	return &e->s.reg[r];
+}
+
+void hop_e_set(hop_emit *e, hop_reg r, hop_ev v)
+{
+	e->s.reg[r] = v;
+}
+
+/* ---- operations ---- */
+
+/* A sum or product of a linear register stays linear. NULL v = not this way. */
+static hop_ev linear(hop_emit *e, const hop_stmt *s)
+{
+	const hop_ev *a, *b;
+	hop_ev        r = { .lane = HOP_LIN, .dtype = HOP_i64, .depth = e->s.depth };
+	hop_lv       *sa, *sb;
+
+	if (s->na != 2 || e->lanes == 1 || e->cls[s->dst] != HOP_LIN)
+		return (hop_ev){ 0 };
+	a = hop_e_reg(e, s->a[0]);
+	b = hop_e_reg(e, s->a[1]);
+	sa = a->lane == HOP_LIN ? a->step : hop_e_int(e, 0);
+	sb = b->lane == HOP_LIN ? b->step : hop_e_int(e, 0);
+	switch (s->sop) {
+	case HOP_SOP_add:
+		r.v = hop_e_bin(e, LL_ADD, a->v, b->v);
+		r.step = hop_e_bin(e, LL_ADD, sa, sb);
+		return r;
+	case HOP_SOP_sub:
+		r.v = hop_e_bin(e, LL_SUB, a->v, b->v);
+		r.step = hop_e_bin(e, LL_SUB, sa, sb);
+		return r;
+	case HOP_SOP_mul:
+		r.v = hop_e_bin(e, LL_MUL, a->v, b->v);
+		r.step = hop_e_bin(e, LL_MUL, a->lane == HOP_LIN ? sa : sb,
+		                   a->lane == HOP_LIN ? b->v : a->v);
+		return r;
+	default:
+		return (hop_ev){ 0 };
+	}
+}
+
+static void emit_op(hop_emit *e, const hop_stmt *s)
+{
+	hop_ev    r = { .dtype = s->dtype, .depth = e->s.depth };
+	hop_lv   *v[3] = { 0 };
+	hop_eaddr at;
+	int       lanes = 1, from = s->sop == HOP_SOP_select ? 1 : 0;
+
+	switch (s->sop) {
+	case HOP_SOP_constf:
+		r.v = hop_e_constf(e, s->dtype, 1, s->u.f);
+		r.depth = 0;
+		break;
+	case HOP_SOP_consti:
+		r.v = hop_e_consti(e, s->dtype, 1, s->u.i);
+		r.depth = 0;
+		break;
+	case HOP_SOP_size:
+		r.v = hop_e_size(e, s->u.size);
+		if (hop_size_nsym(s->u.size) <= e->f->nsym)
+			r.depth = 0;
+		break;
+	case HOP_SOP_load:
+		at = hop_e_addr(e, &s->u.addr);
+		r = hop_e_load(e, &at, s->na ? hop_e_reg(e, s->a[0]) : NULL);
+		break;
+	case HOP_SOP_store:
+		at = hop_e_addr(e, &s->u.addr);
+		hop_e_store(e, &at, hop_e_reg(e, s->a[0]),
+		            s->na > 1 ? hop_e_reg(e, s->a[1]) : NULL);
+		return;
+	default:
+		r = linear(e, s);
+		if (r.v)
+			break;
+		for (int i = 0; i < s->na; i++)
+			if (hop_e_reg(e, s->a[i])->lane != HOP_UNI)
+				lanes = e->lanes;
+		for (int i = 0; i < s->na; i++) {
+			const hop_ev *a = hop_e_reg(e, s->a[i]);
+
+			v[i] = lanes > 1 ? hop_e_vec(e, a) : a->v;
+		}
+		r = (hop_ev){ .dtype = s->dtype, .depth = e->s.depth,
+		              .lane = lanes > 1 ? HOP_VAR : HOP_UNI };
+		r.v = hop_e_sop(e, s->sop, s->dtype, hop_e_reg(e, s->a[from])->dtype, lanes,
+		                v[0], v[1], v[2]);
+	}
+	hop_e_set(e, s->dst, r);
+}
+
+/* ---- control flow ---- */
+
+static void emit_if(hop_emit *e, const hop_stmt *s)
+{
+	hop_lbb *then = hop_e_block(e), *other = hop_e_block(e), *join = hop_e_block(e);
+
+	e->L->BuildCondBr(e->b, hop_e_reg(e, s->a[0])->v, then, other);
+	hop_e_at(e, then);
+	hop_e_block_stmts(e, &s->body);
+	e->L->BuildBr(e->b, join);
+	hop_e_at(e, other);
+	hop_e_block_stmts(e, &s->other);
+	e->L->BuildBr(e->b, join);
+	hop_e_at(e, join);
+}
+
+static void emit_while(hop_emit *e, const hop_stmt *s)
+{
+	hop_lbb *pre = hop_e_block(e), *head = hop_e_block(e), *body = hop_e_block(e);
+	hop_lbb *exit = hop_e_block(e);
+
+	HOP_ASSERT(e->s.depth < HOP_MAXDEPTH);
+	e->L->BuildBr(e->b, pre);
+	hop_e_at(e, pre);
+	e->L->BuildBr(e->b, head);
+	e->s.pre[e->s.depth++] = pre;
+	hop_e_at(e, head);
+	hop_e_block_stmts(e, &s->other);
+	e->L->BuildCondBr(e->b, hop_e_reg(e, s->a[0])->v, body, exit);
+	hop_e_at(e, body);
+	hop_e_block_stmts(e, &s->body);
+	e->L->BuildBr(e->b, head);
+	e->s.depth--;
+	hop_e_at(e, exit);
+}
+
+/* Leave the function with a non-zero status. */
+static void stop_if(hop_emit *e, hop_lv *st)
+{
+	hop_lbb *fail = hop_e_block(e), *go = hop_e_block(e);
+	hop_lv  *bad = hop_e_icmp(e, LL_NE, st, e->L->ConstInt(e->i32, 0, 0));
+
+	HOP_ASSERT(!e->s.outlined);
+	e->L->BuildCondBr(e->b, bad, fail, go);
+	hop_e_at(e, fail);
+	e->L->BuildRet(e->b, st);
+	hop_e_at(e, go);
+}
+
+static void emit_copy(hop_emit *e, const hop_stmt *s)
+{
+	hop_eaddr to = hop_e_addr(e, &s->to), from = hop_e_addr(e, &s->src);
+	hop_lv   *n = hop_e_size(e, s->extent);
+	int64_t   sz = (int64_t)hop_dtype_bytes(to.dtype), k = hop_e_known(e, n, -1);
+	hop_lv   *bytes;
+
+	if (k == 0)
+		return;
+	if (k > 0 && k * sz <= 4096) {
+		int w = (int)(e->vbits / 8 / sz), i = 0;
+
+		/* Small: vectors, straight on. */
+		while (i < k) {
+			hop_lv *at = hop_e_int(e, i), *v;
+			hop_lt *t;
+
+			while (w > k - i)
+				w /= 2;
+			t = hop_e_mem(e, to.dtype, w);
+			v = e->L->BuildLoad2(e->b, t, e->L->BuildGEP2(e->b, hop_e_mem(e, to.dtype, 1),
+			                     from.p, &at, 1, ""), "");
+			e->L->SetAlignment(v, (unsigned)sz);
+			v = e->L->BuildStore(e->b, v, e->L->BuildGEP2(e->b,
+			                     hop_e_mem(e, to.dtype, 1), to.p, &at, 1, ""));
+			e->L->SetAlignment(v, (unsigned)sz);
+			i += w;
+		}
+		return;
+	}
+	bytes = hop_e_bin(e, LL_MUL, n, hop_e_int(e, sz));
+	hop_e_intrin(e, "llvm.memcpy", 3, (hop_lt *[]){ e->ptr, e->ptr, e->i64 }, 4,
+	             (hop_lv *[]){ to.p, from.p, bytes, e->L->ConstInt(e->i1, 0, 0) });
+}
+
+/* An array on the stack, made once at entry. */
+static hop_lv *stack_array(hop_emit *e, hop_lt *t, int n)
+{
+	hop_lbb *back = e->L->GetInsertBlock(e->b);
+	hop_lv  *v;
+
+	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
+	v = e->L->BuildAlloca(e->b, e->L->ArrayType2(t, (uint64_t)(n ? n : 1)), "");
+	e->L->SetAlignment(v, 64);
+	hop_e_at(e, back);
+	return v;
+}
+
+static hop_lv *arg_array(hop_emit *e, const hop_stmt *s)
+{
+	hop_lv *a = stack_array(e, e->ptr, s->narg);
+
+	for (int i = 0; i < s->narg; i++)
+		hop_e_ptr_store(e, hop_e_addr(e, &s->args[i]).p, a, 8 * (int64_t)i);
+	return a;
+}
+
+static void emit_call(hop_emit *e, const hop_stmt *s)
+{
+	hop_lv *args = arg_array(e, s), *sizes = stack_array(e, e->i64, s->nsize);
+	hop_lv *frame = hop_e_size(e, s->frame);
+
+	for (int i = 0; i < s->nsize; i++)
+		hop_e_ptr_store(e, hop_e_size(e, s->sizes[i]), sizes, 8 * (int64_t)i);
+	frame = e->L->BuildGEP2(e->b, e->i8, e->s.ws, &frame, 1, "");
+	stop_if(e, e->L->BuildCall2(e->b, e->entry_type, e->fn[s->callee],
+	                            (hop_lv *[]){ args, sizes, frame, e->s.rt }, 4, ""));
+}
+
+static void emit_grow(hop_emit *e, const hop_stmt *s)
+{
+	const hop_lbuf *b = &e->f->buf[s->buf];
+	hop_lt *t = e->L->FunctionType(e->i32, (hop_lt *[]){ e->ptr, e->i32, e->i64 }, 3, 0);
+	hop_lv *bytes = hop_e_bin(e, LL_MUL, hop_e_reg(e, s->a[0])->v,
+	                          hop_e_int(e, (int64_t)hop_dtype_bytes(b->dtype)));
+	hop_lv *tape = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, tape));
+	hop_lv *have, *fn, *st;
+	hop_lbb *more = hop_e_block(e), *go = hop_e_block(e);
+	int64_t at = b->index * (int64_t)sizeof(struct hop_tape);
+
+	have = hop_e_ptr_load(e, e->i64, tape,
+	                      at + (int64_t)offsetof(struct hop_tape, bytes));
+	e->L->BuildCondBr(e->b, hop_e_icmp(e, LL_SGT, bytes, have), more, go);
+	hop_e_at(e, more);
+	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, grow));
+	st = e->L->BuildCall2(e->b, t, fn,
+	                      (hop_lv *[]){ e->s.rt,
+	                      e->L->ConstInt(e->i32, (unsigned long long)b->index, 0), bytes },
+	                      3, "");
+	stop_if(e, st);
+	e->L->BuildBr(e->b, go);
+	hop_e_at(e, go);
+}
+
+/* All size symbols are passed, those bound while running too. */
+static void emit_effect(hop_emit *e, const hop_stmt *s)
+{
+	int     ns = e->f->nsym + e->f->nlocal;
+	hop_lt *t = e->L->FunctionType(e->i32,
+	                (hop_lt *[]){ e->ptr, e->i32, e->ptr, e->ptr }, 4, 0);
+	hop_lv *args = arg_array(e, s), *syms = e->s.syms, *fn;
+
+	if (e->f->nlocal) {
+		syms = stack_array(e, e->i64, ns);
+		for (int i = 0; i < ns; i++) {
+			hop_size z = hop_size_sym(e->env, i);
+
+			hop_e_ptr_store(e, hop_e_size(e, z), syms, 8 * (int64_t)i);
+		}
+	}
+	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, effect));
+	stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
+	              e->L->ConstInt(e->i32, (unsigned long long)s->callee, 0), args, syms },
+	              4, ""));
+}
+
+static void emit_stmt(hop_emit *e, const hop_stmt *s)
+{
+	switch (s->kind) {
+	case HOP_L_OP:
+		emit_op(e, s);
+		break;
+	case HOP_L_LOOP:
+		hop_e_loop(e, s);
+		break;
+	case HOP_L_IF:
+		emit_if(e, s);
+		break;
+	case HOP_L_WHILE:
+		emit_while(e, s);
+		break;
+	case HOP_L_GEMM:
+		hop_e_gemm(e, s);
+		break;
+	case HOP_L_COPY:
+		emit_copy(e, s);
+		break;
+	case HOP_L_CALL:
+		emit_call(e, s);
+		break;
+	case HOP_L_GROW:
+		emit_grow(e, s);
+		break;
+	case HOP_L_EFFECT:
+		emit_effect(e, s);
+		break;
+	}
+}
+
+void hop_e_block_stmts(hop_emit *e, const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		emit_stmt(e, s);
+}
+
+/* ---- functions ---- */
+
+static void attribute(hop_emit *e, hop_lv *fn, const char *name, size_t n, int at)
+{
+	unsigned k = e->L->GetEnumAttributeKindForName(name, n);
+
+	e->L->AddAttributeAtIndex(fn, (unsigned)at, e->L->CreateEnumAttribute(e->cx, k, 0));
+}
+
+/* LLVM would otherwise use half registers on machines that have whole ones. */
+static void attributes(hop_emit *e, hop_lv *fn)
+{
+	char bits[16];
+	int  n = snprintf(bits, sizeof bits, "%d", e->vbits);
+
+	e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
+	                e->cx, "prefer-vector-width", 19, bits, (unsigned)n));
+	e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
+	                e->cx, "min-legal-vector-width", 22, bits, (unsigned)n));
+	attribute(e, fn, "nounwind", 8, LL_ATTR_FUNC);
+}
+
+/* The entry block is closed at once: code is inserted before its branch. */
+static void open_fn(hop_emit *e, hop_lv *fn)
+{
+	hop_lbb *body;
+
+	e->s.fn = fn;
+	e->s.entry = hop_e_block(e);
+	body = hop_e_block(e);
+	hop_e_at(e, e->s.entry);
+	e->L->BuildBr(e->b, body);
+	hop_e_at(e, body);
+	e->s.reg = HOP_NEWN(&e->env->tmp, hop_ev, e->f->nreg + 1);
+	e->s.base = HOP_NEWN(&e->env->tmp, hop_lv *, e->f->nbuf);
+	e->s.sym = HOP_NEWN(&e->env->tmp, hop_lv *, e->f->nsym);
+}
+
+/* What nobody writes while the function runs may be read at any time. */
+static void find_readonly(hop_emit *e)
+{
+	const hop_lfunc *f = e->f;
+
+	for (int i = 0; i < f->nbuf; i++)
+		e->readonly[i] = !f->buf[i].is_written && f->buf[i].kind != HOP_BUF_TAPE &&
+		                 f->buf[i].kind != HOP_BUF_TEMP;
+	for (int i = 0; i < f->nbuf; i++)
+		for (int j = 0; f->buf[i].alias && j < f->nbuf; j++)
+			if (f->buf[j].kind == HOP_BUF_PARAM && f->buf[j].index == f->buf[i].alias - 1)
+				e->readonly[j] = false;
+}
+
+static void emit_func(hop_emit *e, int i)
+{
+	hop_mark m = hop_mark_at(&e->env->tmp);
+
+	e->f = &e->p->func[i];
+	e->s = (hop_efn){ 0 };
+	e->cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	e->readonly = HOP_NEWN(&e->env->tmp, bool, e->f->nbuf);
+	e->lanes = 1;
+	e->mask = NULL;
+	e->budget = 2000;
+	find_readonly(e);
+	open_fn(e, e->fn[i]);
+	e->s.params = e->L->GetParam(e->fn[i], 0);
+	e->s.syms = e->L->GetParam(e->fn[i], 1);
+	e->s.ws = e->L->GetParam(e->fn[i], 2);
+	e->s.rt = e->L->GetParam(e->fn[i], 3);
+	hop_e_block_stmts(e, &e->f->body);
+	e->L->BuildRet(e->b, e->L->ConstInt(e->i32, 0, 0));
+	hop_rewind(&e->env->tmp, m);
+}
+
+/* ---- threads ---- */
+
+/* The closure of an outlined body: 4 pointers, the count, then outer registers. */
+enum { AT_PARAMS, AT_SYMS, AT_WS, AT_RT, AT_N, AT_REGS };
+
+static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint8_t *use,
+                       hop_e_piece *body)
+{
+	hop_efn  outer = e->s;
+	hop_lbb *back = e->L->GetInsertBlock(e->b), *start;
+	hop_lv  *fn, *env, *from, *to, *lim, *g = hop_e_int(e, grain);
+	char     name[32];
+
+	snprintf(name, sizeof name, "piece%d", e->nparallel++);
+	fn = e->L->AddFunction(e->mod, name, e->body_type);
+	e->L->SetLinkage(fn, LL_INTERNAL);
+	attributes(e, fn);
+	e->s = (hop_efn){ .outlined = true };
+	open_fn(e, fn);
+	start = e->L->GetInsertBlock(e->b);
+	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
+	env = e->L->GetParam(fn, 0);
+	e->s.params = hop_e_ptr_load(e, e->ptr, env, 8 * AT_PARAMS);
+	e->s.syms = hop_e_ptr_load(e, e->ptr, env, 8 * AT_SYMS);
+	e->s.ws = hop_e_ptr_load(e, e->ptr, env, 8 * AT_WS);
+	e->s.rt = hop_e_ptr_load(e, e->ptr, env, 8 * AT_RT);
+	lim = hop_e_ptr_load(e, e->i64, env, 8 * AT_N);
+	for (int i = 1, k = AT_REGS; i <= e->f->nreg; i++) {
+		hop_ev v = outer.reg[i];
+
+		if (use[i] != 1)
+			continue;
+		v.v = hop_e_ptr_load(e, hop_e_mem(e, v.dtype, 1), env, 8 * (int64_t)k++);
+		if (v.dtype == HOP_bool)
+			v.v = hop_e_cast(e, LL_TRUNC, v.v, e->i1);
+		v.depth = 0;
+		e->s.reg[i] = v;
+	}
+	from = hop_e_bin(e, LL_MUL, e->L->GetParam(fn, 1), g);
+	to = hop_e_bin(e, LL_MUL, e->L->GetParam(fn, 2), g);
+	to = hop_e_sel(e, hop_e_icmp(e, LL_SLT, to, lim), to, lim);
+	hop_e_at(e, start);
+	body(e, s, from, to);
+	e->L->BuildRetVoid(e->b);
+	e->s = outer;
+	hop_e_at(e, back);
+	return fn;
+}
+
+void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
+                    hop_lv *enough, hop_e_piece *body)
+{
+	uint8_t *use = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	hop_lv  *fn, *env, *blocks, *hook, *many;
+	hop_lbb *fork = hop_e_block(e), *serial = hop_e_block(e), *join = hop_e_block(e);
+	hop_lt  *ht = e->L->FunctionType(e->vd,
+	                (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->i64 }, 4, 0);
+	int      k = AT_REGS;
+
+	hop_plan_uses(s, use);
+	fn = outline(e, s, grain, use, body);
+	for (int i = 1; i <= e->f->nreg; i++)
+		k += use[i] == 1;
+	env = stack_array(e, e->i64, k);
+	hop_e_ptr_store(e, e->s.params, env, 8 * AT_PARAMS);
+	hop_e_ptr_store(e, e->s.syms, env, 8 * AT_SYMS);
+	hop_e_ptr_store(e, e->s.ws, env, 8 * AT_WS);
+	hop_e_ptr_store(e, e->s.rt, env, 8 * AT_RT);
+	hop_e_ptr_store(e, n, env, 8 * AT_N);
+	k = AT_REGS;
+	for (int i = 1; i <= e->f->nreg; i++) {
+		const hop_ev *v = &e->s.reg[i];
+
+		if (use[i] == 1)
+			hop_e_ptr_store(e, v->dtype == HOP_bool ?
+			                hop_e_cast(e, LL_ZEXT, v->v, e->i8) : v->v,
+			                env, 8 * (int64_t)k++);
+	}
+	blocks = hop_e_bin(e, LL_ADD, n, hop_e_int(e, grain - 1));
+	blocks = hop_e_bin(e, LL_SDIV, blocks, hop_e_int(e, grain));
+	many = hop_e_ptr_load(e, e->i32, e->s.rt, offsetof(hop_rt, nthread));
+	many = hop_e_icmp(e, LL_SGT, many, e->L->ConstInt(e->i32, 1, 0));
+	e->L->BuildCondBr(e->b, hop_e_bin(e, LL_AND, many, enough), fork, serial);
+	hop_e_at(e, fork);
+	hook = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, parallel));
+	e->L->BuildCall2(e->b, ht, hook, (hop_lv *[]){ e->s.rt, fn, env, blocks }, 4, "");
+	e->L->BuildBr(e->b, join);
+	hop_e_at(e, serial);
+	e->L->BuildCall2(e->b, e->body_type, fn,
+	                 (hop_lv *[]){ env, hop_e_int(e, 0), blocks }, 3, "");
+	e->L->BuildBr(e->b, join);
+	hop_e_at(e, join);
+}
+
+/* ---- the module ---- */
+
+void hop_emit_prog(hop_emit *e)
+{
+	const hop_llvm *L = e->L;
+
+	e->i1 = L->IntTypeInContext(e->cx, 1);
+	e->i8 = L->IntTypeInContext(e->cx, 8);
+	e->i32 = L->IntTypeInContext(e->cx, 32);
+	e->i64 = L->IntTypeInContext(e->cx, 64);
+	e->f32 = L->FloatTypeInContext(e->cx);
+	e->f64 = L->DoubleTypeInContext(e->cx);
+	e->ptr = L->PointerTypeInContext(e->cx, 0);
+	e->vd = L->VoidTypeInContext(e->cx);
+	e->entry_type = L->FunctionType(e->i32,
+	                (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->ptr }, 4, 0);
+	e->body_type = L->FunctionType(e->vd, (hop_lt *[]){ e->ptr, e->i64, e->i64 }, 3, 0);
+	e->md_invariant = L->GetMDKindIDInContext(e->cx, "invariant.load", 14);
+	e->md_empty = L->MDNodeInContext(e->cx, NULL, 0);
+	e->fn = HOP_NEWN(&e->env->tmp, hop_lv *, e->p->nfunc);
+	for (int i = 0; i < e->p->nfunc; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, i ? "f%d" : "hop_main", i);
+		e->fn[i] = L->AddFunction(e->mod, name, e->entry_type);
+		if (i)
+			L->SetLinkage(e->fn[i], LL_INTERNAL);
+		attributes(e, e->fn[i]);
+		for (int k = 1; k <= 4; k++)
+			attribute(e, e->fn[i], "noalias", 7, k);
+	}
+	for (int i = 0; i < e->p->nfunc; i++)
+		emit_func(e, i);
+}

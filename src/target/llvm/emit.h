@@ -1,0 +1,176 @@
+/* emit.h -- shared by the files that turn a loop program into LLVM IR.
+ *
+ * Vectors are made here, not by LLVM: inside a vectorised loop every register has one
+ * value per lane. Most need no vector: a register is uniform (same in all lanes), linear
+ * (lane 0 plus lane times step: loop variables and addresses) or varying (a vector).
+ * Control flow stays uniform; plan.c only picks loops where that holds. */
+#ifndef HOP_EMIT_H
+#define HOP_EMIT_H
+
+#include "loop/loop.h"
+#include "target/llvm/llvm.h"
+
+enum hop_lane { HOP_UNI, HOP_LIN, HOP_VAR };
+
+/* An emitted register. depth is the number of open loops at its definition: what depends
+ * on nothing deeper may be computed before the loop at that depth is entered. */
+typedef struct hop_ev {
+	hop_lv       *v;          /* scalar if UNI, lane 0 if LIN, vector if VAR */
+	hop_lv       *step;       /* LIN: i64 */
+	enum hop_lane lane;
+	hop_dtype     dtype;
+	int           depth;
+} hop_ev;
+
+enum { HOP_MAXDEPTH = 64 };
+
+/* The function being written. Saved and replaced while a loop body is outlined. */
+typedef struct hop_efn {
+	hop_lv   *fn, *params, *syms, *ws, *rt;
+	hop_lbb  *entry;                 /* ends in a branch; holds what is computed once */
+	hop_lbb  *pre[HOP_MAXDEPTH];     /* pre[d]: ends in the branch into the loop at d */
+	int       depth;
+	hop_ev   *reg;                   /* [nreg+1] */
+	hop_lv  **base;                  /* [nbuf] address, once asked for */
+	hop_lv  **sym;                   /* [nsym] */
+	struct hop_esize { hop_size s; hop_lv *v; struct hop_esize *next; } *size;
+	hop_lv   *dummy;                 /* 64 zero bytes, read by masked-off scalar loads */
+	bool      outlined;              /* a body for rt->parallel: cannot fail or fork */
+} hop_efn;
+
+typedef struct hop_emit {
+	hop_env         *env;
+	const hop_llvm  *L;
+	const hop_prog  *p;
+	const hop_lfunc *f;
+	hop_lcx         *cx;
+	hop_lmod        *mod;
+	hop_lbld        *b;
+	hop_lt          *i1, *i8, *i32, *i64, *f32, *f64, *ptr, *vd;
+	hop_lt          *entry_type, *body_type;
+	hop_lv         **fn;             /* [nfunc] */
+	int              vbits;          /* of a vector register */
+	int              nvreg;
+	bool             threads;
+	unsigned         md_invariant;
+	hop_lv          *md_empty;
+	hop_efn          s;
+	int              lanes;          /* 1 = scalar code */
+	hop_lv          *mask;           /* <lanes x i1>; NULL = all lanes active */
+	uint8_t         *cls;            /* [nreg+1] enum hop_lane in the loop vectorised */
+	bool            *readonly;       /* [nbuf] nobody writes it while the function runs */
+	int              nparallel;
+	int              budget;         /* statements that may still be added by unrolling */
+} hop_emit;
+
+/* emit_val.c: types, constants, small operations on scalars or vectors alike */
+hop_lt *hop_e_type(hop_emit *e, hop_dtype d, int lanes);      /* in registers */
+hop_lt *hop_e_mem(hop_emit *e, hop_dtype d, int lanes);       /* in memory */
+hop_lv *hop_e_int(hop_emit *e, int64_t v);                    /* i64 */
+hop_lv *hop_e_consti(hop_emit *e, hop_dtype d, int lanes, int64_t v);
+hop_lv *hop_e_constf(hop_emit *e, hop_dtype d, int lanes, double v);
+hop_lv *hop_e_splat(hop_emit *e, hop_lv *v, int lanes);
+hop_lv *hop_e_iota(hop_emit *e, hop_lt *elem, int lanes, int64_t step);
+hop_lv *hop_e_bin(hop_emit *e, enum hop_llvm_op op, hop_lv *a, hop_lv *b);
+hop_lv *hop_e_fbin(hop_emit *e, enum hop_llvm_op op, hop_lv *a, hop_lv *b);
+hop_lv *hop_e_icmp(hop_emit *e, enum hop_llvm_icmp p, hop_lv *a, hop_lv *b);
+hop_lv *hop_e_fcmp(hop_emit *e, enum hop_llvm_fcmp p, hop_lv *a, hop_lv *b);
+hop_lv *hop_e_sel(hop_emit *e, hop_lv *c, hop_lv *a, hop_lv *b);
+hop_lv *hop_e_cast(hop_emit *e, enum hop_llvm_op op, hop_lv *a, hop_lt *t);
+hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na, hop_lv **a);
+hop_lv *hop_e_fma(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c);
+hop_lv *hop_e_slice(hop_emit *e, hop_lv *v, int from, int n);
+hop_lbb *hop_e_block(hop_emit *e);
+void    hop_e_at(hop_emit *e, hop_lbb *b);
+int64_t hop_e_known(hop_emit *e, hop_lv *v, int64_t otherwise);  /* value of a constant */
+
+/* emit_sop.c: one scalar operation */
+hop_lv *hop_e_sop(hop_emit *e, enum hop_sop s, hop_dtype d, hop_dtype from, int lanes,
+                  hop_lv *a, hop_lv *b, hop_lv *c);
+hop_lv *hop_e_red(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *a,
+                  hop_lv *b);
+hop_lv *hop_e_red_id(hop_emit *e, enum hop_red op, hop_dtype d, int lanes);
+hop_lv *hop_e_red_all(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *v);
+
+/* math.c: functions without an instruction */
+hop_lv *hop_e_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
+hop_lv *hop_e_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
+hop_lv *hop_e_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
+hop_lv *hop_e_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool cosine);
+
+/* emit_addr.c: sizes, addresses, memory */
+typedef struct hop_eaddr {
+	hop_lv       *p;          /* of lane 0 */
+	enum hop_lane lane;
+	hop_lv       *step;       /* LIN: elements between lanes */
+	hop_lv       *idx;        /* VAR: vector of element offsets from p */
+	hop_dtype     dtype;
+	bool          readonly;
+} hop_eaddr;
+
+hop_lv   *hop_e_size(hop_emit *e, hop_size s);
+hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a);
+hop_lv   *hop_e_vec(hop_emit *e, const hop_ev *v);           /* as a vector of e->lanes */
+hop_ev    hop_e_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask);
+void      hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *v, const hop_ev *mask);
+hop_lv   *hop_e_ptr_load(hop_emit *e, hop_lt *t, hop_lv *p, int64_t byte);
+void      hop_e_ptr_store(hop_emit *e, hop_lv *v, hop_lv *p, int64_t byte);
+hop_lv   *hop_e_lane_mask(hop_emit *e, hop_lv *left, int lanes); /* lane < left */
+
+/* emit_loop.c */
+typedef struct hop_eloop {
+	hop_lbb *from, *head, *exit;
+	hop_lv  *iv, *end;
+	int64_t  step;
+	bool     guarded;
+	int      nphi;
+	hop_lv **phi, **init;
+} hop_eloop;
+void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int64_t step,
+                      int nphi, hop_lv **init);
+void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out);
+void hop_e_loop(hop_emit *e, const hop_stmt *s);
+void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
+
+/* plan.c */
+typedef struct hop_plan {
+	bool   vector;
+	int    width;             /* lanes of one register */
+	int    jam;               /* registers per step: lanes = width * jam */
+	bool   light;             /* body is small: worth repeating */
+	double cost;              /* rough instructions for the whole loop */
+} hop_plan;
+hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s);
+void     hop_plan_classify(hop_emit *e, const hop_stmt *s);      /* fills e->cls */
+bool     hop_plan_threads(hop_emit *e, const hop_stmt *s);
+int      hop_plan_count(const hop_block *b);                     /* statements, nested too */
+
+void     hop_plan_uses(const hop_stmt *s, uint8_t *u);           /* [nreg+1], see there */
+
+/* gemm.c */
+void hop_e_gemm(hop_emit *e, const hop_stmt *s);
+
+/* emit.c */
+void       hop_e_block_stmts(hop_emit *e, const hop_block *b);
+hop_ev    *hop_e_reg(hop_emit *e, hop_reg r);
+void       hop_e_set(hop_emit *e, hop_reg r, hop_ev v);
+/* Run `body(e, user, begin, end)` over 0..n in pieces, on all threads when there is
+ * enough work; pieces are whole multiples of `grain`. */
+typedef void hop_e_piece(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
+void       hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
+                          hop_lv *enough, hop_e_piece *body);
+
+/* Options of this target. */
+typedef struct hop_llvm_opts {
+	int  level;               /* LLVM's code generation level; 0 = ours (2) */
+	bool threads;
+} hop_llvm_opts;
+
+/* Compile to an object file's bytes, allocated by the env's hook: free with
+ * hop_raw_free(&e->mem, *out_p, *out_n). With ir, also give the IR as text. */
+hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
+                           void **out_p, size_t *out_n, hop_buf *ir);
+/* Fill a module. Called by jit.c. */
+void       hop_emit_prog(hop_emit *e);
+
+#endif

@@ -1,0 +1,332 @@
+/* emit_loop.c -- loops: plain, unrolled, vectorised. A vectorised loop is a main part of
+ * whole vectors and a masked rest; a static extent needs only the parts it has. Does not
+ * decide: plan.c does. */
+#include "target/llvm/emit.h"
+
+/* ---- the skeleton: guard, preheader, body, test at the bottom ---- */
+
+void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int64_t step,
+                      int nphi, hop_lv **init)
+{
+	int64_t  b = hop_e_known(e, begin, INT64_MAX), n = hop_e_known(e, end, INT64_MIN);
+	hop_lbb *pre = hop_e_block(e);
+
+	HOP_ASSERT(e->s.depth < HOP_MAXDEPTH);
+	l->head = hop_e_block(e);
+	l->exit = hop_e_block(e);
+	l->from = e->L->GetInsertBlock(e->b);
+	l->end = end;
+	l->step = step;
+	l->guarded = b >= n;
+	l->nphi = nphi;
+	l->init = init;
+	l->phi = HOP_NEWN(&e->env->tmp, hop_lv *, nphi);
+	if (l->guarded)
+		e->L->BuildCondBr(e->b, hop_e_icmp(e, LL_SLT, begin, end), pre, l->exit);
+	else
+		e->L->BuildBr(e->b, pre);
+	hop_e_at(e, pre);
+	e->L->BuildBr(e->b, l->head);
+	hop_e_at(e, l->head);
+	e->s.pre[e->s.depth++] = pre;
+	l->iv = e->L->BuildPhi(e->b, e->i64, "");
+	e->L->AddIncoming(l->iv, &begin, &pre, 1);
+	for (int i = 0; i < nphi; i++) {
+		l->phi[i] = e->L->BuildPhi(e->b, e->L->TypeOf(init[i]), "");
+		e->L->AddIncoming(l->phi[i], &init[i], &pre, 1);
+	}
+}
+
+void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out)
+{
+	hop_lbb *latch = e->L->GetInsertBlock(e->b);
+	hop_lv  *iv = hop_e_bin(e, LL_ADD, l->iv, hop_e_int(e, l->step));
+
+	e->L->AddIncoming(l->iv, &iv, &latch, 1);
+	for (int i = 0; i < l->nphi; i++)
+		e->L->AddIncoming(l->phi[i], &next[i], &latch, 1);
+	e->L->BuildCondBr(e->b, hop_e_icmp(e, LL_SLT, iv, l->end), l->head, l->exit);
+	e->s.depth--;
+	hop_e_at(e, l->exit);
+	for (int i = 0; i < l->nphi; i++) {
+		out[i] = next[i];
+		if (!l->guarded)
+			continue;
+		out[i] = e->L->BuildPhi(e->b, e->L->TypeOf(next[i]), "");
+		e->L->AddIncoming(out[i], (hop_lv *[]){ l->init[i], next[i] },
+		                  (hop_lbb *[]){ l->from, latch }, 2);
+	}
+}
+
+/* ---- one pass over the body ---- */
+
+static void set_var(hop_emit *e, const hop_stmt *s, hop_lv *iv, int depth)
+{
+	hop_ev v = { .v = iv, .dtype = HOP_i64, .depth = depth };
+
+	if (e->lanes > 1 && e->cls[s->dst] == HOP_LIN) {
+		v.lane = HOP_LIN;
+		v.step = hop_e_int(e, 1);
+	}
+	hop_e_set(e, s->dst, v);
+}
+
+/* The body once, then each accumulator combined with its value. `n` lanes per
+ * accumulator as acc_lanes says. */
+static void pass(hop_emit *e, const hop_stmt *s, hop_lv *iv, hop_lv **acc,
+                 const int *lanes)
+{
+	set_var(e, s, iv, e->s.depth);
+	hop_e_block_stmts(e, &s->body);
+	for (int i = 0; i < s->nacc; i++) {
+		const hop_acc *c = &s->acc[i];
+		const hop_ev  *v = hop_e_reg(e, c->value);
+		hop_lv        *x = lanes[i] > 1 ? hop_e_vec(e, v) : v->v;
+
+		if (lanes[i] > 1 && e->mask && e->cls[s->dst] == HOP_LIN)
+			x = hop_e_sel(e, e->mask, x, hop_e_red_id(e, c->op, c->dtype, lanes[i]));
+		acc[i] = hop_e_red(e, c->op, c->dtype, lanes[i], acc[i], x);
+	}
+}
+
+static int *acc_lanes(hop_emit *e, const hop_stmt *s, bool reduce)
+{
+	int *n = HOP_NEWN(&e->env->tmp, int, s->nacc);
+
+	for (int i = 0; i < s->nacc; i++) {
+		const hop_acc *c = &s->acc[i];
+
+		n[i] = e->lanes > 1 && (reduce || e->cls[c->result] == HOP_VAR) ? e->lanes : 1;
+	}
+	return n;
+}
+
+/* ---- plain loops (inside a vectorised one too) ---- */
+
+/* Steps of `u` iterations with u sets of accumulators, from begin while whole steps fit;
+ * acc is combined into. Gives where it stopped. */
+static void plain_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end, int u,
+                       hop_lv **acc, const int *lanes, hop_lv *total)
+{
+	int       na = s->nacc;
+	hop_lv  **init = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
+	hop_lv  **next = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
+	hop_eloop l;
+
+	for (int j = 0; j < u; j++)
+		for (int i = 0; i < na; i++)
+			init[j * na + i] = j == 0 ? acc[i] :
+				hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, lanes[i]);
+	hop_e_loop_begin(e, &l, begin, end, u, na * u, init);
+	for (int i = 0; i < na * u; i++)
+		next[i] = l.phi[i];
+	for (int j = 0; j < u; j++) {
+		hop_lv *iv = hop_e_bin(e, LL_ADD, l.iv, hop_e_int(e, j));
+
+		if (s->reverse)
+			iv = hop_e_bin(e, LL_SUB, hop_e_bin(e, LL_SUB, total, hop_e_int(e, 1)), iv);
+		pass(e, s, iv, next + j * na, lanes);
+	}
+	hop_e_loop_end(e, &l, next, init);
+	for (int i = 0; i < na; i++) {
+		acc[i] = init[i];
+		for (int j = 1; j < u; j++)
+			acc[i] = hop_e_red(e, s->acc[i].op, s->acc[i].dtype, lanes[i], acc[i],
+			                   init[j * na + i]);
+	}
+}
+
+/* How many iterations a step of a reducing loop takes, to hide latency: about eight
+ * registers of accumulators. */
+static int red_unroll(hop_emit *e, const hop_stmt *s, const int *lanes, int64_t n)
+{
+	int regs = 0, u;
+
+	for (int i = 0; i < s->nacc; i++) {
+		int b = (int)hop_dtype_bytes(s->acc[i].dtype) * 8 * lanes[i];
+
+		regs += b > e->vbits ? b / e->vbits : 1;
+	}
+	if (!regs || hop_plan_count(&s->body) > 12)
+		return 1;
+	u = e->nvreg / 4 / regs;
+	u = u >= 4 ? 4 : u >= 2 ? 2 : 1;
+	while (n >= 0 && u > n)
+		u /= 2;
+	return u < 1 ? 1 : u;
+}
+
+static bool unrollable(hop_emit *e, const hop_stmt *s, int64_t n)
+{
+	int c = hop_plan_count(&s->body);
+
+	if (n > 8 || n * c > 64 || n * c > e->budget)
+		return false;
+	e->budget -= (int)n * c;
+	return true;
+}
+
+static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
+{
+	int     *lanes = acc_lanes(e, s, false);
+	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	int64_t  b = hop_e_known(e, begin, -1), n = hop_e_known(e, end, -1);
+
+	for (int i = 0; i < s->nacc; i++) {
+		const hop_ev *v = hop_e_reg(e, s->acc[i].init);
+
+		acc[i] = lanes[i] > 1 ? hop_e_vec(e, v) : v->v;
+	}
+	if (b == 0 && n >= 0 && (n == 1 || unrollable(e, s, n))) {
+		for (int64_t i = 0; i < n; i++)
+			pass(e, s, hop_e_int(e, s->reverse ? n - 1 - i : i), acc, lanes);
+	} else {
+		int     u = s->loop == HOP_LOOP_RED ? red_unroll(e, s, lanes, b == 0 ? n : -1) : 1;
+		hop_lv *mid = end;
+
+		if (u > 1) {
+			hop_lv *len = hop_e_bin(e, LL_SUB, end, begin);
+			hop_lv *rest = hop_e_bin(e, LL_AND, len, hop_e_int(e, u - 1));
+
+			mid = hop_e_bin(e, LL_SUB, end, rest);
+			plain_part(e, s, begin, mid, u, acc, lanes, end);
+			begin = mid;
+		}
+		if (u == 1 || !(n >= 0 && b == 0 && n % u == 0))
+			plain_part(e, s, begin, end, 1, acc, lanes, end);
+	}
+	for (int i = 0; i < s->nacc; i++)
+		hop_e_set(e, s->acc[i].result,
+		          (hop_ev){ .v = acc[i], .dtype = s->acc[i].dtype, .depth = e->s.depth,
+		                    .lane = lanes[i] > 1 ? HOP_VAR : HOP_UNI });
+}
+
+/* ---- vectorised loops ---- */
+
+/* Iterations begin .. end-1 in steps of n lanes; masked if the last may be partial.
+ * acc: scalars, combined into. */
+static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end, int n,
+                        bool masked, hop_lv **acc)
+{
+	hop_lv  **vec = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	hop_lv  **out = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	int64_t   b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
+	bool      once = b >= 0 && z >= 0 && z - b <= n;
+	int      *lanes;
+	hop_eloop l;
+
+	e->lanes = n;
+	lanes = acc_lanes(e, s, true);
+	for (int i = 0; i < s->nacc; i++)
+		vec[i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, n);
+	if (!once) {
+		hop_e_loop_begin(e, &l, begin, end, n, s->nacc, vec);
+		for (int i = 0; i < s->nacc; i++)
+			out[i] = l.phi[i];
+	}
+	if (masked)
+		e->mask = hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, end, once ? begin : l.iv), n);
+	pass(e, s, once ? begin : l.iv, once ? vec : out, lanes);
+	e->mask = NULL;
+	if (!once)
+		hop_e_loop_end(e, &l, out, vec);
+	for (int i = 0; i < s->nacc; i++) {
+		const hop_acc *c = &s->acc[i];
+		hop_lv        *r = hop_e_red_all(e, c->op, c->dtype, n, vec[i]);
+
+		acc[i] = hop_e_red(e, c->op, c->dtype, 1, acc[i], r);
+	}
+	e->lanes = 1;
+}
+
+/* The least number of lanes, a power of two, that covers n. */
+static int cover(int64_t n)
+{
+	int w = 2;
+
+	while (w < n)
+		w *= 2;
+	return w;
+}
+
+static void vector_static(hop_emit *e, const hop_stmt *s, const hop_plan *p, int64_t b,
+                          int64_t z, hop_lv **acc)
+{
+	int big = p->width * p->jam;
+
+	if (z - b >= big) {
+		int64_t m = b + (z - b) / big * big;
+
+		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, m), big, false, acc);
+		b = m;
+	}
+	if (p->jam > 1 && z - b >= p->width) {
+		int64_t m = b + (z - b) / p->width * p->width;
+
+		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, m), p->width, false, acc);
+		b = m;
+	}
+	if (z > b) {
+		int w = cover(z - b);
+
+		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, z), w, w != z - b, acc);
+	}
+}
+
+static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_lv *begin,
+                        hop_lv *end)
+{
+	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	int64_t  b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
+
+	hop_plan_classify(e, s);
+	for (int i = 0; i < s->nacc; i++)
+		acc[i] = hop_e_reg(e, s->acc[i].init)->v;
+	if (b >= 0 && z >= 0) {
+		vector_static(e, s, p, b, z, acc);
+	} else {
+		int     big = p->width * p->jam;
+		hop_lv *len = hop_e_bin(e, LL_SUB, end, begin), *mid;
+
+		/* When begin > end nothing runs: both guards see it. */
+		mid = hop_e_bin(e, LL_SUB, end,
+		                hop_e_bin(e, LL_AND, len, hop_e_int(e, big - 1)));
+		vector_part(e, s, begin, mid, big, false, acc);
+		mid = hop_e_sel(e, hop_e_icmp(e, LL_SGT, mid, begin), mid, begin);
+		vector_part(e, s, mid, end, p->width, true, acc);
+	}
+	for (int i = 0; i < s->nacc; i++)
+		hop_e_set(e, s->acc[i].result,
+		          (hop_ev){ .v = acc[i], .dtype = s->acc[i].dtype,
+		                    .depth = e->s.depth });
+}
+
+/* Part of a loop: begin .. end-1 of its iterations. */
+void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
+{
+	hop_plan p = { .width = 1 };
+
+	if (e->lanes == 1)
+		p = hop_plan_loop(e, s);
+	if (p.vector)
+		vector_loop(e, s, &p, begin, end);
+	else
+		plain_loop(e, s, begin, end);
+}
+
+void hop_e_loop(hop_emit *e, const hop_stmt *s)
+{
+	hop_lv *n = s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent);
+
+	if (hop_plan_threads(e, s)) {
+		hop_plan p = hop_plan_loop(e, s);
+		double   each = p.cost / (hop_size_const(s->extent) && !s->bound ?
+		                          (double)s->extent.k : 256);
+		int64_t  least = (int64_t)(32768.0 / 4 / (each > 0.01 ? each : 0.01)) + 1;
+
+		hop_e_parallel(e, s, n, p.vector ? p.width * p.jam : 1,
+		               hop_e_icmp(e, LL_SGE, n, hop_e_int(e, least)), hop_e_loop_range);
+		return;
+	}
+	hop_e_loop_range(e, s, hop_e_int(e, 0), n);
+}

@@ -1,0 +1,67 @@
+/* llvm.c -- find libLLVM and its functions. The library stays loaded for the life of the
+ * process (it cannot be unloaded safely). Does not use LLVM; emit.c and jit.c do. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "target/llvm/llvm.h"
+
+/* LLVM's registry of targets belongs to the process and is not locked, so the one call
+ * that fills it must happen once in the process too. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+#if defined(__aarch64__)
+#define ARCH "AArch64"
+#else
+#define ARCH "X86"
+#endif
+
+/* Tried in order; distributions differ in how they name it. */
+static const char *const names[] = {
+	"libLLVM.so.19.1", "libLLVM-19.so", "libLLVM-19.so.1", "libLLVM.so.20.1",
+	"libLLVM-20.so", "libLLVM.so.21.1", "libLLVM-21.so",
+};
+
+static void *open_lib(void)
+{
+	const char *own = getenv("HOP_LLVM");
+	void       *h = NULL;
+
+	if (own)
+		return dlopen(own, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	for (size_t i = 0; !h && i < sizeof names / sizeof *names; i++)
+		h = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+	return h;
+}
+
+static void init_targets(void)
+{
+	static const char *const part[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };
+	void *h = open_lib();
+
+	for (int i = 0; h && i < 4; i++) {
+		char  name[64];
+		void *p;
+
+		snprintf(name, sizeof name, "LLVMInitialize" ARCH "%s", part[i]);
+		p = dlsym(h, name);
+		if (p)
+			(*(void (**)(void))&p)();
+	}
+}
+
+hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
+{
+	void *h = open_lib();
+
+	if (!h)
+		return hop_fail(e, 0, HOP_ETARGET, "LLVM 19 or later not found: install libllvm19");
+#define HOP_LLVM(ret, name, params) \
+	if (!(*(void **)&l->name = dlsym(h, "LLVM" #name))) \
+		return hop_fail(e, 0, HOP_ETARGET, "LLVM has no function LLVM%s", #name);
+#include "target/llvm/llvm_syms.def"
+#undef HOP_LLVM
+	pthread_once(&once, init_targets);
+	return HOP_OK;
+}

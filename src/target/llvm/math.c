@@ -1,0 +1,286 @@
+/* math.c -- exp, log, tanh, sin and cos as straight code on scalars or vectors.
+ *
+ * Each reduces its argument to a short interval and sums the Taylor series there; the
+ * number of terms is what the dtype needs. Reductions use fma, so that the product is
+ * exact. NaN and infinities pass through by construction or by a select. Does not round
+ * correctly: errors are within 2 units in the last place (3 for f64 tanh). */
+#include <math.h>
+#include <stdio.h>
+
+#include "target/llvm/emit.h"
+
+/* One call's setting: everything has this dtype and number of lanes. */
+typedef struct mx {
+	hop_emit *e;
+	hop_dtype d, i;          /* the float, and the integer of its width */
+	int       n;
+} mx;
+
+static mx setting(hop_emit *e, hop_dtype d, int n)
+{
+	return (mx){ e, d, d == HOP_f32 ? HOP_i32 : HOP_i64, n };
+}
+
+static hop_lv *k(const mx *m, double v)
+{
+	return hop_e_constf(m->e, m->d, m->n, v);
+}
+
+static hop_lv *ki(const mx *m, int64_t v)
+{
+	return hop_e_consti(m->e, m->i, m->n, v);
+}
+
+static hop_lv *op(const mx *m, enum hop_llvm_op o, hop_lv *a, hop_lv *b)
+{
+	return hop_e_bin(m->e, o, a, b);
+}
+
+static hop_lv *fma3(const mx *m, hop_lv *a, hop_lv *b, hop_lv *c)
+{
+	return hop_e_fma(m->e, a, b, c);
+}
+
+static hop_lv *as_int(const mx *m, hop_lv *x)
+{
+	return hop_e_cast(m->e, LL_BITCAST, x, hop_e_type(m->e, m->i, m->n));
+}
+
+static hop_lv *as_float(const mx *m, hop_lv *x)
+{
+	return hop_e_cast(m->e, LL_BITCAST, x, hop_e_type(m->e, m->d, m->n));
+}
+
+static hop_lv *fabs1(const mx *m, hop_lv *x)
+{
+	hop_lt *t = hop_e_type(m->e, m->d, m->n);
+
+	return hop_e_intrin(m->e, "llvm.fabs", 1, &t, 1, &x);
+}
+
+/* c[n-1] x^(n-1) + ... + c[0] */
+static hop_lv *poly(const mx *m, hop_lv *x, const double *c, int n)
+{
+	hop_lv *r = k(m, c[n - 1]);
+
+	for (int i = n - 2; i >= 0; i--)
+		r = fma3(m, r, x, k(m, c[i]));
+	return r;
+}
+
+static double inverse_factorial(int n)
+{
+	double f = 1;
+
+	for (int i = 2; i <= n; i++)
+		f *= i;
+	return 1 / f;
+}
+
+/* The nearest integer by adding and taking away a number whose last place is one: no
+ * conversion, so NaN does no harm. *out_i is the integer, in wrapped bits when x is huge. */
+static hop_lv *nearest(const mx *m, hop_lv *x, hop_lv *by, hop_lv **out_i)
+{
+	double  magic = m->d == HOP_f32 ? 0x1.8p23 : 0x1.8p52;
+	hop_lv *t = fma3(m, x, by, k(m, magic));
+
+	*out_i = op(m, LL_SUB, as_int(m, t), as_int(m, k(m, magic)));
+	return op(m, LL_FSUB, t, k(m, magic));
+}
+
+/* 2^i for i within the exponents of normal numbers. */
+static hop_lv *pow2(const mx *m, hop_lv *i)
+{
+	int bias = m->d == HOP_f32 ? 127 : 1023, shift = m->d == HOP_f32 ? 23 : 52;
+
+	i = op(m, LL_ADD, i, ki(m, bias));
+	return as_float(m, op(m, LL_SHL, i, ki(m, shift)));
+}
+
+/* x = i ln 2 + r; gives r and i, and p = (e^r - 1) / r. */
+static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv **out_i, hop_lv **out_p)
+{
+	bool    s = m->d == HOP_f32;
+	double  c[16];
+	int     n = s ? 7 : 13;
+	hop_lv *f = nearest(m, x, k(m, 1.4426950408889634), out_i), *r;
+
+	r = fma3(m, f, k(m, s ? -0x1.62e43p-1 : -0x1.62e42fefa39efp-1), x);
+	r = fma3(m, f, k(m, s ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56), r);
+	for (int i = 0; i < n; i++)
+		c[i] = inverse_factorial(i + 1);
+	*out_p = poly(m, r, c, n);
+	return r;
+}
+
+hop_lv *hop_e_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
+{
+	mx      m = setting(e, d, lanes);
+	double  lo = d == HOP_f32 ? -104 : -746, hi = d == HOP_f32 ? 89 : 710;
+	hop_lv *i, *p, *r, *half;
+
+	/* Outside, the result is 0 or infinity; a comparison with NaN keeps NaN. */
+	x = hop_e_sel(e, hop_e_fcmp(e, LL_OLT, x, k(&m, lo)), k(&m, lo), x);
+	x = hop_e_sel(e, hop_e_fcmp(e, LL_OGT, x, k(&m, hi)), k(&m, hi), x);
+	r = reduce_exp(&m, x, &i, &p);
+	p = fma3(&m, p, r, k(&m, 1));
+	/* In two factors, so that results below the normal numbers come out. */
+	half = op(&m, LL_ASHR, i, ki(&m, 1));
+	p = op(&m, LL_FMUL, p, pow2(&m, half));
+	return op(&m, LL_FMUL, p, pow2(&m, op(&m, LL_SUB, i, half)));
+}
+
+/* With t = e^2|x| - 1, tanh |x| = t / (t + 2). t is computed without ever adding 1 to
+ * something small, so small x keep their digits. */
+hop_lv *hop_e_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
+{
+	mx      m = setting(e, d, lanes);
+	double  hi = d == HOP_f32 ? 20 : 44;
+	hop_lt *t = hop_e_type(e, d, lanes);
+	hop_lv *y, *i, *p, *r, *s;
+
+	y = fabs1(&m, x);
+	y = op(&m, LL_FADD, y, y);
+	y = hop_e_sel(e, hop_e_fcmp(e, LL_OGT, y, k(&m, hi)), k(&m, hi), y);
+	r = reduce_exp(&m, y, &i, &p);
+	p = op(&m, LL_FMUL, p, r);
+	s = pow2(&m, i);
+	p = fma3(&m, p, s, op(&m, LL_FSUB, s, k(&m, 1)));
+	y = op(&m, LL_FDIV, p, op(&m, LL_FADD, p, k(&m, 2)));
+	return hop_e_intrin(e, "llvm.copysign", 1, &t, 2, (hop_lv *[]){ y, x });
+}
+
+/* x = 2^i (1 + f) with 1 + f between sqrt 1/2 and sqrt 2; s = f / (2 + f);
+ * log (1 + f) = 2 atanh s = f - f^2/2 + s (f^2/2 + R), R = sum of 2 s^2j / (2j + 1). */
+hop_lv *hop_e_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
+{
+	mx      m = setting(e, d, lanes);
+	bool    sg = d == HOP_f32;
+	int     shift = sg ? 23 : 52, bias = sg ? 127 : 1023, up = sg ? 23 : 54;
+	int     n = sg ? 5 : 11;
+	int64_t one = sg ? 0x3f800000 : 0x3ff0000000000000;
+	int64_t low = sg ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
+	double  c[16];
+	hop_lv *small, *y, *b, *i, *f, *s, *z, *r, *h, *g;
+
+	small = hop_e_fcmp(e, LL_OLT, x, k(&m, sg ? 0x1p-126 : 0x1p-1022));
+	y = hop_e_sel(e, small, op(&m, LL_FMUL, x, k(&m, ldexp(1, up))), x);
+	b = op(&m, LL_ADD, as_int(&m, y), ki(&m, one - low));
+	i = op(&m, LL_SUB, op(&m, LL_ASHR, b, ki(&m, shift)), ki(&m, bias));
+	i = hop_e_sel(e, small, op(&m, LL_SUB, i, ki(&m, up)), i);
+	b = op(&m, LL_AND, b, ki(&m, ((int64_t)1 << shift) - 1));
+	f = op(&m, LL_FSUB, as_float(&m, op(&m, LL_ADD, b, ki(&m, low))), k(&m, 1));
+	g = hop_e_cast(e, LL_SITOFP, i, hop_e_type(e, d, lanes));
+
+	for (int j = 0; j < n; j++)
+		c[j] = 2.0 / (2 * j + 3);
+	s = op(&m, LL_FDIV, f, op(&m, LL_FADD, f, k(&m, 2)));
+	z = op(&m, LL_FMUL, s, s);
+	r = op(&m, LL_FMUL, poly(&m, z, c, n), z);
+	h = op(&m, LL_FMUL, op(&m, LL_FMUL, f, f), k(&m, 0.5));
+	r = op(&m, LL_FMUL, s, op(&m, LL_FADD, h, r));
+	/* The low part of i ln 2 joins the small terms; the high part comes last. */
+	r = fma3(&m, g, k(&m, sg ? -0x1.05c61p-29 : 0x1.abc9e3b39803fp-56), r);
+	r = op(&m, LL_FSUB, f, op(&m, LL_FSUB, h, r));
+	r = fma3(&m, g, k(&m, sg ? 0x1.62e43p-1 : 0x1.62e42fefa39efp-1), r);
+
+	r = hop_e_sel(e, hop_e_fcmp(e, LL_OEQ, x, k(&m, INFINITY)), x, r);
+	r = hop_e_sel(e, hop_e_fcmp(e, LL_OEQ, x, k(&m, 0)), k(&m, -INFINITY), r);
+	/* Below zero, and NaN itself. */
+	return hop_e_sel(e, hop_e_fcmp(e, LL_UGE_F, x, k(&m, 0)),
+	                 hop_e_sel(e, hop_e_fcmp(e, LL_UNO, x, x), x, r), k(&m, NAN));
+}
+
+/* A function that applies libm to each lane: for arguments too large to reduce here. */
+static hop_lv *slow_path(const mx *m, const char *libm)
+{
+	hop_emit *e = m->e;
+	hop_lt   *t = hop_e_type(e, m->d, m->n), *el = hop_e_type(e, m->d, 1);
+	hop_lt   *ft = e->L->FunctionType(t, &t, 1, 0), *lt;
+	hop_lbb  *back = e->L->GetInsertBlock(e->b);
+	hop_lv   *fn, *lib, *r, *outer = e->s.fn;
+	char      name[48];
+
+	snprintf(name, sizeof name, "hop_%s_%d", libm, m->n);
+	fn = e->L->GetNamedFunction(e->mod, name);
+	if (fn)
+		return fn;
+	fn = e->L->AddFunction(e->mod, name, ft);
+	e->L->SetLinkage(fn, LL_INTERNAL);
+	lt = e->L->FunctionType(el, &el, 1, 0);
+	lib = e->L->GetNamedFunction(e->mod, libm);
+	if (!lib)
+		lib = e->L->AddFunction(e->mod, libm, lt);
+	e->s.fn = fn;
+	hop_e_at(e, hop_e_block(e));
+	r = e->L->GetParam(fn, 0);
+	for (int i = 0; m->n > 1 && i < m->n; i++) {
+		hop_lv *at = e->L->ConstInt(e->i32, (unsigned long long)i, 0);
+		hop_lv *x = e->L->BuildExtractElement(e->b, r, at, "");
+
+		x = e->L->BuildCall2(e->b, lt, lib, &x, 1, "");
+		r = e->L->BuildInsertElement(e->b, r, x, at, "");
+	}
+	if (m->n == 1)
+		r = e->L->BuildCall2(e->b, lt, lib, &r, 1, "");
+	e->L->BuildRet(e->b, r);
+	e->s.fn = outer;
+	hop_e_at(e, back);
+	return fn;
+}
+
+/* x = i pi/2 + r; the quarter turn i picks sine or cosine of r and the sign. */
+static hop_lv *quarter(const mx *m, hop_lv *x, bool cosine)
+{
+	bool    sg = m->d == HOP_f32;
+	int     ns = sg ? 4 : 8, nc = sg ? 5 : 8;
+	double  c[10];
+	hop_lv *i, *n, *r, *z, *s, *q, *odd, *v;
+
+	n = nearest(m, x, k(m, 0.63661977236758134), &i);
+	r = fma3(m, n, k(m, sg ? -0x1.921fb6p+0 : -0x1.921fb54442d18p+0), x);
+	r = fma3(m, n, k(m, sg ? 0x1.777a5cp-25 : -0x1.1a62633145c07p-54), r);
+	r = fma3(m, n, k(m, sg ? 0x1.ee59dap-50 : 0x1.f1976b7ed8fbcp-110), r);
+	z = op(m, LL_FMUL, r, r);
+	for (int j = 0; j < ns; j++)
+		c[j] = (j & 1 ? 1 : -1) * inverse_factorial(2 * j + 3);
+	s = fma3(m, op(m, LL_FMUL, poly(m, z, c, ns), z), r, r);
+	for (int j = 0; j < nc; j++)
+		c[j] = (j & 1 ? 1 : -1) * inverse_factorial(2 * j + 2);
+	q = fma3(m, poly(m, z, c, nc), z, k(m, 1));
+	if (cosine)
+		i = op(m, LL_ADD, i, ki(m, 1));
+	odd = hop_e_icmp(m->e, LL_NE, op(m, LL_AND, i, ki(m, 1)), ki(m, 0));
+	v = hop_e_sel(m->e, odd, q, s);
+	i = op(m, LL_SHL, op(m, LL_AND, i, ki(m, 2)), ki(m, sg ? 30 : 62));
+	return as_float(m, op(m, LL_XOR, as_int(m, v), i));
+}
+
+hop_lv *hop_e_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool cosine)
+{
+	static const char *const name[2][2] = { { "sinf", "cosf" }, { "sin", "cos" } };
+
+	mx       m = setting(e, d, lanes);
+	hop_lt  *t = hop_e_type(e, d, lanes);
+	hop_lv  *slow = slow_path(&m, name[d == HOP_f64][cosine]), *big, *fast, *r, *phi;
+	hop_lbb *from[2], *rare = hop_e_block(e), *join = hop_e_block(e);
+
+	fast = quarter(&m, x, cosine);
+	big = hop_e_fcmp(e, LL_OGT, fabs1(&m, x), k(&m, d == HOP_f32 ? 1e5 : 1e6));
+	if (lanes > 1) {
+		hop_lt *bits = e->L->IntTypeInContext(e->cx, (unsigned)lanes);
+
+		big = hop_e_icmp(e, LL_NE, hop_e_cast(e, LL_BITCAST, big, bits),
+		                 e->L->ConstNull(bits));
+	}
+	from[0] = e->L->GetInsertBlock(e->b);
+	e->L->BuildCondBr(e->b, big, rare, join);
+	hop_e_at(e, rare);
+	r = e->L->BuildCall2(e->b, e->L->FunctionType(t, &t, 1, 0), slow, &x, 1, "");
+	from[1] = rare;
+	e->L->BuildBr(e->b, join);
+	hop_e_at(e, join);
+	phi = e->L->BuildPhi(e->b, t, "");
+	e->L->AddIncoming(phi, (hop_lv *[]){ fast, r }, from, 2);
+	return phi;
+}
