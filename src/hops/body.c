@@ -79,6 +79,32 @@ hop_status hop_body_gives(hop_infer *f, const char *which, const hop_graph *body
 	return HOP_OK;
 }
 
+hop_sizes hop_rule_sargs(hop_build *b, const hop_rule *r)
+{
+	hop_sizes s = hop_node_sargs(r->n);
+	hop_size *v = HOP_NEWN(&b->arena, hop_size, s.n + 1);     /* room for a batch size */
+	for (int64_t i = 0; i < s.n; i++)
+		v[i] = hop_size_subst(b->env, s.v[i], r->smap, r->nsmap);
+	return (hop_sizes){ s.n, v };
+}
+
+void hop_body_open(hop_build *b, hop_env *e, const hop_graph *g)
+{
+	hop_build_open(b, e);
+	hop_build_syms_of(b, g);
+}
+
+hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out)
+{
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	hop_size *s = HOP_NEWN(&b->env->tmp, hop_size, g->nsym);
+	for (uint32_t i = 0; i < g->nsym; i++)
+		s[i] = hop_size_sym(b->env, (int)i);
+	hop_status st = hop_emit_inline(b, g, s, in, out);
+	hop_rewind(&b->env->tmp, m);
+	return st;
+}
+
 static size_t row_bytes(const hop_tensor *x)
 {
 	int64_t n = 1;

@@ -18,6 +18,13 @@ hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
                            const char *what, uint32_t index, const char *left,
                            const char *right);
 
+/* The node's size arguments, as sizes of the graph being built. */
+hop_sizes hop_rule_sargs(hop_build *b, const hop_rule *r);
+/* Start a graph with the size parameters of g; its parameters are the caller's work. */
+void      hop_body_open(hop_build *b, hop_env *e, const hop_graph *g);
+/* Emit all of g inside a body opened for it: size parameters pass through. */
+hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out);
+
 /* Copy slice t of x (leading axis) into a new tensor; write it back into y. */
 hop_tensor *hop_tensor_row(hop_interp *p, const hop_tensor *x, int64_t t);
 void        hop_tensor_put_row(hop_tensor *y, int64_t t, const hop_tensor *row);

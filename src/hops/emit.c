@@ -36,8 +36,11 @@ hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)
 		return b->st;
 	struct hop_attr_while a = { .ncarry = w->ncarry, .max_trips = w->max_trips, .sym = -1,
 	                            .sargs = w->sargs, .test = w->test, .body = w->body };
-	if (w->max_trips <= 0 && w->body->nout > w->ncarry)
+	if (w->max_trips <= 0 && (w->out_cap || w->body->nout > w->ncarry))
 		a.sym = hop_build_local(b, w->trips, NULL);
+	if (w->out_cap)
+		*w->out_cap = a.sym >= 0 ? hop_size_sym(b->env, (int)a.sym)
+		                         : hop_size_of(w->max_trips);
 	hop_mark m = hop_mark_at(&b->env->tmp);
 	uint32_t n = w->ncarry + w->nconst;
 	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, n);

@@ -52,6 +52,8 @@ typedef struct hop_while_args {
 	int64_t          max_trips;
 	const hop_val   *carry, *konst;
 	hop_range        trips;           /* known bounds of the tape symbol */
+	hop_size        *out_cap;         /* NULL, or receives the size of the tapes: a symbol
+	                                     is then bound even if there are no tapes */
 } hop_while_args;
 /* out: carries, trips, tapes. A tape symbol is made when one is needed. */
 hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out);

@@ -1,0 +1,401 @@
+/* cut.c -- the partitioner: cuts a joint graph into a forward and a backward half so that
+ * the fewest bytes cross. Does not decide where residuals are kept; the operators do.
+ *
+ * A value is "forward" if it depends on no cotangent. The backward half needs some of
+ * them; each is saved by the forward half or recomputed from saved ones. Every forward
+ * value is two vertices joined by an edge whose capacity is the cost of saving it; a path
+ * from the source (what is only available in the forward half) to the sink (what the
+ * backward half reads) must be cut: a minimum cut is the cheapest set to save. */
+#include "ad/ad.h"
+#include "ad/flow.h"
+
+#include <string.h>
+
+struct cutter {
+	hop_env         *env;
+	const hop_graph *j;
+	uint32_t         nprimal, nout;
+	const uint8_t   *pcost, *ocost;
+	bool            *late;         /* [nvalue] depends on a cotangent */
+	bool            *needed;       /* [nvalue] forward, read by a late node or a gradient */
+	bool            *banned;       /* [nnode] never recomputed */
+	bool            *saved;        /* [nvalue] the answer */
+};
+
+/* Sizes are not known here: a symbol counts as 64, or its bound if that is smaller. */
+static int64_t bytes_of(const struct cutter *c, const hop_type *t)
+{
+	int64_t syms[64], n = (int64_t)hop_dtype_bytes((hop_dtype)t->dtype), d;
+	uint32_t ns = c->j->nsym + c->j->nlocal;
+	for (uint32_t i = 0; i < ns && i < 64; i++) {
+		hop_range r = c->j->range[i];
+		syms[i] = r.hi < 64 ? r.hi : r.lo > 64 ? r.lo : 64;
+	}
+	for (int i = 0; i < t->rank; i++) {
+		if (!hop_size_eval(t->dim[i], syms, ns < 64 ? (int)ns : 64, &d))
+			d = 64;
+		if (d < 1 || __builtin_mul_overflow(n, d, &n) || n > HOP_FLOW_INF / 1024)
+			return d < 1 ? 1 : HOP_FLOW_INF / 1024;
+	}
+	return n;
+}
+
+/* A type that mentions a symbol bound inside cannot leave the forward half. */
+static bool is_local(const struct cutter *c, const hop_type *t)
+{
+	for (int i = 0; i < t->rank; i++)
+		if ((uint32_t)hop_size_nsym(t->dim[i]) > c->j->nsym)
+			return true;
+	return false;
+}
+
+static int64_t cost_of(const struct cutter *c, uint32_t v)
+{
+	const hop_type *t = c->j->type[v];
+	if (is_local(c, t))
+		return HOP_FLOW_INF;
+	if (v < c->nprimal && !(c->pcost && c->pcost[v]))
+		return 0;
+	for (uint32_t k = 0; k < c->nout; k++)
+		if (c->j->out[k].id == v && !(c->ocost && c->ocost[k]))
+			return 0;
+	return bytes_of(c, t);
+}
+
+static void mark_late(struct cutter *c)
+{
+	const hop_graph *j = c->j;
+	for (uint32_t i = c->nprimal; i < j->nparam; i++)
+		c->late[i] = true;
+	for (uint32_t i = 0; i < j->nnode; i++) {
+		const hop_node *n = &j->node[i];
+		bool late = false;
+		for (uint32_t k = 0; k < n->nin; k++)
+			late |= c->late[n->in[k].id];
+		for (uint32_t k = 0; k < n->nout; k++)
+			c->late[n->out0.id + k] = late;
+		for (uint32_t k = 0; late && k < n->nin; k++)
+			c->needed[n->in[k].id] |= !c->late[n->in[k].id];
+	}
+	for (uint32_t i = c->nout; i < j->nout; i++)
+		c->needed[j->out[i].id] |= !c->late[j->out[i].id];
+}
+
+/* Work that a saved result is worth: products, loops, reductions. Loops whose tapes cannot
+ * leave the forward half must be recomputed whatever they cost. */
+static bool is_heavy(const struct cutter *c, const hop_node *n)
+{
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (is_local(c, c->j->type[n->out0.id + k]))
+			return false;
+	for (uint32_t k = 0; k < n->nin; k++)
+		if (is_local(c, c->j->type[n->in[k].id]))
+			return false;
+	if (hop_optab[n->op].flags & HOP_F_R)
+		return true;
+	if (hop_optab[n->op].flags & (HOP_F_E | HOP_F_V) || !n->nin)
+		return false;
+	int64_t in = 0, out = 0;
+	for (uint32_t k = 0; k < n->nin; k++)
+		in += bytes_of(c, c->j->type[n->in[k].id]);
+	for (uint32_t k = 0; k < n->nout; k++)
+		out += bytes_of(c, c->j->type[n->out0.id + k]);
+	return out * 4 < in || n->op == HOP_OP_dot;
+}
+
+static bool node_has_effect(const hop_node *n)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	int k = hop_node_subs(n, sub);
+	if (hop_optab[n->op].flags & HOP_F_X)
+		return true;
+	for (int i = 0; i < k; i++)
+		if (sub[i] && sub[i]->has_effect)
+			return true;
+	return false;
+}
+
+static void ban(struct cutter *c, enum hop_cut_policy policy)
+{
+	for (uint32_t i = 0; i < c->j->nnode; i++)
+		c->banned[i] = node_has_effect(&c->j->node[i]) ||
+		               (policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]));
+}
+
+/* Vertices: 2v and 2v+1 for value v, then source and sink. Returns the bytes saved. */
+static int64_t min_cut(struct cutter *c)
+{
+	const hop_graph *j = c->j;
+	hop_mark m = hop_mark_at(&c->env->tmp);
+	int nv = 2 * (int)j->nvalue, s = nv, t = nv + 1;
+	hop_flow f;
+	hop_flow_init(&f, &c->env->tmp, nv + 2);
+	for (uint32_t v = 0; v < j->nvalue; v++) {
+		if (c->late[v])
+			continue;
+		const hop_node *n = j->def[v] == UINT32_MAX ? NULL : &j->node[j->def[v]];
+		if (n && !n->nin && !c->banned[j->def[v]])
+			continue;              /* constants: made again where they are needed */
+		hop_flow_edge(&f, 2 * (int)v, 2 * (int)v + 1, cost_of(c, v));
+		if (!n || c->banned[j->def[v]])
+			hop_flow_edge(&f, s, 2 * (int)v, HOP_FLOW_INF);
+		else
+			for (uint32_t k = 0; k < n->nin; k++)
+				hop_flow_edge(&f, 2 * (int)n->in[k].id + 1, 2 * (int)v, HOP_FLOW_INF);
+		if (c->needed[v])
+			hop_flow_edge(&f, 2 * (int)v + 1, t, HOP_FLOW_INF);
+	}
+	bool *in_sink = HOP_NEWN(&c->env->tmp, bool, nv + 2);
+	int64_t flow = hop_flow_run(&f, s, t, in_sink);
+	for (uint32_t v = 0; v < j->nvalue; v++)
+		c->saved[v] = !c->late[v] && in_sink[2 * v + 1] && !in_sink[2 * v];
+	hop_rewind(&c->env->tmp, m);
+	return flow;
+}
+
+/* ---- memory budget ---- */
+
+static int64_t flops_of(const struct cutter *c, const hop_node *n)
+{
+	int64_t work = 0;
+	for (uint32_t k = 0; k < n->nin; k++)
+		work += bytes_of(c, c->j->type[n->in[k].id]);
+	for (uint32_t k = 0; k < n->nout; k++)
+		work += bytes_of(c, c->j->type[n->out0.id + k]);
+	return hop_optab[n->op].flags & HOP_F_R ? 64 * work : 8 * work;
+}
+
+/* Choose which of the banned nodes to keep banned: a 0/1 knapsack over their saved bytes,
+ * in 1/1000ths of the budget, maximising the work not done again. */
+static void knapsack(struct cutter *c, int64_t room)
+{
+	enum { GRID = 1000 };
+	const hop_graph *j = c->j;
+	uint32_t *item = HOP_NEWN(&c->env->tmp, uint32_t, j->nnode), n = 0;
+	for (uint32_t i = 0; i < j->nnode; i++) {
+		bool saves = false;
+		for (uint32_t k = 0; k < j->node[i].nout; k++)
+			saves |= c->saved[j->node[i].out0.id + k];
+		if (c->banned[i] && saves && !node_has_effect(&j->node[i]))
+			item[n++] = i;
+	}
+	int64_t *best = HOP_NEWN(&c->env->tmp, int64_t, GRID + 1);
+	uint8_t *take = HOP_NEWN(&c->env->tmp, uint8_t, (size_t)n * (GRID + 1));
+	int *weight = HOP_NEWN(&c->env->tmp, int, n);
+	for (uint32_t i = 0; i < n; i++) {
+		const hop_node *d = &j->node[item[i]];
+		int64_t bytes = 0, value = flops_of(c, d);
+		for (uint32_t k = 0; k < d->nout; k++)
+			if (c->saved[d->out0.id + k])
+				bytes += cost_of(c, d->out0.id + k);
+		weight[i] = room ? (int)(bytes >= room ? (bytes == room ? GRID : GRID + 1)
+		                                       : (bytes * GRID + room - 1) / room)
+		                 : bytes ? GRID + 1 : 0;
+		for (int w = GRID; w >= weight[i]; w--)
+			if (best[w - weight[i]] + value > best[w]) {
+				best[w] = best[w - weight[i]] + value;
+				take[(size_t)i * (GRID + 1) + (size_t)w] = 1;
+			}
+	}
+	int w = GRID;
+	for (uint32_t i = n; i-- > 0; ) {
+		c->banned[item[i]] = take[(size_t)i * (GRID + 1) + (size_t)w];
+		if (c->banned[item[i]])
+			w -= weight[i];
+	}
+}
+
+static hop_status decide(struct cutter *c, enum hop_cut_policy policy, double budget)
+{
+	mark_late(c);
+	ban(c, policy);
+	int64_t bytes = min_cut(c);
+	if (policy == HOP_CUT_MIN && budget < 1) {
+		if (budget <= 0)
+			ban(c, HOP_CUT_RECOMPUTE);
+		else
+			knapsack(c, (int64_t)(budget * (double)bytes));
+		bytes = min_cut(c);
+	}
+	if (bytes >= HOP_FLOW_INF)
+		return hop_fail(c->env, 0, HOP_EREFUSED, "partition: an effect's result is needed by "
+		                "the reverse pass, but has a size that only the program knows");
+	return HOP_OK;
+}
+
+/* ---- the two halves ---- */
+
+static hop_res classify(const struct cutter *c, uint32_t v, const uint32_t *extra,
+                        uint32_t nextra)
+{
+	if (v < c->nprimal)
+		return (hop_res){ HOP_RES_PARAM, v };
+	for (uint32_t k = 0; k < c->nout; k++)
+		if (c->j->out[k].id == v)
+			return (hop_res){ HOP_RES_OUT, k };
+	for (uint32_t k = 0; k < nextra; k++)
+		if (extra[k] == v)
+			return (hop_res){ HOP_RES_EXTRA, k };
+	HOP_ASSERT(!"residual without a source");
+	return (hop_res){ HOP_RES_PARAM, 0 };
+}
+
+static hop_status copy_node(hop_build *b, const hop_graph *j, const hop_node *n, hop_val *map,
+                            hop_size *smap, int nsmap)
+{
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, n->nin);
+	for (uint32_t k = 0; k < n->nin; k++)
+		in[k] = map[n->in[k].id];
+	hop_val v = hop_emit_copy(b, j, n, in, smap, nsmap);
+	for (uint32_t k = 0; k < n->nout; k++)
+		map[n->out0.id + k] = hop_is_bad(v) ? v : (hop_val){ v.id + k };
+	hop_rewind(&b->env->tmp, m);
+	return b->st;
+}
+
+static void start(struct cutter *c, hop_build *b, hop_val **map, hop_size **smap)
+{
+	hop_env *e = c->env;
+	hop_build_open(b, e);
+	hop_build_syms_of(b, c->j);
+	*map = HOP_NEWN(&e->tmp, hop_val, c->j->nvalue);
+	*smap = HOP_NEWN(&e->tmp, hop_size, c->j->nsym + c->j->nlocal);
+	for (uint32_t i = 0; i < c->j->nsym; i++)
+		(*smap)[i] = hop_size_sym(e, (int)i);
+}
+
+static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *extra,
+                           hop_graph **out_g)
+{
+	const hop_graph *j = c->j;
+	hop_build b;
+	hop_val *map;
+	hop_size *smap;
+	start(c, &b, &map, &smap);
+	for (uint32_t i = 0; i < c->nprimal; i++)
+		map[i] = hop_build_param(&b, j->type[i]);
+	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
+		const hop_node *n = &j->node[i];
+		bool late = n->nout && c->late[n->out0.id];
+		for (uint32_t k = 0; k < n->nin; k++)
+			late |= c->late[n->in[k].id];
+		if (!late)
+			copy_node(&b, j, n, map, smap, (int)(j->nsym + j->nlocal));
+	}
+	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, c->nout + nextra);
+	for (uint32_t k = 0; k < c->nout; k++)
+		out[k] = map[j->out[k].id];
+	for (uint32_t k = 0; k < nextra; k++)
+		out[c->nout + k] = map[extra[k]];
+	return hop_seal(&b, c->nout + nextra, out, NULL, out_g);
+}
+
+static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
+                           hop_graph **out_g)
+{
+	const hop_graph *j = c->j;
+	hop_build b;
+	hop_val *map;
+	hop_size *smap;
+	bool *need = HOP_NEWN(&c->env->tmp, bool, j->nvalue);
+	start(c, &b, &map, &smap);
+	for (uint32_t k = 0; k < nres; k++)
+		map[res[k]] = hop_build_param(&b, j->type[res[k]]);
+	for (uint32_t i = c->nprimal; i < j->nparam; i++)
+		map[i] = hop_build_param(&b, j->type[i]);
+	for (uint32_t i = c->nout; i < j->nout; i++)
+		need[j->out[i].id] = true;
+	for (uint32_t i = j->nnode; i-- > 0; ) {
+		const hop_node *n = &j->node[i];
+		bool any = false;
+		for (uint32_t k = 0; k < n->nout; k++)
+			any |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
+		for (uint32_t k = 0; any && k < n->nin; k++)
+			need[n->in[k].id] = true;
+	}
+	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
+		const hop_node *n = &j->node[i];
+		bool any = false;
+		for (uint32_t k = 0; k < n->nout; k++)
+			any |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
+		if (!any)
+			continue;
+		hop_val keep[64];          /* a partly saved node: its saved results stay as they are */
+		uint32_t nk = n->nout < 64 ? n->nout : 64;
+		memcpy(keep, map + n->out0.id, nk * sizeof *keep);
+		copy_node(&b, j, n, map, smap, (int)(j->nsym + j->nlocal));
+		for (uint32_t k = 0; k < nk; k++)
+			if (c->saved[n->out0.id + k])
+				map[n->out0.id + k] = keep[k];
+	}
+	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, j->nout);
+	for (uint32_t i = c->nout; i < j->nout; i++)
+		out[i - c->nout] = map[j->out[i].id];
+	return hop_seal(&b, j->nout - c->nout, out, NULL, out_g);
+}
+
+static hop_status cut(struct cutter *c, enum hop_cut_policy policy, double budget,
+                      const hop_cut **out_cut)
+{
+	const hop_graph *j = c->j;
+	hop_arena *tmp = &c->env->tmp;
+	c->late = HOP_NEWN(tmp, bool, j->nvalue);
+	c->needed = HOP_NEWN(tmp, bool, j->nvalue);
+	c->saved = HOP_NEWN(tmp, bool, j->nvalue);
+	c->banned = HOP_NEWN(tmp, bool, j->nnode);
+	HOP_TRY(decide(c, policy, budget));
+	uint32_t *res = HOP_NEWN(tmp, uint32_t, j->nvalue), nres = 0;
+	uint32_t *extra = HOP_NEWN(tmp, uint32_t, j->nvalue), nextra = 0;
+	for (uint32_t v = 0; v < j->nvalue; v++) {
+		if (!c->saved[v])
+			continue;
+		bool is_out = v < c->nprimal;
+		for (uint32_t k = 0; k < c->nout; k++)
+			is_out |= j->out[k].id == v;
+		if (!is_out)
+			extra[nextra++] = v;
+		res[nres++] = v;
+	}
+	size_t bytes = sizeof(hop_cut) + nres * sizeof(hop_res);
+	hop_cut *w = hop_arena_alloc(tmp, bytes);
+	hop_graph *fwd, *bwd;
+	HOP_TRY(make_fwd(c, nextra, extra, &fwd));
+	HOP_TRY(make_bwd(c, nres, res, &bwd));
+	w->fwd = fwd;
+	w->bwd = bwd;
+	w->nextra = nextra;
+	w->nres = nres;
+	for (uint32_t k = 0; k < nres; k++)
+		w->res[k] = classify(c, res[k], extra, nextra);
+	*out_cut = hop_ctx_intern(c->env, HOP_IN_CUT, w, bytes, 8);
+	return HOP_OK;
+}
+
+hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint32_t nout,
+                      const uint8_t *pcost, const uint8_t *ocost,
+                      enum hop_cut_policy policy, double budget, const hop_cut **out_cut)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	struct { uint64_t kind; const hop_graph *g; uint64_t n, policy; double budget; } head = {
+		'c', joint, nprimal | (uint64_t)nout << 32, policy, budget };
+	size_t n = sizeof head + nprimal + nout;
+	char *key = HOP_NEWN(&e->tmp, char, n);
+	memcpy(key, &head, sizeof head);
+	if (pcost)
+		memcpy(key + sizeof head, pcost, nprimal);
+	if (ocost)
+		memcpy(key + sizeof head + nprimal, ocost, nout);
+	const hop_cut *r = hop_ctx_memo_get(e, key, n);
+	hop_status st = HOP_OK;
+	if (!r) {
+		struct cutter c = { .env = e, .j = joint, .nprimal = nprimal, .nout = nout,
+		                    .pcost = pcost, .ocost = ocost };
+		st = cut(&c, policy, budget, &r);
+		if (!st)
+			r = hop_ctx_memo_put(e, key, n, (void *)(uintptr_t)r);
+	}
+	*out_cut = r;
+	hop_rewind(&e->tmp, m);
+	return st;
+}

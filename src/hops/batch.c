@@ -1,0 +1,78 @@
+/* batch.c -- lanes, masks and safe values for batched bodies. */
+#include "hops/batch.h"
+
+#include <string.h>
+
+hop_status hop_batch_body(hop_build *b, const hop_rule *r, const hop_graph *g, bool masked,
+                          const bool *bin, const bool *force, const hop_graph **out_g,
+                          bool *out_batched)
+{
+	hop_batch_spec s = { .size = hop_size_const(r->bsize) ? r->bsize.k : -1,
+	                     .masked = masked, .same_random = r->same_random, .in = bin,
+	                     .force = force };
+	return hop_ad_batch(b->env, g, &s, out_g, out_batched);
+}
+
+hop_sizes hop_batch_sargs(hop_build *b, const hop_rule *r)
+{
+	hop_sizes s = hop_rule_sargs(b, r);
+	if (!hop_size_const(r->bsize))
+		((hop_size *)(uintptr_t)s.v)[s.n++] = r->bsize;    /* rule_sargs left room */
+	return s;
+}
+
+hop_size hop_batch_inner(hop_env *e, const hop_rule *r, const hop_graph *g)
+{
+	return hop_size_const(r->bsize) ? r->bsize : hop_size_sym(e, (int)g->nsym);
+}
+
+hop_val hop_batch_solid(hop_build *b, const hop_rule *r, hop_val v, bool batched)
+{
+	return batched ? v : hop_emit_lead(b, v, r->bsize);
+}
+
+hop_val hop_emit_lanes(hop_build *b, hop_val m, hop_val x, hop_val y)
+{
+	if (b->st)
+		return HOP_BAD;
+	return hop_emit(b, select, hop_emit_match(b, m, hop_typeof(b, x)), x, y);
+}
+
+hop_val hop_emit_any(hop_build *b, hop_val m)
+{
+	return hop_emit_amax(b, m, 1, (const int64_t[]){ 0 });
+}
+
+hop_val hop_emit_some_lane(hop_build *b, hop_val m)
+{
+	if (b->st)
+		return HOP_BAD;
+	const hop_size *n = hop_typeof(b, m)->dim;
+	hop_val i = hop_emit_iota(b, HOP_i64, 1, n, 0);
+	if (b->st)
+		return HOP_BAD;
+	hop_val z = hop_emit_zeros(b, hop_typeof(b, i));
+	hop_val lane = hop_emit_amax(b, hop_emit(b, select, m, i, z), 1, (const int64_t[]){ 0 });
+	return hop_emit(b, max, lane, hop_emit_const_i(b, HOP_i64, 0));
+}
+
+hop_val hop_emit_safe(hop_build *b, hop_val m, hop_val some, hop_val x)
+{
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = hop_typeof(b, x);
+	if (hop_size_is(t->dim[0], 0))
+		return x;
+	hop_val one = hop_emit_gather(b, x, some, 0, 0);
+	return hop_emit_lanes(b, m, x, hop_emit_lead(b, one, t->dim[0]));
+}
+
+hop_val hop_emit_swap(hop_build *b, hop_val x)
+{
+	int64_t axes[HOP_MAXRANK];
+	for (int i = 0; i < HOP_MAXRANK; i++)
+		axes[i] = i;
+	axes[0] = 1;
+	axes[1] = 0;
+	return hop_emit_permute(b, x, axes);
+}

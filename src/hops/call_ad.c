@@ -1,0 +1,88 @@
+/* call_ad.c -- call under jvp, vjp and batch: the transformed graph, called. */
+#include "ad/ad.h"
+#include "hops/body.h"
+#include "hops/batch.h"
+
+#include <string.h>
+
+/* jvp (call g x) = call (jvp g) x dx */
+hop_status hop_jvp_call(hop_build *b, hop_rule *r)
+{
+	const hop_graph *g = HOP_ATTR(r->n, call)->body, *j;
+	hop_arena *tmp = &b->env->tmp;
+	bool *outs = HOP_NEWN(tmp, bool, g->nout);
+	hop_val *in = HOP_NEWN(tmp, hop_val, 2 * g->nparam);
+	hop_val *out = HOP_NEWN(tmp, hop_val, 2 * g->nout);
+	uint32_t n = g->nparam;
+
+	hop_ad_active(b->env, g, r->act, outs);
+	HOP_TRY(hop_ad_jvp(b->env, g, r->act, outs, &j));
+	memcpy(in, r->in, n * sizeof *in);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		if (r->act[i])
+			in[n++] = r->din[i];
+	HOP_TRY(hop_emit_call(b, j, hop_rule_sargs(b, r), in, out));
+	memcpy(r->out, out, g->nout * sizeof *out);
+	n = g->nout;
+	for (uint32_t i = 0; i < g->nout; i++)
+		if (outs[i])
+			r->dout[i] = out[n++];
+	return HOP_OK;
+}
+
+struct saved {
+	const hop_cut *cut;
+	hop_val       *res;
+	hop_sizes      sargs;
+};
+
+hop_status hop_fwd_call(hop_build *b, hop_rule *r)
+{
+	const hop_graph *g = HOP_ATTR(r->n, call)->body, *joint;
+	struct saved *s = HOP_NEW(&b->arena, struct saved);
+	HOP_TRY(hop_ad_vjp(b->env, g, r->live, r->act, &joint));
+	HOP_TRY(hop_ad_cut(b->env, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, 1, &s->cut));
+	hop_val *out = HOP_NEWN(&b->arena, hop_val, g->nout + s->cut->nextra);
+	s->sargs = hop_rule_sargs(b, r);
+	HOP_TRY(hop_emit_call(b, s->cut->fwd, s->sargs, r->in, out));
+	memcpy(r->out, out, g->nout * sizeof *out);
+	s->res = HOP_NEWN(&b->arena, hop_val, s->cut->nres);
+	for (uint32_t k = 0; k < s->cut->nres; k++) {
+		hop_res q = s->cut->res[k];
+		s->res[k] = q.kind == HOP_RES_PARAM ? r->in[q.index]
+		          : q.kind == HOP_RES_OUT ? out[q.index] : out[g->nout + q.index];
+	}
+	r->save = s;
+	return b->st;
+}
+
+hop_status hop_bwd_call(hop_build *b, hop_rule *r)
+{
+	const struct saved *s = r->save;
+	const hop_graph *g = HOP_ATTR(r->n, call)->body;
+	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, s->cut->nres + g->nout);
+	hop_val *out = HOP_NEWN(&b->env->tmp, hop_val, g->nparam);
+	uint32_t n = s->cut->nres, k = 0;
+	memcpy(in, s->res, n * sizeof *in);
+	for (uint32_t i = 0; i < g->nout; i++)
+		if (r->live[i])
+			in[n++] = hop_emit_solid(b, r->dout[i], hop_typeof(b, r->out[i]));
+	if (b->st)
+		return b->st;
+	HOP_TRY(hop_emit_call(b, s->cut->bwd, s->sargs, in, out));
+	for (uint32_t i = 0; i < g->nparam; i++)
+		if (r->act[i])
+			r->din[i] = out[k++];
+	return HOP_OK;
+}
+
+hop_status hop_batch_call(hop_build *b, hop_rule *r)
+{
+	const hop_graph *g = HOP_ATTR(r->n, call)->body, *h;
+	bool masked = !hop_is_zero(r->mask) && hop_ad_needs_mask(g);
+	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, g->nparam + 1);
+	HOP_TRY(hop_batch_body(b, r, g, masked, r->bin, NULL, &h, r->bout));
+	memcpy(in, r->in, g->nparam * sizeof *in);
+	in[g->nparam] = r->mask;
+	return hop_emit_call(b, h, hop_batch_sargs(b, r), in, r->out);
+}

@@ -1,0 +1,271 @@
+/* cond_ad.c -- cond under jvp, vjp and batch: transform both bodies, re-emit.
+ *
+ * jvp (cond p T F x) = cond p (jvp T) (jvp F) x dx
+ * vjp: forward, cond of the bodies' forward halves; what they save shares result slots of
+ * equal type, and a slot a branch does not use is filled and never read. Inputs are not
+ * returned as residuals: the backward cond reads them where they are. */
+#include "ad/ad.h"
+#include "hops/batch.h"
+
+#include <string.h>
+
+hop_status hop_jvp_cond(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
+	hop_env *e = b->env;
+	uint32_t np = a->then->nparam, no = a->then->nout, n = np;
+	const hop_graph *t, *f;
+	bool *outs = HOP_NEWN(&e->tmp, bool, no);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, 2 * np), *out = HOP_NEWN(&e->tmp, hop_val, 2 * no);
+
+	hop_active_cond(e, r->n, r->act, outs);
+	HOP_TRY(hop_ad_jvp(e, a->then, r->act + 1, outs, &t));
+	HOP_TRY(hop_ad_jvp(e, a->else_, r->act + 1, outs, &f));
+	memcpy(in, r->in + 1, np * sizeof *in);
+	for (uint32_t i = 0; i < np; i++)
+		if (r->act[i + 1])
+			in[n++] = r->din[i + 1];
+	HOP_TRY(hop_emit_cond(b, t, f, hop_rule_sargs(b, r), r->in[0], in, out));
+	memcpy(r->out, out, no * sizeof *out);
+	n = no;
+	for (uint32_t i = 0; i < no; i++)
+		if (outs[i])
+			r->dout[i] = out[n++];
+	return HOP_OK;
+}
+
+/* ---- reverse ---- */
+
+struct saved {
+	const hop_cut *cut[2];
+	uint32_t       nslot;
+	const hop_type **slot;         /* types, over the bodies' symbols */
+	uint32_t      *at[2];          /* [nextra] the slot of each extra */
+	hop_val       *slots;          /* values in the outer graph */
+	hop_sizes      sargs;
+};
+
+/* Give every extra of both branches a slot; branches share slots of equal type. */
+static void assign_slots(hop_build *b, struct saved *s, uint32_t no)
+{
+	uint32_t total = s->cut[0]->nextra + s->cut[1]->nextra;
+	s->slot = HOP_NEWN(&b->arena, const hop_type *, total);
+	for (int k = 0; k < 2; k++) {
+		const hop_cut *c = s->cut[k];
+		bool *used = HOP_NEWN(&b->env->tmp, bool, total);
+		s->at[k] = HOP_NEWN(&b->arena, uint32_t, c->nextra);
+		for (uint32_t i = 0; i < c->nextra; i++) {
+			const hop_type *t = hop_graph_out_type(c->fwd, no + i);
+			uint32_t j = 0;
+			while (j < s->nslot && (used[j] || s->slot[j] != t))
+				j++;
+			if (j == s->nslot)
+				s->slot[s->nslot++] = t;
+			used[j] = true;
+			s->at[k][i] = j;
+		}
+	}
+}
+
+static hop_status fwd_body(hop_env *e, const struct saved *s, int k, uint32_t no,
+                           hop_graph **out_g)
+{
+	const hop_graph *g = s->cut[k]->fwd;
+	hop_build b;
+	hop_body_open(&b, e, g);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam);
+	hop_val *mid = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, no + s->nslot);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		in[i] = hop_build_param(&b, g->type[i]);
+	hop_body_inline(&b, g, in, mid);
+	memcpy(out, mid, no * sizeof *out);
+	for (uint32_t i = 0; i < s->nslot; i++)
+		out[no + i] = HOP_ZERO;
+	for (uint32_t i = 0; i < s->cut[k]->nextra; i++)
+		out[no + s->at[k][i]] = mid[no + i];
+	for (uint32_t i = 0; i < s->nslot; i++)
+		out[no + i] = hop_emit_solid(&b, out[no + i], s->slot[i]);
+	return hop_seal(&b, no + s->nslot, out, NULL, out_g);
+}
+
+hop_status hop_fwd_cond(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
+	hop_env *e = b->env;
+	uint32_t np = a->then->nparam, no = a->then->nout;
+	struct saved *s = HOP_NEW(&b->arena, struct saved);
+	hop_graph *body[2];
+	for (int k = 0; k < 2; k++) {
+		const hop_graph *joint;
+		HOP_TRY(hop_ad_vjp(e, k ? a->else_ : a->then, r->live, r->act + 1, &joint));
+		HOP_TRY(hop_ad_cut(e, joint, np, no, NULL, NULL, HOP_CUT_MIN, 1, &s->cut[k]));
+	}
+	assign_slots(b, s, no);
+	for (int k = 0; k < 2; k++)
+		HOP_TRY(fwd_body(e, s, k, no, &body[k]));
+	hop_val *out = HOP_NEWN(&b->arena, hop_val, no + s->nslot);
+	s->sargs = hop_rule_sargs(b, r);
+	HOP_TRY(hop_emit_cond(b, body[0], body[1], s->sargs, r->in[0], r->in + 1, out));
+	memcpy(r->out, out, no * sizeof *out);
+	s->slots = out + no;
+	r->save = s;
+	return b->st;
+}
+
+/* Parameters of a backward body: operands, results, slots, cotangents of live results. */
+static hop_status bwd_body(hop_env *e, const struct saved *s, int k, const hop_graph *orig,
+                           const bool *live, hop_graph **out_g)
+{
+	const hop_graph *g = s->cut[k]->bwd;
+	uint32_t np = orig->nparam, no = orig->nout, nres = s->cut[k]->nres, n = nres;
+	hop_build b;
+	hop_body_open(&b, e, g);
+	hop_val *p = HOP_NEWN(&e->tmp, hop_val, np + no + s->nslot);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	for (uint32_t i = 0; i < np; i++)
+		p[i] = hop_build_param(&b, orig->type[i]);
+	for (uint32_t i = 0; i < no; i++)
+		p[np + i] = hop_build_param(&b, hop_graph_out_type(orig, i));
+	for (uint32_t i = 0; i < s->nslot; i++)
+		p[np + no + i] = hop_build_param(&b, s->slot[i]);
+	for (uint32_t i = 0; i < no; i++)
+		if (live[i])
+			in[n++] = hop_build_param(&b, hop_graph_out_type(orig, i));
+	for (uint32_t i = 0; i < nres; i++) {
+		hop_res q = s->cut[k]->res[i];
+		in[i] = q.kind == HOP_RES_PARAM ? p[q.index]
+		      : q.kind == HOP_RES_OUT ? p[np + q.index] : p[np + no + s->at[k][q.index]];
+	}
+	hop_body_inline(&b, g, in, out);
+	return hop_seal(&b, g->nout, out, NULL, out_g);
+}
+
+hop_status hop_bwd_cond(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
+	const struct saved *s = r->save;
+	hop_env *e = b->env;
+	uint32_t np = a->then->nparam, no = a->then->nout, n = 0, k = 0;
+	hop_graph *t, *f;
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np + 2 * no + s->nslot);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, np);
+	HOP_TRY(bwd_body(e, s, 0, a->then, r->live, &t));
+	HOP_TRY(bwd_body(e, s, 1, a->else_, r->live, &f));
+	for (uint32_t i = 0; i < np; i++)
+		in[n++] = r->in[i + 1];
+	for (uint32_t i = 0; i < no; i++)
+		in[n++] = r->out[i];
+	for (uint32_t i = 0; i < s->nslot; i++)
+		in[n++] = s->slots[i];
+	for (uint32_t i = 0; i < no; i++)
+		if (r->live[i])
+			in[n++] = hop_emit_solid(b, r->dout[i], hop_typeof(b, r->out[i]));
+	if (b->st)
+		return b->st;
+	HOP_TRY(hop_emit_cond(b, t, f, s->sargs, r->in[0], in, out));
+	for (uint32_t i = 0; i < np; i++)
+		if (r->act[i + 1])
+			r->din[i + 1] = out[k++];
+	return HOP_OK;
+}
+
+/* ---- batching ---- */
+
+/* One predicate for all lanes: still a cond. Both bodies must batch the same results. */
+static hop_status batch_shared(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
+	hop_env *e = b->env;
+	uint32_t np = a->then->nparam, no = a->then->nout;
+	bool masked = !hop_is_zero(r->mask) &&
+	              (hop_ad_needs_mask(a->then) || hop_ad_needs_mask(a->else_));
+	bool *x = HOP_NEWN(&e->tmp, bool, no), *y = HOP_NEWN(&e->tmp, bool, no);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np + 1);
+	const hop_graph *t, *f;
+	HOP_TRY(hop_batch_body(b, r, a->then, masked, r->bin + 1, NULL, &t, x));
+	HOP_TRY(hop_batch_body(b, r, a->else_, masked, r->bin + 1, NULL, &f, y));
+	for (uint32_t i = 0; i < no; i++)
+		x[i] |= y[i];
+	HOP_TRY(hop_batch_body(b, r, a->then, masked, r->bin + 1, x, &t, r->bout));
+	HOP_TRY(hop_batch_body(b, r, a->else_, masked, r->bin + 1, x, &f, r->bout));
+	memcpy(in, r->in + 1, np * sizeof *in);
+	in[np] = r->mask;
+	return hop_emit_cond(b, t, f, hop_batch_sargs(b, r), r->in[0], in, r->out);
+}
+
+/* Zeros of the batched result types: what a branch that no lane takes gives. */
+static hop_status empty_branch(hop_env *e, const hop_graph *g, hop_graph **out_g)
+{
+	hop_build b;
+	hop_body_open(&b, e, g);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		hop_build_param(&b, g->type[i]);
+	for (uint32_t i = 0; i < g->nout; i++)
+		out[i] = hop_emit_zeros(&b, hop_graph_out_type(g, i));
+	return hop_seal(&b, g->nout, out, NULL, out_g);
+}
+
+/* Skipping a branch that no lane takes is worth a test when it loops, and is needed when an
+ * unbatched operand's gradient would sum over lanes that computed nonsense. */
+static bool worth_test(const hop_rule *r, const hop_graph *g)
+{
+	for (uint32_t i = 0; i < g->nnode; i++)
+		if (hop_optab[g->node[i].op].flags & HOP_F_R)
+			return true;
+	for (uint32_t i = 1; i < r->n->nin; i++)
+		if (!r->bin[i] && hop_dtype_float((hop_dtype)r->type[r->n->in[i].id]->dtype))
+			return true;
+	return g->has_effect;
+}
+
+/* Run one branch for the lanes of mask m, on operands that are safe in the others. */
+static hop_status run_branch(hop_build *b, hop_rule *r, const hop_graph *g, hop_val m,
+                             hop_val *out)
+{
+	hop_env *e = b->env;
+	bool *all = HOP_NEWN(&e->tmp, bool, g->nout), *bo = HOP_NEWN(&e->tmp, bool, g->nout);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam + 1);
+	const hop_graph *h;
+	hop_graph *none;
+	bool masked = hop_ad_needs_mask(g);
+	memset(all, 1, g->nout);
+	HOP_TRY(hop_batch_body(b, r, g, masked, r->bin + 1, all, &h, bo));
+	hop_val some = hop_emit_some_lane(b, m);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		in[i] = r->bin[i + 1] ? hop_emit_safe(b, m, some, r->in[i + 1]) : r->in[i + 1];
+	in[g->nparam] = m;
+	if (b->st)
+		return b->st;
+	if (!worth_test(r, g))
+		return hop_emit_call(b, h, hop_batch_sargs(b, r), in, out);
+	HOP_TRY(empty_branch(e, h, &none));
+	return hop_emit_cond(b, h, none, hop_batch_sargs(b, r), hop_emit_any(b, m), in, out);
+}
+
+/* A predicate a lane: run both branches, each masked to its lanes, and select. */
+static hop_status batch_split(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
+	uint32_t no = a->then->nout;
+	hop_val *x = HOP_NEWN(&b->env->tmp, hop_val, no), *y = HOP_NEWN(&b->env->tmp, hop_val, no);
+	hop_val p = r->in[0], yes = p, no_ = hop_emit(b, not, p);
+	if (!hop_is_zero(r->mask)) {
+		yes = hop_emit(b, and, p, r->mask);
+		no_ = hop_emit(b, and, no_, r->mask);
+	}
+	HOP_TRY(run_branch(b, r, a->then, yes, x));
+	HOP_TRY(run_branch(b, r, a->else_, no_, y));
+	for (uint32_t i = 0; i < no; i++) {
+		r->out[i] = hop_emit_lanes(b, p, x[i], y[i]);
+		r->bout[i] = true;
+	}
+	return b->st;
+}
+
+hop_status hop_batch_cond(hop_build *b, hop_rule *r)
+{
+	return r->bin[0] ? batch_split(b, r) : batch_shared(b, r);
+}
