@@ -127,13 +127,14 @@ static hop_status sizes(cmd *c, const hop_graph *g, const cmd_inputs *from, int6
 		int64_t a, b;
 		if (hop_size_eval(g->check[i].a, syms, (int)g->nsym, &a) &&
 		    hop_size_eval(g->check[i].b, syms, (int)g->nsym, &b) && a != b)
-			return hop_fail(c->env, g->check[i].loc, HOP_ESHAPE, "%s: %s: %lld is not %lld",
-			                c->name, g->check[i].what, (long long)a, (long long)b);
+			return hop_fail(c->env, g->check[i].loc, HOP_ESHAPE, "%s is %lld on the "
+			                "left, %lld on the right", g->check[i].what, (long long)a,
+			                (long long)b);
 	}
 	return HOP_OK;
 }
 
-/* No more than this for one made input: a size out of the air is no wish for terabytes. */
+/* No more elements than this for one made input: a size may come out of the air. */
 enum { MOST = 1 << 28 };
 
 static hop_status made(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
@@ -156,7 +157,8 @@ static hop_status made(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inpu
 }
 
 hop_status cmd_make_inputs(cmd *c, hop_interp *p, const hop_graph *g,
-                           const cmd_inputs *from, hop_tensor ***out_in, int64_t **out_syms)
+                           const cmd_inputs *from, hop_tensor ***out_in,
+                           int64_t **out_syms)
 {
 	*out_in = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nparam);
 	*out_syms = HOP_NEWN(&c->env->tmp, int64_t, g->nsym);

@@ -46,7 +46,8 @@ hop_status cmd_need(cmd *c, const char *name, const char *value)
 	return hop_fail(c->env, 0, HOP_EUSE, "%s: %s needs a value", c->name, name);
 }
 
-hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo, int64_t *out)
+hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo,
+                      int64_t *out)
 {
 	char *end;
 	HOP_TRY(cmd_need(c, name, value));

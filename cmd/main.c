@@ -1,5 +1,5 @@
-/* main.c -- the `hop` program: finds the subcommand, gives it a context, prints its failure.
- * What a subcommand does is in the file of its name. */
+/* main.c -- the `hop` program: finds the subcommand, gives it a context, prints its
+ * failure. What a subcommand does is in the file of its name. */
 #include "cmd.h"
 
 #include <stdio.h>
@@ -43,8 +43,8 @@ static int help(FILE *to, const char *name)
 			fprintf(to, "  hop %s\n", sub[i].help);
 	if (!any)
 		fputs("  hop --help [COMMAND], hop --version\n", to);
-	fputs("\nFILE is text that begins with `hop 1` (docs/ir.md); none or - is standard input."
-	      "\n--graph @name chooses a graph, else it is the last one.\n", to);
+	fputs("\nFILE is text that begins with `hop 1` (docs/ir.md); none or - is standard "
+	      "input.\n--graph @name chooses a graph, else it is the last one.\n", to);
 	return to == stderr ? 2 : 0;
 }
 

@@ -24,7 +24,8 @@ static void print_result(cmd *c, const hop_tensor *t)
 	hop_buf_free(&b);
 }
 
-static hop_status write_result(cmd *c, const char *prefix, uint32_t i, const hop_tensor *t)
+static hop_status write_result(cmd *c, const char *prefix, uint32_t i,
+                               const hop_tensor *t)
 {
 	hop_buf b, path;
 	hop_buf_open(&b, c->env);

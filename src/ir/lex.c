@@ -164,7 +164,7 @@ void hop_lex_next(hop_lex *l)
 		l->tok.c = c;
 		l->p++;
 	} else
-		bad(l, "no text has this character here");
+		bad(l, "this character has no meaning here");
 }
 
 void hop_lex_init(hop_lex *l, const char *text, size_t n)

@@ -175,10 +175,13 @@ static hop_status check_type(hop_parser *p, hop_scope *s, const char *who,
 	if (t == is)
 		return HOP_OK;
 	hop_buf x;
+	int nsym = (int)(s->b.nsym + s->b.nlocal);
 	hop_buf_open(&x, p->env);
-	hop_type_print(&x, is, s->b.symname, (int)(s->b.nsym + s->b.nlocal));
-	hop_status st = hop_parse_fail_(p, &at, HOP_ETYPE, __FILE__, __LINE__,
-	                                "%s is %s, another type is written", who, x.s);
+	hop_type_print(&x, is, s->b.symname, nsym);
+	hop_put(&x, ", written is ");
+	hop_type_print(&x, t, s->b.symname, nsym);
+	hop_status st = hop_parse_fail_(p, &at, HOP_ETYPE, __FILE__, __LINE__, "%s is %s", who,
+	                                x.s);
 	hop_buf_free(&x);
 	return st;
 }
@@ -273,8 +276,9 @@ static hop_status emit(hop_parser *p, hop_scope *s, const hop_draft *d,
 	int row = hop_optab[d->op].nout;
 	uint32_t nout = row >= 0 ? (uint32_t)row : s->b.node[s->b.nnode - 1].nout;
 	if (to->n != nout)
-		return hop_parse_fail(p, to->n ? &to->t[0] : &d->at, "%s has %u results, %zu are "
-		                      "named", hop_optab[d->op].name, nout, to->n);
+		return hop_parse_fail(p, to->n ? &to->t[0] : &d->at, "%s has %u result%s, %zu %s "
+		                      "named", hop_optab[d->op].name, nout, nout == 1 ? "" : "s",
+		                      to->n, to->n == 1 ? "is" : "are");
 	*out_v = HOP_NEWN(&p->env->tmp, hop_val, nout);
 	for (uint32_t i = 0; i < nout; i++) {
 		(*out_v)[i] = (hop_val){ v.id + i };
@@ -314,7 +318,7 @@ static hop_status node(hop_parser *p, hop_scope *s)
 	if (hop_parse_is(p, '{'))
 		HOP_TRY(bodies(p, &d));
 	HOP_TRY(hop_parse_defaults(p, s, &d));
-	hop_val *v;
+	hop_val *v = NULL;
 	HOP_TRY(emit(p, s, &d, &to, &from, &v));
 	if (!typed)
 		return HOP_OK;
@@ -331,7 +335,7 @@ static hop_status node(hop_parser *p, hop_scope *s)
 static hop_status check(hop_parser *p, hop_scope *s)
 {
 	hop_build *b = &s->b;
-	hop_check c = { .what = "a check", .loc = hop_loc_get(p->env, p->file,
+	hop_check c = { .what = "the check", .loc = hop_loc_get(p->env, p->file,
 	                                                      (int)p->lex.tok.line, 0) };
 	hop_lex_next(&p->lex);
 	HOP_TRY(hop_parse_size(p, s, &c.a));

@@ -124,10 +124,11 @@ static hop_status factor(hop_parser *p, hop_scope *s, hop_size *out)
 
 static hop_status term(hop_parser *p, hop_scope *s, hop_size *out)
 {
+	uint32_t line = p->lex.tok.line;
 	HOP_TRY(factor(p, s, out));
 	for (;;) {
-		if (p->lex.tok.kind == HOP_T_VALUE)
-			hop_lex_split(&p->lex);
+		if (p->lex.tok.kind == HOP_T_VALUE && p->lex.tok.line == line)
+			hop_lex_split(&p->lex);          /* a value would start a line */
 		char c = p->lex.tok.kind == HOP_T_CHAR ? p->lex.tok.c : '\0';
 		hop_size b;
 		if (c != '*' && c != '/' && c != '%')

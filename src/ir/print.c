@@ -1,5 +1,5 @@
 /* print.c -- graphs to text, canonically: one graph has one text, whoever built it, and
- * the text reads back as the same graph. Does not choose an order of nodes; sealing did. */
+ * the text reads back as the same graph. Chooses no order of nodes; sealing did. */
 #include "ir/rule.h"
 #include "ir/text.h"
 
