@@ -70,4 +70,8 @@ typedef struct hop_scan_args {
 } hop_scan_args;
 hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out);
 
+/* `every` of a scan whose steps are recomputed from their carries: made by the chunked form
+ * of every = k. */
+enum { HOP_EVERY_SQRT = -1, HOP_EVERY_RECOMPUTE = -2 };
+
 #endif

@@ -1,0 +1,107 @@
+/* lower_loop.c -- carries of loops. A step reads the old carries and writes the new ones
+ * to buffers of their own, then moves them over; where each element depends on the same
+ * element only, fusion later makes one loop of both and the second buffer goes away. An
+ * update of a part of a carry is done in place at once. Does not know the operators. */
+#include "hops/lower_loop.h"
+
+hop_view hop_cell_new(hop_lower *l, hop_dtype d, hop_reg init)
+{
+	hop_view v = hop_lower_temp(l, hop_type_scalar(l->env, d));
+
+	hop_cell_set(l, d, &v, init);
+	return v;
+}
+
+hop_reg hop_cell_get(hop_lower *l, hop_dtype d, const hop_view *v)
+{
+	return hop_lower_load(l, d, v->buf, v->base, l->cur);
+}
+
+void hop_cell_set(hop_lower *l, hop_dtype d, const hop_view *v, hop_reg r)
+{
+	hop_lower_put(l, d, v->buf, v->base, r);
+}
+
+hop_view hop_view_lead(hop_lower *l, const hop_view *v, int rank, const hop_ix *t)
+{
+	hop_view o = { .buf = v->buf };
+
+	o.base = hop_ix_add(l, v->base, hop_ix_mul(l, t, v->stride[0]));
+	for (int i = 1; i < rank; i++)
+		o.stride[i - 1] = v->stride[i];
+	return o;
+}
+
+hop_status hop_carries_init(hop_lower *l, const hop_node *n, int first, int ncarry,
+                            hop_carries *c)
+{
+	c->n = ncarry;
+	c->now = HOP_NEWN(l->w, hop_view, ncarry);
+	c->next = HOP_NEWN(l->w, hop_view, ncarry);
+	c->type = HOP_NEWN(l->w, const hop_type *, ncarry);
+	for (int i = 0; i < ncarry; i++) {
+		c->type[i] = hop_lower_out(l, n, i);
+		c->now[i] = hop_lower_result(l, n, i);
+		HOP_TRY(hop_lower_store_arg(l, n, first + i, &c->now[i]));
+	}
+	return HOP_OK;
+}
+
+/* Result i updates a part of parameter i, and everything else that reads the parameter
+ * comes before: then the buffer itself may be written. What comes before is stored, so
+ * that it is not computed later from the changed buffer. */
+static bool in_place(const hop_linst *in, int i)
+{
+	const hop_graph *g = in->g;
+	uint32_t         d = g->def[g->out[i].id];
+
+	if (d == UINT32_MAX || g->node[d].nin < 2 || g->node[d].in[0].id != (uint32_t)i)
+		return false;
+	if (g->node[d].op != HOP_OP_dynupdate && g->node[d].op != HOP_OP_scatter_add)
+		return false;
+	for (uint32_t k = 0; k < g->nout; k++)
+		if ((int)k != i && (g->out[k].id == (uint32_t)i || g->out[k].id == g->out[i].id))
+			return false;
+	for (uint32_t k = 0; k < g->nnode; k++)
+		for (uint32_t j = 0; j < g->node[k].nin; j++) {
+			if (g->node[k].in[j].id != (uint32_t)i || (k == d && j == 0))
+				continue;
+			if (k >= d)
+				return false;
+			if (!(hop_optab[g->node[k].op].flags & (HOP_F_R | HOP_F_X)))
+				in->val[g->node[k].out0.id].must = true;
+		}
+	return true;
+}
+
+void hop_carries_plan(hop_lower *l, hop_carries *c, const hop_linst *body, hop_view *dest)
+{
+	for (int i = 0; i < c->n; i++) {
+		hop_val v = body->g->out[i];
+		if (v.id == (uint32_t)i) {                     /* unchanged */
+			c->next[i] = c->now[i];
+			dest[i].buf = HOP_VIEW_NONE;
+			continue;
+		}
+		c->next[i] = in_place(body, i) ? c->now[i] : hop_lower_temp(l, c->type[i]);
+		dest[i] = c->next[i];
+	}
+}
+
+void hop_carries_step(hop_lower *l, const hop_node *n, const hop_carries *c)
+{
+	for (int i = 0; i < c->n; i++) {
+		const hop_type *t = c->type[i];
+		const hop_ix   *x[HOP_MAXRANK];
+		if (c->next[i].buf == c->now[i].buf)
+			continue;
+		int     k = hop_lower_open_dims(l, t->rank, t->dim, x);
+		hop_reg r = hop_lower_load(l, (hop_dtype)t->dtype, c->next[i].buf,
+		                           hop_view_at(l, &c->next[i], t->rank, x), l->cur);
+		hop_lower_put(l, (hop_dtype)t->dtype, c->now[i].buf,
+		              hop_view_at(l, &c->now[i], t->rank, x), r);
+		hop_lower_close_n(l, k);
+		hop_lower_copied(l, n->loc, c->next[i].buf, "carry", i,
+		                 "its new value is computed from other elements of the old one");
+	}
+}

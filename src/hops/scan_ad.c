@@ -1,0 +1,127 @@
+/* scan_ad.c -- scan under jvp and vjp.
+ *
+ * vjp: one step's joint graph is cut; the reverse is a scan in the other direction. With
+ * `every` = k only the carry of every k-th step is kept: the scan is first rewritten as a
+ * scan over chunks of an inner scan, and the outer step is recomputed. */
+#include "hops/loop_ad.h"
+
+#include <string.h>
+
+static hop_loop loop_of(const hop_node *n)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(n, scan);
+	uint32_t lead = a->counted ? 1 : 0, nc = (uint32_t)a->ncarry, nx = (uint32_t)a->nx;
+	return (hop_loop){ .body = a->body, .nc = nc, .nx = nx, .nk = n->nin - lead - nc - nx,
+	                   .ny = a->body->nout - nc - (a->stops ? 1 : 0), .stops = a->stops };
+}
+
+hop_status hop_jvp_scan(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
+	hop_env *e = b->env;
+	hop_loop l = loop_of(r->n);
+	uint32_t lead = a->counted ? 1 : 0, np = l.nc + l.nx + l.nk;
+	const hop_val *in = r->in + lead, *din = r->din + lead;
+	hop_graph *body;
+	l.live = HOP_NEWN(&e->tmp, bool, r->n->nout);
+	l.act = HOP_NEWN(&e->tmp, bool, np);
+	hop_active_scan(e, r->n, r->act, l.live);
+	memcpy(l.act, r->act + lead, np);
+	memcpy(l.act, l.live, l.nc);
+	if (l.stops)
+		l.live[r->n->nout - 1] = false;
+	HOP_TRY(hop_loop_jvp(e, &l, &body));
+	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, 2 * l.nc);
+	hop_val *x = HOP_NEWN(&e->tmp, hop_val, 2 * l.nx), *k = HOP_NEWN(&e->tmp, hop_val, 2 * l.nk);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, body->nout);
+	hop_scan_args s = { .body = body, .sargs = hop_rule_sargs(b, r),
+	                    .length = hop_size_subst(e, a->length, r->smap, r->nsmap),
+	                    .reverse = a->reverse, .stops = a->stops, .every = a->every,
+	                    .count = lead ? r->in[0] : HOP_ZERO, .carry = carry, .x = x,
+	                    .konst = k };
+	s.ncarry = hop_loop_pairs(b, l.nc, in, din, l.act, carry);
+	s.nx = hop_loop_pairs(b, l.nx, in + l.nc, din + l.nc, l.act + l.nc, x);
+	s.nconst = hop_loop_pairs(b, l.nk, in + l.nc + l.nx, din + l.nc + l.nx,
+	                          l.act + l.nc + l.nx, k);
+	if (b->st)
+		return b->st;
+	HOP_TRY(hop_emit_scan(b, &s, out));
+	uint32_t j = 0;
+	for (uint32_t i = 0; i < l.nc; i++)
+		r->out[i] = out[j++];
+	for (uint32_t i = 0; i < l.nc; i++)
+		if (l.live[i])
+			r->dout[i] = out[j++];
+	for (uint32_t i = l.nc; i < l.nc + l.ny; i++)
+		r->out[i] = out[j++];
+	for (uint32_t i = l.nc; i < l.nc + l.ny; i++)
+		if (l.live[i])
+			r->dout[i] = out[j++];
+	if (l.stops)
+		r->out[l.nc + l.ny] = out[j++];
+	return HOP_OK;
+}
+
+/* ---- reverse ---- */
+
+struct saved {
+	hop_loop  l;
+	hop_sizes sargs;
+	hop_size  length;
+	hop_val   count;
+	hop_val  *stacked;
+	hop_rule  chunk;               /* with memory mode: the outer scan, as its own rule */
+	hop_val  *x;                   /* and its xs */
+};
+
+static hop_status fwd_plain(hop_build *b, hop_rule *r, struct saved *s,
+                            enum hop_cut_policy policy)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
+	hop_env *e = b->env;
+	uint32_t lead = a->counted ? 1 : 0;
+	s->l = loop_of(r->n);
+	const hop_loop *l = &s->l;
+	HOP_TRY(hop_loop_cut(b, &s->l, r->act + lead, r->live + l->nc, policy));
+	s->sargs = hop_rule_sargs(b, r);
+	s->length = hop_size_subst(e, a->length, r->smap, r->nsmap);
+	s->count = lead ? r->in[0] : HOP_ZERO;
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, l->fwd->nout);
+	hop_scan_args w = { .body = l->fwd, .sargs = s->sargs, .ncarry = l->nc, .nx = l->nx,
+	                    .nconst = l->nk, .length = s->length, .reverse = a->reverse,
+	                    .stops = a->stops, .count = s->count, .carry = r->in + lead,
+	                    .x = r->in + lead + l->nc, .konst = r->in + lead + l->nc + l->nx };
+	HOP_TRY(hop_emit_scan(b, &w, out));
+	memcpy(r->out, out, (l->nc + l->ny) * sizeof *out);
+	s->stacked = hop_arena_dup(&b->arena, out + l->nc + l->ny, l->nstack * sizeof *out);
+	if (l->stops) {
+		r->out[l->nc + l->ny] = out[l->fwd->nout - 1];
+		s->count = out[l->fwd->nout - 1];
+	}
+	return b->st;
+}
+
+hop_status hop_fwd_scan(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
+	struct saved *s = HOP_NEW(&b->arena, struct saved);
+	r->save = s;
+	if (a->every == HOP_EVERY_RECOMPUTE)
+		return fwd_plain(b, r, s, HOP_CUT_RECOMPUTE);
+	return fwd_plain(b, r, s, HOP_CUT_MIN);
+}
+
+hop_status hop_bwd_scan(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
+	const struct saved *s = r->save;
+	const hop_loop *l = &s->l;
+	uint32_t lead = a->counted ? 1 : 0;
+	const hop_val *in = r->in + lead;
+	hop_val *din = r->din + lead;
+	hop_loop_vals v = { .x = in + l->nc, .konst = in + l->nc + l->nx, .y = r->out + l->nc,
+	                    .stacked = s->stacked, .dcarry = r->dout, .dy = r->dout + l->nc,
+	                    .carry = r->out, .count = s->count, .length = s->length,
+	                    .reverse = !a->reverse, .sargs = s->sargs };
+	return hop_loop_reverse(b, l, &v, din, din + l->nc, din + l->nc + l->nx);
+}

@@ -1,0 +1,108 @@
+/* while_ad.c -- while under jvp and vjp.
+ *
+ * jvp: tangents ride along as carries. vjp: the forward loop leaves on tapes what a trip
+ * must save; the reverse is a scan from the last trip to the first, as many as ran, so that
+ * zero trips give the identity. Without max_trips the tapes grow; with it they are bounded. */
+#include "hops/loop_ad.h"
+
+#include <string.h>
+
+static hop_range trip_range(const hop_rule *r)
+{
+	int64_t s = HOP_ATTR(r->n, while)->sym;
+	return s >= 0 ? r->g->range[s] : (hop_range){ 0, HOP_SIZE_MAX };
+}
+
+/* The symbol that the source node binds is now what the new node binds. */
+static void rebind(hop_rule *r, hop_size cap)
+{
+	int64_t s = HOP_ATTR(r->n, while)->sym;
+	if (s >= 0)
+		r->smap[s] = cap;
+}
+
+hop_status hop_jvp_while(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_while *a = HOP_ATTR(r->n, while);
+	hop_env *e = b->env;
+	uint32_t nc = (uint32_t)a->ncarry, nk = r->n->nin - nc, nt = a->body->nout - nc;
+	hop_graph *body, *test;
+	hop_size cap;
+	hop_loop l = { .body = a->body, .nc = nc, .nk = nk, .ny = nt };
+	bool *act = HOP_NEWN(&e->tmp, bool, r->n->nin);
+	bool *outs = HOP_NEWN(&e->tmp, bool, r->n->nout);
+
+	hop_active_while(e, r->n, r->act, outs);
+	memcpy(act, outs, nc);
+	memcpy(act + nc, r->act + nc, nk);
+	l.act = act;
+	l.live = HOP_NEWN(&e->tmp, bool, a->body->nout);
+	memcpy(l.live, outs, nc);
+	memcpy(l.live + nc, outs + nc + 1, nt);
+	HOP_TRY(hop_loop_jvp(e, &l, &body));
+	HOP_TRY(hop_loop_test(e, a->test, nc, act, &test));
+	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, 2 * nc);
+	hop_val *konst = HOP_NEWN(&e->tmp, hop_val, 2 * nk);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, body->nout + 1);
+	hop_while_args w = { .test = test, .body = body, .sargs = hop_rule_sargs(b, r),
+	                     .max_trips = a->max_trips, .carry = carry, .konst = konst,
+	                     .trips = trip_range(r), .out_cap = a->sym >= 0 ? &cap : NULL };
+	w.ncarry = hop_loop_pairs(b, nc, r->in, r->din, act, carry);
+	w.nconst = hop_loop_pairs(b, nk, r->in + nc, r->din + nc, act + nc, konst);
+	if (b->st)
+		return b->st;
+	HOP_TRY(hop_emit_while(b, &w, out));
+	if (a->sym >= 0)
+		rebind(r, cap);
+	uint32_t k = nc;
+	memcpy(r->out, out, nc * sizeof *out);
+	for (uint32_t i = 0; i < nc; i++)
+		if (act[i])
+			r->dout[i] = out[k++];
+	r->out[nc] = out[k++];
+	memcpy(r->out + nc + 1, out + k, nt * sizeof *out);
+	k += nt;
+	for (uint32_t i = 0; i < nt; i++)
+		if (l.live[nc + i])
+			r->dout[nc + 1 + i] = out[k++];
+	return HOP_OK;
+}
+
+struct saved {
+	hop_loop  l;
+	hop_sizes sargs;
+	hop_size  cap;
+	hop_val  *stacked;
+};
+
+hop_status hop_fwd_while(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_while *a = HOP_ATTR(r->n, while);
+	hop_env *e = b->env;
+	uint32_t nc = (uint32_t)a->ncarry, nk = r->n->nin - nc, nt = a->body->nout - nc;
+	struct saved *s = HOP_NEW(&b->arena, struct saved);
+	s->l = (hop_loop){ .body = a->body, .nc = nc, .nk = nk, .ny = nt };
+	HOP_TRY(hop_loop_cut(b, &s->l, r->act, r->live + nc + 1, HOP_CUT_MIN));
+	s->sargs = hop_rule_sargs(b, r);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, s->l.fwd->nout + 1);
+	hop_while_args w = { .test = a->test, .body = s->l.fwd, .sargs = s->sargs, .ncarry = nc,
+	                     .nconst = nk, .max_trips = a->max_trips, .carry = r->in,
+	                     .konst = r->in + nc, .trips = trip_range(r), .out_cap = &s->cap };
+	HOP_TRY(hop_emit_while(b, &w, out));
+	rebind(r, s->cap);
+	memcpy(r->out, out, r->n->nout * sizeof *out);
+	s->stacked = hop_arena_dup(&b->arena, out + nc + 1 + nt, s->l.nstack * sizeof *out);
+	r->save = s;
+	return b->st;
+}
+
+hop_status hop_bwd_while(hop_build *b, hop_rule *r)
+{
+	const struct saved *s = r->save;
+	uint32_t nc = s->l.nc;
+	hop_loop_vals v = { .konst = r->in + nc, .y = r->out + nc + 1, .stacked = s->stacked,
+	                    .dcarry = r->dout, .dy = r->dout + nc + 1, .carry = r->out,
+	                    .count = r->out[nc], .length = s->cap, .reverse = true,
+	                    .sargs = s->sargs };
+	return hop_loop_reverse(b, &s->l, &v, r->din, NULL, r->din + nc);
+}
