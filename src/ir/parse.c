@@ -338,11 +338,13 @@ static hop_status check(hop_parser *p, hop_scope *s)
 	hop_check c = { .what = "the check", .loc = hop_loc_get(p->env, p->file,
 	                                                      (int)p->lex.tok.line, 0) };
 	hop_lex_next(&p->lex);
+	s->ahead = true;
 	HOP_TRY(hop_parse_size(p, s, &c.a));
 	if (p->lex.tok.kind != HOP_T_EQ)
 		return hop_parse_want(p, "`==`");
 	hop_lex_next(&p->lex);
 	HOP_TRY(hop_parse_size(p, s, &c.b));
+	s->ahead = false;
 	b->check = hop_arena_grow(&b->arena, b->check, sizeof *b->check, b->ncheck + 1,
 	                          &b->checkcap);
 	b->check[b->ncheck++] = c;
@@ -405,6 +407,10 @@ static hop_status content(hop_parser *p, hop_scope *s, uint32_t *out_n, hop_val 
 	}
 	HOP_TRY(hop_parse_char(p, '{'));
 	HOP_TRY(lines(p, s, out_n, out_v));
+	if (s->unbound)
+		return hop_parse_fail(p, &p->lex.tok, "no line binds the size %s, which a check "
+		                      "mentions", s->b.symname[s->b.nsym +
+		                                               (uint32_t)__builtin_ctzll(s->unbound)]);
 	HOP_TRY(hop_parse_char(p, '}'));
 	if (!typed)
 		return HOP_OK;

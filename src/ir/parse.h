@@ -27,6 +27,8 @@ typedef struct hop_scope {
 	hop_build b;
 	hop_map   vals;                /* name -> 1 + value */
 	hop_map   syms;                /* name -> 1 + size symbol */
+	bool      ahead;               /* a check: it may mention sizes bound later */
+	uint64_t  unbound;             /* bit i: local symbol i was mentioned, not yet bound */
 } hop_scope;
 
 /* A node being read: its row and the struct of its attributes. */

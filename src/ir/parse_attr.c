@@ -87,6 +87,21 @@ static hop_status element(hop_parser *p, hop_dtype d, char *at)
 
 /* ---- sizes: sum of terms of factors ---- */
 
+/* The symbol of this name, or -1. A check may be the first to mention one. */
+static int64_t find_sym(hop_parser *p, hop_scope *s, const hop_tok *t)
+{
+	void *sym = s ? hop_map_get(&s->syms, t->s, t->n) : NULL;
+	if (sym)
+		return (int64_t)((uintptr_t)sym - 1);
+	if (!s || !s->ahead || s->b.nlocal == HOP_PARSE_LOCALS)
+		return -1;
+	s->unbound |= (uint64_t)1 << s->b.nlocal;
+	int k = hop_build_local(&s->b, (hop_range){ 0, HOP_SIZE_MAX },
+	                        hop_ctx_name(p->env, t->s, t->n));
+	hop_map_put(&s->syms, t->s, t->n, (void *)((uintptr_t)k + 1));
+	return k;
+}
+
 static hop_status factor(hop_parser *p, hop_scope *s, hop_size *out)
 {
 	hop_tok t = p->lex.tok;
@@ -114,11 +129,11 @@ static hop_status factor(hop_parser *p, hop_scope *s, hop_size *out)
 		*out = lo ? hop_size_min(p->env, a, b) : hop_size_max(p->env, a, b);
 		return hop_parse_char(p, ')');
 	}
-	void *sym = s ? hop_map_get(&s->syms, t.s, t.n) : NULL;
-	if (!sym)
+	int64_t sym = find_sym(p, s, &t);
+	if (sym < 0)
 		return hop_parse_fail(p, &t, "no size is called %.*s in this graph",
 		                      hop_parse_width(&t), t.s);
-	*out = hop_size_sym(p->env, (int)((uintptr_t)sym - 1));
+	*out = hop_size_sym(p->env, (int)sym);
 	return HOP_OK;
 }
 
@@ -161,13 +176,38 @@ hop_status hop_parse_size(hop_parser *p, hop_scope *s, hop_size *out)
 	return HOP_OK;
 }
 
+/* Give a name its symbol: a new one, or the one that a check has mentioned. */
+static int64_t bind_sym(hop_parser *p, hop_scope *s, bool local, const hop_tok *t,
+                        hop_range r)
+{
+	void *had = hop_map_get(&s->syms, t->s, t->n);
+	if (had) {
+		int64_t sym = (int64_t)((uintptr_t)had - 1);
+		s->unbound &= ~((uint64_t)1 << (sym - s->b.nsym));
+		s->b.range[sym] = r;
+		return sym;
+	}
+	const char *name = hop_ctx_name(p->env, t->s, t->n);
+	int64_t sym = local ? hop_build_local(&s->b, r, name) : hop_build_sym(&s->b, r, name);
+	hop_map_put(&s->syms, t->s, t->n, (void *)((uintptr_t)sym + 1));
+	return sym;
+}
+
+/* Is it bound, by this graph's header or by a node above? */
+static bool bound(const hop_scope *s, const hop_tok *t)
+{
+	void *had = hop_map_get(&s->syms, t->s, t->n);
+	uint64_t sym = (uint64_t)(uintptr_t)had - 1;
+	return had && !(sym >= s->b.nsym && s->unbound >> (sym - s->b.nsym) & 1);
+}
+
 hop_status hop_parse_sym(hop_parser *p, hop_scope *s, bool local, int64_t *out_sym)
 {
 	hop_tok t = p->lex.tok;
 	hop_range r = { 0, HOP_SIZE_MAX };
 	if (t.kind != HOP_T_IDENT || hop_parse_word(p, "min") || hop_parse_word(p, "max"))
 		return hop_parse_want(p, "the name of a size");
-	if (hop_map_get(&s->syms, t.s, t.n))
+	if (bound(s, &t))
 		return hop_parse_fail(p, &t, "a size of this name stands above");
 	hop_lex_next(&p->lex);
 	if (hop_parse_skip(p, ':')) {
@@ -182,11 +222,9 @@ hop_status hop_parse_sym(hop_parser *p, hop_scope *s, bool local, int64_t *out_s
 			return hop_parse_fail(p, &at, "a range of sizes is lo..hi with 0 <= lo <= hi "
 			                      "<= %lld", (long long)HOP_SIZE_MAX);
 	}
-	const char *name = hop_ctx_name(p->env, t.s, t.n);
-	if (local && s->b.nlocal == HOP_PARSE_LOCALS)
+	if (local && s->b.nlocal == HOP_PARSE_LOCALS && !hop_map_get(&s->syms, t.s, t.n))
 		return hop_parse_fail(p, &t, "a graph binds at most %d sizes", HOP_PARSE_LOCALS);
-	*out_sym = local ? hop_build_local(&s->b, r, name) : hop_build_sym(&s->b, r, name);
-	hop_map_put(&s->syms, t.s, t.n, (void *)((uintptr_t)*out_sym + 1));
+	*out_sym = bind_sym(p, s, local, &t, r);
 	return HOP_OK;
 }
 
