@@ -363,7 +363,10 @@ static void emit_func(hop_emit *e, int i)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
 
-	e->f = &e->p->func[i];
+	e->own = e->p->func[i];
+	e->xreg = e->own.nreg + 1;
+	e->own.nreg += 8;
+	e->f = &e->own;
 	e->s = (hop_efn){ 0 };
 	e->cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
 	e->readonly = HOP_NEWN(&e->env->tmp, bool, e->f->nbuf);

@@ -43,6 +43,7 @@ typedef struct hop_emit {
 	const hop_llvm  *L;
 	const hop_prog  *p;
 	const hop_lfunc *f;
+	hop_lfunc        own;            /* *f with registers of our own added */
 	hop_lcx         *cx;
 	hop_lmod        *mod;
 	hop_lbld        *b;
@@ -59,6 +60,7 @@ typedef struct hop_emit {
 	hop_lv          *mask;           /* <lanes x i1>; NULL = all lanes active */
 	uint8_t         *cls;            /* [nreg+1] enum hop_lane in the loop vectorised */
 	bool            *readonly;       /* [nbuf] nobody writes it while the function runs */
+	hop_reg          xreg;           /* first of the registers kept for gemm.c's loops */
 	int              nparallel;
 	int              budget;         /* statements that may still be added by unrolling */
 } hop_emit;
@@ -142,6 +144,8 @@ typedef struct hop_plan {
 } hop_plan;
 hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s);
 void     hop_plan_classify(hop_emit *e, const hop_stmt *s);      /* fills e->cls */
+/* The same for the epilogue of a product; cls NULL = only say if vectors will do. */
+bool     hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls);
 bool     hop_plan_threads(hop_emit *e, const hop_stmt *s);
 int      hop_plan_count(const hop_block *b);                     /* statements, nested too */
 

@@ -49,12 +49,13 @@ void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out)
 	e->s.depth--;
 	hop_e_at(e, l->exit);
 	for (int i = 0; i < l->nphi; i++) {
-		out[i] = next[i];
+		hop_lv *in[] = { l->init[i], next[i] };      /* out may be either array */
+
+		out[i] = in[1];
 		if (!l->guarded)
 			continue;
-		out[i] = e->L->BuildPhi(e->b, e->L->TypeOf(next[i]), "");
-		e->L->AddIncoming(out[i], (hop_lv *[]){ l->init[i], next[i] },
-		                  (hop_lbb *[]){ l->from, latch }, 2);
+		out[i] = e->L->BuildPhi(e->b, e->L->TypeOf(in[1]), "");
+		e->L->AddIncoming(out[i], in, (hop_lbb *[]){ l->from, latch }, 2);
 	}
 }
 

@@ -1,2 +1,577 @@
+/* gemm.c -- the matrix product template. A register tile of rows x vectors is summed over
+ * k with its accumulators in registers; B is read in place when its rows are contiguous
+ * and small enough to stay in cache, else a panel of it is packed on the stack. Products
+ * with a thin side become plain loops, see gemm_nest. Does not split k between threads:
+ * sums must not depend on their number. */
 #include "target/llvm/emit.h"
-void hop_e_gemm(hop_emit *e, const hop_stmt *s) { (void)e; (void)s; }
+
+enum { KC = 128, MC = 192 };         /* packed panel: KC rows; rows of C per panel */
+
+typedef struct tile {
+	hop_emit       *e;
+	const hop_stmt *s;
+	const hop_gemm *g;
+	int             w, nv, mr;       /* lanes of a vector; vectors and rows of a tile */
+	hop_lv         *m, *n, *k;
+	hop_lv         *a, *b, *c;       /* base pointers */
+	hop_lv         *as[2], *bs[2], *cs[2];
+	hop_lt         *et, *vt;         /* element, vector */
+	hop_lv         *panel, *sums;    /* on the stack */
+	bool            pack, vector_epilogue;
+} tile;
+
+/* One register tile. cols counts its vectors; left, if not NULL, is how many columns
+ * from jn are real, fewer than the tile has. */
+typedef struct cell {
+	hop_lv *im, *jn, *left;
+	int     rows, cols;
+} cell;
+
+/* ---- thin products as loops ---- */
+
+static hop_stmt *nest_stmt(hop_emit *e, hop_block *b, enum hop_lkind k)
+{
+	hop_stmt *s = HOP_NEW(&e->env->tmp, hop_stmt);
+
+	s->kind = k;
+	if (b->last)
+		b->last->next = s;
+	else
+		b->first = s;
+	b->last = s;
+	return s;
+}
+
+static hop_stmt *nest_loop(hop_emit *e, hop_block *b, enum hop_loop_kind k, hop_size n,
+                           hop_reg var)
+{
+	hop_stmt *s = nest_stmt(e, b, HOP_L_LOOP);
+
+	s->loop = k;
+	s->extent = n;
+	s->dst = var;
+	return s;
+}
+
+static hop_stmt *nest_op(hop_emit *e, hop_block *b, enum hop_sop op, hop_dtype d,
+                         hop_reg dst)
+{
+	hop_stmt *s = nest_stmt(e, b, HOP_L_OP);
+
+	s->sop = op;
+	s->dtype = d;
+	s->dst = dst;
+	return s;
+}
+
+static bool add_term(hop_addr *a, hop_reg r, hop_size stride)
+{
+	if (a->nterm == HOP_MAXTERM)
+		return false;
+	a->term[a->nterm].reg = r;
+	a->term[a->nterm++].stride = stride;
+	return true;
+}
+
+/* for m { for n { sum over k; epilogue } } out of registers reserved for this. NULL when
+ * an address has no room for two more terms. */
+static hop_stmt *gemm_nest(hop_emit *e, const hop_gemm *g)
+{
+	hop_reg   r = e->xreg, m = r, n = r + 1, k = r + 2, sum = r + 3, v;
+	hop_block top = { 0 };
+	hop_addr  a = g->a, b = g->b, c = g->c;
+	hop_stmt *lm, *ln, *lk, *s;
+
+	if (g->epilogue.first) {
+		m = g->em;
+		n = g->en;
+		sum = g->ev;
+	}
+	if (!add_term(&a, m, g->as[0]) || !add_term(&a, k, g->as[1]) ||
+	    !add_term(&b, k, g->bs[0]) || !add_term(&b, n, g->bs[1]) ||
+	    !add_term(&c, m, g->cs[0]) || !add_term(&c, n, g->cs[1]))
+		return NULL;
+	v = r + 4;
+	lm = nest_loop(e, &top, HOP_LOOP_PAR, g->m, m);
+	ln = nest_loop(e, &lm->body, HOP_LOOP_PAR, g->n, n);
+	if (g->beta)
+		nest_op(e, &ln->body, HOP_SOP_load, g->dtype, v)->u.addr = c;
+	else
+		nest_op(e, &ln->body, HOP_SOP_constf, g->dtype, v);
+	lk = nest_loop(e, &ln->body, HOP_LOOP_RED, g->k, k);
+	nest_op(e, &lk->body, HOP_SOP_load, g->dtype, v + 1)->u.addr = a;
+	nest_op(e, &lk->body, HOP_SOP_load, g->dtype, v + 2)->u.addr = b;
+	s = nest_op(e, &lk->body, HOP_SOP_mul, g->dtype, v + 3);
+	s->na = 2;
+	s->a[0] = v + 1;
+	s->a[1] = v + 2;
+	lk->nacc = 1;
+	lk->acc = HOP_NEW(&e->env->tmp, hop_acc);
+	*lk->acc = (hop_acc){ HOP_RED_add, g->dtype, v, v + 3, sum };
+	if (g->epilogue.first) {
+		ln->body.last->next = g->epilogue.first;
+		ln->body.last = g->epilogue.last;
+	} else {
+		s = nest_op(e, &ln->body, HOP_SOP_store, g->dtype, 0);
+		s->na = 1;
+		s->a[0] = sum;
+		s->u.addr = c;
+	}
+	return top.first;
+}
+
+static bool thin(const hop_gemm *g, int w)
+{
+	int64_t m = hop_size_const(g->m) ? g->m.k : 64, n = hop_size_const(g->n) ? g->n.k : 64;
+	int64_t k = hop_size_const(g->k) ? g->k.k : 64;
+
+	return m == 1 || n <= w / 2 || k <= 2 || m * n * k <= 512;
+}
+
+/* ---- small helpers ---- */
+
+static hop_lv *add(tile *t, hop_lv *a, hop_lv *b)
+{
+	return hop_e_bin(t->e, LL_ADD, a, b);
+}
+
+static hop_lv *mul(tile *t, hop_lv *a, hop_lv *b)
+{
+	return hop_e_bin(t->e, LL_MUL, a, b);
+}
+
+static hop_lv *at(tile *t, hop_lv *p, hop_lv *i)
+{
+	return t->e->L->BuildGEP2(t->e->b, t->et, p, &i, 1, "");
+}
+
+static hop_lv *at2(tile *t, hop_lv *p, hop_lv *i, hop_lv *si, hop_lv *j, hop_lv *sj)
+{
+	return at(t, at(t, p, mul(t, i, si)), mul(t, j, sj));
+}
+
+static hop_lv *num(tile *t, int64_t v)
+{
+	return hop_e_int(t->e, v);
+}
+
+static unsigned align(const tile *t)
+{
+	return (unsigned)hop_dtype_bytes(t->g->dtype);
+}
+
+static hop_lv *load_vec(tile *t, hop_lv *p, hop_lv *mask)
+{
+	hop_emit *e = t->e;
+	hop_lv   *v;
+
+	if (mask)
+		return hop_e_intrin(e, "llvm.masked.load", 2, (hop_lt *[]){ t->vt, e->ptr }, 4,
+		                    (hop_lv *[]){ p, e->L->ConstInt(e->i32, align(t), 0), mask,
+		                                  e->L->ConstNull(t->vt) });
+	v = e->L->BuildLoad2(e->b, t->vt, p, "");
+	e->L->SetAlignment(v, align(t));
+	return v;
+}
+
+static void store_vec(tile *t, hop_lv *v, hop_lv *p)
+{
+	t->e->L->SetAlignment(t->e->L->BuildStore(t->e->b, v, p), align(t));
+}
+
+/* Which lanes of vector j of a cell are real; NULL = all. */
+static hop_lv *cell_mask(tile *t, const cell *c, int j)
+{
+	hop_lv *left;
+
+	if (!c->left || j < c->cols - 1)
+		return NULL;
+	left = hop_e_bin(t->e, LL_SUB, c->left, num(t, j * t->w));
+	return hop_e_lane_mask(t->e, left, t->w);
+}
+
+/* ---- the tile ---- */
+
+/* Sums over k from..to-1 into acc[rows * cols]. B is at b with rows ldb apart, its column
+ * 0 being the cell's. */
+static void sum_k(tile *t, const cell *c, hop_lv *from, hop_lv *to, hop_lv *b, hop_lv *ldb,
+                  hop_lv **acc)
+{
+	hop_emit *e = t->e;
+	int       n = c->rows * c->cols;
+	hop_lv   *next[64], *row[16], *mask = t->pack ? NULL : cell_mask(t, c, c->cols - 1);
+	hop_eloop l;
+
+	for (int i = 0; i < c->rows; i++)
+		row[i] = at(t, t->a, mul(t, add(t, c->im, num(t, i)), t->as[0]));
+	hop_e_loop_begin(e, &l, from, to, 1, n, acc);
+	for (int i = 0; i < n; i++)
+		next[i] = l.phi[i];
+	for (int j = 0; j < c->cols; j++)
+		row[12 + j] = load_vec(t, at(t, at(t, b, mul(t, hop_e_bin(e, LL_SUB, l.iv,
+		                       t->pack ? from : num(t, 0)), ldb)), num(t, j * t->w)),
+		                       j == c->cols - 1 ? mask : NULL);
+	for (int i = 0; i < c->rows; i++) {
+		hop_lv *x = e->L->BuildLoad2(e->b, t->et, at(t, row[i], mul(t, l.iv, t->as[1])),
+		                             "");
+
+		x = hop_e_splat(e, x, t->w);
+		for (int j = 0; j < c->cols; j++) {
+			hop_lv *p = hop_e_fbin(e, LL_FMUL, x, row[12 + j]);
+
+			next[i * c->cols + j] = hop_e_fbin(e, LL_FADD, next[i * c->cols + j], p);
+		}
+	}
+	hop_e_loop_end(e, &l, next, acc);
+}
+
+/* One vector of finished sums to C. */
+static void to_c(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask)
+{
+	hop_emit *e = t->e;
+	hop_eaddr p = { .p = at2(t, t->c, i, t->cs[0], j, t->cs[1]), .lane = HOP_LIN,
+	                .step = t->cs[1], .dtype = t->g->dtype };
+	hop_ev    x = { .v = v, .lane = HOP_VAR, .dtype = t->g->dtype };
+
+	e->lanes = t->w;
+	e->mask = mask;
+	if (t->g->beta)
+		x.v = hop_e_fbin(e, LL_FADD, v, hop_e_load(e, &p, NULL).v);
+	hop_e_store(e, &p, &x, NULL);
+	e->lanes = 1;
+	e->mask = NULL;
+}
+
+/* The epilogue at row i, columns j.., on a vector (or on one element). */
+static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int lanes)
+{
+	hop_emit *e = t->e;
+	hop_ev    x = { .v = v, .dtype = t->g->dtype, .depth = e->s.depth };
+	hop_ev    col = { .v = j, .dtype = HOP_i64, .depth = e->s.depth };
+
+	if (lanes > 1) {
+		x.lane = HOP_VAR;
+		col.lane = HOP_LIN;
+		col.step = num(t, 1);
+	}
+	e->lanes = lanes;
+	e->mask = mask;
+	if (t->g->beta) {
+		hop_eaddr p = { .p = at2(t, t->c, i, t->cs[0], j, t->cs[1]),
+		                .lane = lanes > 1 ? HOP_LIN : HOP_UNI, .step = t->cs[1],
+		                .dtype = t->g->dtype };
+
+		x.v = hop_e_fbin(e, LL_FADD, v, hop_e_load(e, &p, NULL).v);
+	}
+	hop_e_set(e, t->g->em, (hop_ev){ .v = i, .dtype = HOP_i64, .depth = e->s.depth });
+	hop_e_set(e, t->g->en, col);
+	hop_e_set(e, t->g->ev, x);
+	if (lanes > 1)
+		hop_plan_epilogue(e, t->g, e->cls);
+	hop_e_block_stmts(e, &t->g->epilogue);
+	e->lanes = 1;
+	e->mask = NULL;
+}
+
+/* Rows 0 .. rows-1 of the sums on the stack, rows ld apart, are C's rows from im. */
+static void finish(tile *t, hop_lv *im, hop_lv *rows, hop_lv *jn, int cols, hop_lv *left)
+{
+	hop_emit *e = t->e;
+	int       ld = t->nv * t->w;
+	bool      vec = t->vector_epilogue;
+	hop_lv   *end = left ? left : num(t, (int64_t)cols * t->w);
+	hop_eloop lr, lc;
+
+	hop_e_loop_begin(e, &lr, num(t, 0), rows, 1, 0, NULL);
+	hop_e_loop_begin(e, &lc, num(t, 0), end, vec ? t->w : 1, 0, NULL);
+	{
+		hop_lv *p = at(t, at(t, t->sums, mul(t, lr.iv, num(t, ld))), lc.iv);
+		hop_lv *i = add(t, im, lr.iv), *j = add(t, jn, lc.iv), *mask = NULL, *v;
+
+		if (vec) {
+			if (left)
+				mask = hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, left, lc.iv), t->w);
+			v = load_vec(t, p, NULL);
+		} else {
+			v = e->L->BuildLoad2(e->b, t->et, p, "");
+		}
+		if (t->g->epilogue.first)
+			epilogue(t, i, j, v, mask, vec ? t->w : 1);
+		else
+			to_c(t, i, j, v, mask);
+	}
+	hop_e_loop_end(e, &lc, NULL, NULL);
+	hop_e_loop_end(e, &lr, NULL, NULL);
+}
+
+/* A whole cell with B in place. */
+static void cell_direct(tile *t, const cell *c)
+{
+	hop_lv *acc[64], *b = at(t, t->b, c->jn);
+	int     n = c->rows * c->cols;
+
+	for (int i = 0; i < n; i++)
+		acc[i] = hop_e_constf(t->e, t->g->dtype, t->w, 0);
+	sum_k(t, c, num(t, 0), t->k, b, t->bs[0], acc);
+	for (int i = 0; i < n; i++) {
+		int r = i / c->cols, j = i % c->cols;
+
+		if (t->g->epilogue.first)
+			store_vec(t, acc[i], at(t, t->sums, num(t, (r * t->nv + j) * t->w)));
+		else
+			to_c(t, add(t, c->im, num(t, r)), add(t, c->jn, num(t, j * t->w)), acc[i],
+			     cell_mask(t, c, j));
+	}
+	if (t->g->epilogue.first)
+		finish(t, c->im, num(t, c->rows), c->jn, c->cols, c->left);
+}
+
+/* ---- packed ---- */
+
+/* panel[k - from][j] = B[k][jn + j] for k in from..to-1; columns past the end are 0. */
+static void pack(tile *t, hop_lv *from, hop_lv *to, const cell *c)
+{
+	hop_emit *e = t->e;
+	hop_eloop l;
+
+	hop_e_loop_begin(e, &l, from, to, 1, 0, NULL);
+	e->lanes = t->w;
+	for (int j = 0; j < c->cols; j++) {
+		hop_lv   *col = add(t, c->jn, num(t, j * t->w));
+		hop_eaddr p = { .p = at2(t, t->b, l.iv, t->bs[0], col, t->bs[1]),
+		                .lane = HOP_LIN, .step = t->bs[1], .dtype = t->g->dtype };
+		hop_lv   *row = mul(t, hop_e_bin(e, LL_SUB, l.iv, from), num(t, t->nv * t->w));
+		hop_lv   *v;
+
+		e->mask = cell_mask(t, c, j);
+		v = hop_e_load(e, &p, NULL).v;
+		e->mask = NULL;
+		store_vec(t, v, at(t, at(t, t->panel, row), num(t, j * t->w)));
+	}
+	e->lanes = 1;
+	hop_e_loop_end(e, &l, NULL, NULL);
+}
+
+/* Rows im .. of a block whose first row is m0: add the packed part of k to the sums on
+ * the stack. */
+static void cell_packed(tile *t, const cell *c, hop_lv *m0, hop_lv *from, hop_lv *to)
+{
+	hop_lv *acc[64], *p;
+	int     n = c->rows * c->cols;
+
+	p = at(t, t->sums, mul(t, hop_e_bin(t->e, LL_SUB, c->im, m0), num(t, t->nv * t->w)));
+	for (int i = 0; i < n; i++)
+		acc[i] = load_vec(t, at(t, p, num(t, (i / c->cols * t->nv + i % c->cols) * t->w)),
+		                  NULL);
+	sum_k(t, c, from, to, t->panel, num(t, t->nv * t->w), acc);
+	for (int i = 0; i < n; i++)
+		store_vec(t, acc[i], at(t, p, num(t, (i / c->cols * t->nv + i % c->cols) * t->w)));
+}
+
+static hop_lv *least(tile *t, hop_lv *a, hop_lv *b)
+{
+	return hop_e_sel(t->e, hop_e_icmp(t->e, LL_SLT, a, b), a, b);
+}
+
+/* Call f for all row groups of from..to-1: whole tiles, then what is left: one group of
+ * m % mr rows if that is known, else single rows. */
+typedef void each_cell(tile *t, const cell *c, void *user);
+
+static void each_rows(tile *t, hop_lv *from, hop_lv *to, cell c, each_cell *f, void *user)
+{
+	hop_emit *e = t->e;
+	hop_lv   *len = hop_e_bin(e, LL_SUB, to, from), *mid;
+	int64_t   m = hop_e_known(e, t->m, -1);
+	int       rest = m >= 0 ? (int)(m % t->mr) : 1;
+	hop_eloop l;
+
+	mid = hop_e_bin(e, LL_SDIV, len, num(t, t->mr));
+	mid = add(t, from, mul(t, mid, num(t, t->mr)));
+	if (m < 0 || m >= t->mr) {
+		c.rows = t->mr;
+		hop_e_loop_begin(e, &l, from, mid, t->mr, 0, NULL);
+		c.im = l.iv;
+		f(t, &c, user);
+		hop_e_loop_end(e, &l, NULL, NULL);
+	}
+	if (!rest)
+		return;
+	c.rows = rest;
+	hop_e_loop_begin(e, &l, mid, to, rest, 0, NULL);
+	c.im = l.iv;
+	f(t, &c, user);
+	hop_e_loop_end(e, &l, NULL, NULL);
+}
+
+struct part { hop_lv *m0, *from, *to; };
+
+static void do_packed(tile *t, const cell *c, void *user)
+{
+	const struct part *p = user;
+
+	cell_packed(t, c, p->m0, p->from, p->to);
+}
+
+static void do_direct(tile *t, const cell *c, void *user)
+{
+	(void)user;
+	cell_direct(t, c);
+}
+
+static void zero_sums(tile *t, hop_lv *rows)
+{
+	hop_eloop l;
+
+	hop_e_loop_begin(t->e, &l, num(t, 0), mul(t, rows, num(t, t->nv)), 1, 0, NULL);
+	store_vec(t, hop_e_constf(t->e, t->g->dtype, t->w, 0),
+	          at(t, t->sums, mul(t, l.iv, num(t, t->w))));
+	hop_e_loop_end(t->e, &l, NULL, NULL);
+}
+
+static void columns_packed(tile *t, hop_lv *m0, hop_lv *m1, const cell *c)
+{
+	hop_eloop   lm, lk;
+	hop_lv     *top;
+	struct part p;
+
+	hop_e_loop_begin(t->e, &lm, m0, m1, MC, 0, NULL);
+	top = least(t, add(t, lm.iv, num(t, MC)), m1);
+	zero_sums(t, hop_e_bin(t->e, LL_SUB, top, lm.iv));
+	hop_e_loop_begin(t->e, &lk, num(t, 0), t->k, KC, 0, NULL);
+	p = (struct part){ lm.iv, lk.iv, least(t, add(t, lk.iv, num(t, KC)), t->k) };
+	pack(t, p.from, p.to, c);
+	each_rows(t, lm.iv, top, *c, do_packed, &p);
+	hop_e_loop_end(t->e, &lk, NULL, NULL);
+	finish(t, lm.iv, hop_e_bin(t->e, LL_SUB, top, lm.iv), c->jn, c->cols, c->left);
+	hop_e_loop_end(t->e, &lm, NULL, NULL);
+}
+
+static void columns(tile *t, hop_lv *m0, hop_lv *m1, const cell *c)
+{
+	if (t->pack)
+		columns_packed(t, m0, m1, c);
+	else
+		each_rows(t, m0, m1, *c, do_direct, NULL);
+}
+
+/* ---- setting up ---- */
+
+static hop_lv *stack(tile *t, int64_t elems)
+{
+	hop_emit *e = t->e;
+	hop_lbb  *back = e->L->GetInsertBlock(e->b);
+	hop_lv   *v;
+
+	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
+	v = e->L->BuildAlloca(e->b, e->L->ArrayType2(t->et, (uint64_t)elems), "");
+	e->L->SetAlignment(v, 64);
+	hop_e_at(e, back);
+	return v;
+}
+
+static void shape(tile *t)
+{
+	const hop_gemm *g = t->g;
+	int             bytes = (int)hop_dtype_bytes(g->dtype);
+	int64_t         n = hop_size_const(g->n) ? g->n.k : INT64_MAX;
+
+	t->w = t->e->vbits / 8 / bytes;
+	t->nv = t->e->nvreg >= 32 ? 4 : 2;
+	t->mr = t->e->nvreg >= 32 ? 4 : 6;
+	if (t->e->nvreg >= 32 && n <= 2 * t->w) {
+		t->nv = n <= t->w ? 1 : 2;
+		t->mr = 8;
+	}
+	if (hop_size_const(g->m) && g->m.k < t->mr)
+		t->mr = (int)g->m.k;
+	t->pack = !hop_size_is(g->bs[1], 1);
+	if (hop_size_const(g->k) && n < INT64_MAX && g->k.k * n * bytes > 4 << 20 &&
+	    (!hop_size_const(g->m) || g->m.k >= 32))
+		t->pack = true;
+}
+
+static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
+{
+	const hop_gemm *g = s->gemm;
+	tile            t = { .e = e, .s = s, .g = g };
+	int64_t         n, nr;
+	hop_eloop       l;
+	cell            c = { 0 };
+
+	shape(&t);
+	t.m = hop_e_size(e, g->m);
+	t.n = hop_e_size(e, g->n);
+	t.k = hop_e_size(e, g->k);
+	t.a = hop_e_addr(e, &g->a).p;
+	t.b = hop_e_addr(e, &g->b).p;
+	if (!g->epilogue.first || g->beta)
+		t.c = hop_e_addr(e, &g->c).p;
+	for (int i = 0; i < 2; i++) {
+		t.as[i] = hop_e_size(e, g->as[i]);
+		t.bs[i] = hop_e_size(e, g->bs[i]);
+		t.cs[i] = hop_e_size(e, g->cs[i]);
+	}
+	t.et = hop_e_type(e, g->dtype, 1);
+	t.vt = hop_e_type(e, g->dtype, t.w);
+	t.vector_epilogue = !g->epilogue.first || hop_plan_epilogue(e, g, NULL);
+	nr = (int64_t)t.nv * t.w;
+	if (t.pack)
+		t.panel = stack(&t, KC * nr);
+	if (t.pack || g->epilogue.first)
+		t.sums = stack(&t, (t.pack ? MC : t.mr) * nr);
+
+	n = hop_e_known(e, t.n, -1);
+	c.cols = t.nv;
+	if (n < 0 || n >= nr) {
+		hop_lv *whole = mul(&t, hop_e_bin(e, LL_SDIV, t.n, num(&t, nr)), num(&t, nr));
+
+		hop_e_loop_begin(e, &l, num(&t, 0), whole, nr, 0, NULL);
+		c.jn = l.iv;
+		columns(&t, m0, m1, &c);
+		hop_e_loop_end(e, &l, NULL, NULL);
+		c.jn = whole;
+	} else {
+		c.jn = num(&t, 0);
+	}
+	if (n >= 0 && n % nr) {
+		int64_t rest = n % nr;
+
+		c.cols = (int)((rest + t.w - 1) / t.w);
+		c.left = rest % t.w ? num(&t, rest) : NULL;
+		columns(&t, m0, m1, &c);
+	} else if (n < 0) {
+		c.cols = 1;
+		hop_e_loop_begin(e, &l, c.jn, t.n, t.w, 0, NULL);
+		c.jn = l.iv;
+		c.left = hop_e_bin(e, LL_SUB, t.n, l.iv);
+		columns(&t, m0, m1, &c);
+		hop_e_loop_end(e, &l, NULL, NULL);
+	}
+}
+
+void hop_e_gemm(hop_emit *e, const hop_stmt *s)
+{
+	const hop_gemm *g = s->gemm;
+	int             w = e->vbits / 8 / (int)hop_dtype_bytes(g->dtype);
+	hop_lv         *m = hop_e_size(e, g->m), *work;
+
+	if (thin(g, w)) {
+		hop_stmt *nest = gemm_nest(e, g);
+
+		if (nest) {
+			hop_e_loop(e, nest);
+			return;
+		}
+	}
+	if (!e->threads || e->s.outlined) {
+		gemm_rows(e, s, hop_e_int(e, 0), m);
+		return;
+	}
+	work = hop_e_bin(e, LL_MUL, hop_e_bin(e, LL_MUL, m, hop_e_size(e, g->n)),
+	                 hop_e_size(e, g->k));
+	if (hop_e_known(e, work, INT64_MAX) < 1 << 19)
+		gemm_rows(e, s, hop_e_int(e, 0), m);
+	else
+		hop_e_parallel(e, s, m, 48, hop_e_icmp(e, LL_SGE, work, hop_e_int(e, 1 << 19)),
+		               gemm_rows);
+}

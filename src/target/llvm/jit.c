@@ -39,10 +39,12 @@ static void dispose(work *w)
 
 static bool has(const work *w, const char *feature)
 {
-	const char *p = strstr(w->features, feature);
-	size_t      n = strlen(feature);
+	size_t n = strlen(feature);
 
-	return p && (p[n] == ',' || p[n] == 0);
+	for (const char *p = w->features; (p = strstr(p, feature)); p += n)
+		if (p[n] == ',' || p[n] == 0)
+			return true;
+	return false;
 }
 
 static void registers(work *w)

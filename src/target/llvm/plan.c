@@ -193,6 +193,22 @@ void hop_plan_classify(hop_emit *e, const hop_stmt *s)
 	look_at(e, s, e->cls);
 }
 
+bool hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls)
+{
+	hop_mark m = hop_mark_at(&e->env->tmp);
+	look     k = { .e = e, .cls = cls, .var = g->en, .ok = true };
+
+	if (!cls)
+		k.cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	for (int i = 0; i <= e->f->nreg; i++)
+		k.cls[i] = HOP_UNI;
+	k.cls[g->en] = HOP_LIN;
+	k.cls[g->ev] = HOP_VAR;
+	look_block(&k, &g->epilogue, 1);
+	hop_rewind(&e->env->tmp, m);
+	return k.ok;
+}
+
 /* ---- choosing ---- */
 
 static double scalar_block(hop_emit *e, const hop_block *b)

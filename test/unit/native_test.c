@@ -1,0 +1,861 @@
+/* native_test.c -- loop programs built by hand, compiled and compared with C: scalar
+ * operations on every dtype, loops of every kind, sizes around the vector widths, static
+ * and symbolic. Products and threads are in native_gemm_test.c. */
+#include <math.h>
+
+#include "native_rig.h"
+
+enum { MAXN = 1100 };
+static const int sizes[] = { 0, 1, 2, 3, 5, 7, 8, 12, 15, 16, 17, 33, 64, 100, 129, 1000 };
+enum { NSIZE = sizeof sizes / sizeof *sizes };
+
+static hop_size extent(rig *r, bool dynamic, int n)
+{
+	return dynamic ? hop_size_sym(&r->e, 0) : K(n);
+}
+
+/* ---- scalar operations ---- */
+
+typedef union cell { uint8_t b; int32_t i; int64_t l; float f; double d; } cell;
+
+static double as_f(hop_dtype t, cell c)
+{
+	return t == HOP_f32 ? c.f : c.d;
+}
+
+static int64_t as_i(hop_dtype t, cell c)
+{
+	return t == HOP_bool ? c.b : t == HOP_i32 ? c.i : c.l;
+}
+
+static cell from_f(hop_dtype t, double v)
+{
+	cell c = { 0 };
+
+	if (t == HOP_f32)
+		c.f = (float)v;
+	else
+		c.d = v;
+	return c;
+}
+
+static cell from_i(hop_dtype t, int64_t v)
+{
+	cell c = { 0 };
+
+	if (t == HOP_bool)
+		c.b = v & 1;
+	else if (t == HOP_i32)
+		c.i = (int32_t)(uint64_t)v;
+	else
+		c.l = v;
+	return c;
+}
+
+static int64_t wrap(hop_dtype t, uint64_t v)
+{
+	return t == HOP_i32 ? (int32_t)(uint32_t)v : (int64_t)v;
+}
+
+static cell ref_float(enum hop_sop s, hop_dtype d, double a, double b)
+{
+	double v = 0;
+
+	switch (s) {
+	case HOP_SOP_neg: v = -a; break;
+	case HOP_SOP_abs: v = fabs(a); break;
+	case HOP_SOP_exp: v = exp(a); break;
+	case HOP_SOP_log: v = log(a); break;
+	case HOP_SOP_sin: v = sin(a); break;
+	case HOP_SOP_cos: v = cos(a); break;
+	case HOP_SOP_tanh: v = tanh(a); break;
+	case HOP_SOP_sqrt: v = sqrt(a); break;
+	case HOP_SOP_floor: v = floor(a); break;
+	case HOP_SOP_add: v = a + b; break;
+	case HOP_SOP_sub: v = a - b; break;
+	case HOP_SOP_mul: v = a * b; break;
+	case HOP_SOP_div: v = a / b; break;
+	case HOP_SOP_rem: v = fmod(a, b); break;
+	case HOP_SOP_max: v = isnan(a) || isnan(b) ? NAN : a > b ? a : b; break;
+	case HOP_SOP_min: v = isnan(a) || isnan(b) ? NAN : a < b ? a : b; break;
+	default: fail();
+	}
+	return from_f(d, v);
+}
+
+static cell ref_int(enum hop_sop s, hop_dtype d, int64_t a, int64_t b)
+{
+	int      w = d == HOP_i32 ? 32 : 64;
+	uint64_t ua = d == HOP_i32 ? (uint32_t)a : (uint64_t)a, v = 0;
+	uint64_t ub = d == HOP_i32 ? (uint32_t)b : (uint64_t)b;
+
+	switch (s) {
+	case HOP_SOP_neg: v = 0 - ua; break;
+	case HOP_SOP_abs: v = a < 0 ? 0 - ua : ua; break;
+	case HOP_SOP_not: v = ~ua; break;
+	case HOP_SOP_add: v = ua + ub; break;
+	case HOP_SOP_sub: v = ua - ub; break;
+	case HOP_SOP_mul: v = ua * ub; break;
+	case HOP_SOP_div: v = b == 0 ? 0 : b == -1 ? 0 - ua : (uint64_t)(a / b); break;
+	case HOP_SOP_rem: v = b == 0 ? ua : b == -1 ? 0 : (uint64_t)(a % b); break;
+	case HOP_SOP_max: v = (uint64_t)(a > b ? a : b); break;
+	case HOP_SOP_min: v = (uint64_t)(a < b ? a : b); break;
+	case HOP_SOP_and: v = ua & ub; break;
+	case HOP_SOP_or: v = ua | ub; break;
+	case HOP_SOP_xor: v = ua ^ ub; break;
+	case HOP_SOP_shl: v = ub >= (uint64_t)w ? 0 : ua << ub; break;
+	case HOP_SOP_shr: v = ub >= (uint64_t)w ? 0 : ua >> ub; break;
+	case HOP_SOP_mulhi: v = (ua * ub) >> 32; break;
+	default: fail();
+	}
+	return from_i(d, d == HOP_bool ? (int64_t)(v & 1) : wrap(d, v));
+}
+
+static bool ref_cmp(enum hop_sop s, double a, double b, int64_t i, int64_t j, bool fl)
+{
+	switch (s) {
+	case HOP_SOP_eq: return fl ? a == b : i == j;
+	case HOP_SOP_ne: return fl ? a != b : i != j;
+	case HOP_SOP_lt: return fl ? a < b : i < j;
+	default: return fl ? a <= b : i <= j;
+	}
+}
+
+/* Interesting values first, then a spread. */
+static cell sample(hop_dtype d, int i, int which)
+{
+	static const double f[] = { 0, -0.0, 1, -1, 0.5, NAN, INFINITY, -INFINITY, 3.25, -7.75,
+	                            1e-30, 88.5, -88, 710, -746, 1e5, 123456.7, 0x1p-140, 2, 100 };
+	static const int64_t n[] = { 0, 1, -1, 5, -5, 31, 32, 63, 64, 100, INT32_MIN, INT32_MAX,
+	                             INT64_MIN, INT64_MAX, 1000003 };
+	int nf = sizeof f / sizeof *f, ni = sizeof n / sizeof *n;
+
+	if (d == HOP_bool)
+		return from_i(d, (i >> which) & 1);
+	if (hop_dtype_float(d)) {
+		int k = which ? i / nf : i;
+
+		return from_f(d, k < nf ? f[k] : (k * 37 % 101 - 50) * 0.173);
+	}
+	i = which ? i / ni : i % ni;
+	return from_i(d, i < ni ? n[i] : (int64_t)i * 7919 - 300000);
+}
+
+static cell get(hop_dtype d, const void *p, int i)
+{
+	cell c = { 0 };
+
+	memcpy(&c, (const char *)p + (size_t)i * hop_dtype_bytes(d), hop_dtype_bytes(d));
+	return c;
+}
+
+static void put(hop_dtype d, void *p, int i, cell c)
+{
+	memcpy((char *)p + (size_t)i * hop_dtype_bytes(d), &c, hop_dtype_bytes(d));
+}
+
+static bool close_enough(hop_dtype d, cell got, cell want, double tol)
+{
+	double g, w;
+
+	if (!hop_dtype_float(d))
+		return as_i(d, got) == as_i(d, want);
+	g = as_f(d, got);
+	w = as_f(d, want);
+	if (isnan(w) || isnan(g))
+		return isnan(w) && isnan(g);
+	if (g == w)
+		return true;
+	return fabs(g - w) <= tol * fabs(w) + (d == HOP_f32 ? 2e-45 : 1e-323);
+}
+
+/* out[i] = op(x[i], y[i]) over n elements. */
+static void try_op(enum hop_sop s, hop_dtype d, int na, int n, bool dynamic)
+{
+	static _Alignas(64) char x[MAXN * 8], y[MAXN * 8], o[MAXN * 8];
+	bool      cmp = s >= HOP_SOP_eq && s <= HOP_SOP_le;
+	hop_dtype od = cmp ? HOP_bool : d;
+	rig       R, *r = &R;
+	hop_reg   v[2];
+	hop_stmt *l;
+	int       bx, by, bo;
+
+	rig_up(r, 2, 1, 1);
+	bx = rig_param(r, 0, d, extent(r, dynamic, n), false);
+	by = rig_param(r, 1, d, extent(r, dynamic, n), false);
+	bo = rig_param(r, 2, od, extent(r, dynamic, n), true);
+	l = rig_loop(r, HOP_LOOP_PAR, extent(r, dynamic, n));
+	v[0] = rig_load(r, d, rig_at(bx, 0, l->dst, K(1), 0));
+	v[1] = rig_load(r, d, rig_at(by, 0, l->dst, K(1), 0));
+	rig_store(r, od, rig_at(bo, 0, l->dst, K(1), 0), hop_l_op(&r->b, s, od, na, v));
+	rig_end(r);
+	rig_compile(r);
+	for (int i = 0; i < MAXN; i++) {
+		put(d, x, i, sample(d, i, 0));
+		put(d, y, i, sample(d, i, 1));
+	}
+	memset(o, 0x55, sizeof o);
+	assert_int_equal(rig_run(r, (void *[]){ x, y, o }, (int64_t[]){ n }), 0);
+	for (int i = 0; i < n; i++) {
+		cell a = get(d, x, i), b = get(d, y, i), got = get(od, o, i), want;
+
+		if (cmp)
+			want = from_i(HOP_bool, ref_cmp(s, as_f(d, a), as_f(d, b), as_i(d, a),
+			                                as_i(d, b), hop_dtype_float(d)));
+		else if (hop_dtype_float(d))
+			want = ref_float(s, d, as_f(d, a), as_f(d, b));
+		else
+			want = ref_int(s, d, as_i(d, a), as_i(d, b));
+		if (!close_enough(od, got, want, d == HOP_f32 ? 3e-7 : 1e-14))
+			fail_msg("sop %d %s n %d [%d]: %g %g (%lld %lld) got %.9g want %.9g "
+			         "(%lld %lld)", s, hop_dtype_name(d), n, i, as_f(d, a), as_f(d, b),
+			         (long long)as_i(d, a), (long long)as_i(d, b), as_f(od, got),
+			         as_f(od, want), (long long)as_i(od, got), (long long)as_i(od, want));
+	}
+	for (size_t i = (size_t)n * hop_dtype_bytes(od); i < sizeof o; i++)
+		assert_int_equal(o[i], 0x55);
+	rig_down(r);
+}
+
+static void test_sops(void **state)
+{
+	static const uint8_t arity[HOP_NSOP] = {
+		0,
+#define HOP_SOP(name, in) in,
+#include "loop/sops.def"
+#undef HOP_SOP
+	};
+
+	(void)state;
+	for (int d = 0; d < HOP_NDTYPE; d++)
+		for (int s = HOP_SOP_neg; s < HOP_SOP_select; s++) {
+			bool fl = hop_dtype_float((hop_dtype)d), ok;
+
+			if (s >= HOP_SOP_exp && s <= HOP_SOP_floor)
+				ok = fl;
+			else if (s == HOP_SOP_not || (s >= HOP_SOP_and && s <= HOP_SOP_xor))
+				ok = !fl;
+			else if (s == HOP_SOP_shl || s == HOP_SOP_shr)
+				ok = d == HOP_i32 || d == HOP_i64;
+			else if (s == HOP_SOP_mulhi)
+				ok = d == HOP_i32;
+			else
+				ok = d != HOP_bool || s >= HOP_SOP_eq;
+			if (!ok)
+				continue;
+			try_op((enum hop_sop)s, (hop_dtype)d, arity[s], 419, s & 1);
+			try_op((enum hop_sop)s, (hop_dtype)d, arity[s], 1, false);
+		}
+}
+
+static void test_tails(void **state)
+{
+	(void)state;
+	for (int i = 0; i < NSIZE; i++)
+		for (int dyn = 0; dyn < 2; dyn++) {
+			try_op(HOP_SOP_mul, HOP_f32, 2, sizes[i], dyn);
+			try_op(HOP_SOP_add, HOP_f64, 2, sizes[i], dyn);
+			try_op(HOP_SOP_xor, HOP_bool, 2, sizes[i], dyn);
+		}
+}
+
+/* Casts between all dtypes. */
+static void test_casts(void **state)
+{
+	static _Alignas(64) char x[MAXN * 8], o[MAXN * 8];
+
+	(void)state;
+	for (int f = 0; f < HOP_NDTYPE; f++)
+		for (int t = 0; t < HOP_NDTYPE; t++) {
+			hop_dtype from = (hop_dtype)f, to = (hop_dtype)t;
+			rig       R, *r = &R;
+			hop_stmt *l;
+			int       n = 100, bx, bo;
+
+			rig_up(r, 1, 1, 0);
+			bx = rig_param(r, 0, from, K(n), false);
+			bo = rig_param(r, 1, to, K(n), true);
+			l = rig_loop(r, HOP_LOOP_PAR, K(n));
+			rig_store(r, to, rig_at(bo, 0, l->dst, K(1), 0), rig_op1(r, HOP_SOP_cast, to,
+			          rig_load(r, from, rig_at(bx, 0, l->dst, K(1), 0))));
+			rig_end(r);
+			rig_compile(r);
+			for (int i = 0; i < n; i++)
+				put(from, x, i, sample(from, i, 0));
+			assert_int_equal(rig_run(r, (void *[]){ x, o }, NULL), 0);
+			for (int i = 0; i < n; i++) {
+				cell   a = get(from, x, i), want, got = get(to, o, i);
+				double v = hop_dtype_float(from) ? as_f(from, a) : (double)as_i(from, a);
+				double lim = to == HOP_i32 ? 0x1p31 : 0x1p63;
+
+				if (to == HOP_bool)
+					want = from_i(to, hop_dtype_float(from) ? v != 0 : as_i(from, a) != 0);
+				else if (hop_dtype_float(to))
+					want = hop_dtype_float(from) ? from_f(to, v) :
+					       to == HOP_f32 ? (cell){ .f = (float)as_i(from, a) } :
+					       (cell){ .d = (double)as_i(from, a) };
+				else if (!hop_dtype_float(from))
+					want = from_i(to, wrap(to, (uint64_t)as_i(from, a)));
+				else if (isnan(v))
+					want = from_i(to, 0);
+				else if (v >= lim)
+					want = from_i(to, to == HOP_i32 ? INT32_MAX : INT64_MAX);
+				else if (v < -lim)
+					want = from_i(to, to == HOP_i32 ? INT32_MIN : INT64_MIN);
+				else
+					want = from_i(to, (int64_t)v);
+				if (!close_enough(to, got, want, 0))
+					fail_msg("cast %s to %s of %g: got %g/%lld", hop_dtype_name(from),
+					         hop_dtype_name(to), v, as_f(to, got),
+					         (long long)as_i(to, got));
+			}
+			rig_down(r);
+		}
+}
+
+/* ---- reductions ---- */
+
+static void try_red(enum hop_red op, hop_dtype d, int n, bool dynamic, int64_t stride)
+{
+	static _Alignas(64) char x[MAXN * 24], o[8];
+	rig       R, *r = &R;
+	hop_stmt *l;
+	hop_reg   init, v;
+	int       bx, bo;
+	cell      want;
+
+	rig_up(r, 1, 1, 1);
+	bx = rig_param(r, 0, d, K(MAXN), false);
+	bo = rig_param(r, 1, d, K(1), true);
+	init = hop_dtype_float(d) ? hop_l_constf(&r->b, d, 1) : hop_l_consti(&r->b, d, 1);
+	l = rig_loop(r, HOP_LOOP_RED, extent(r, dynamic, n));
+	v = rig_load(r, d, rig_at(bx, 0, l->dst, K(stride), 0));
+	rig_end(r);
+	v = rig_acc(r, l, op, d, init, v);
+	rig_store(r, d, rig_at(bo, 0, 0), v);
+	rig_compile(r);
+	want = hop_dtype_float(d) ? from_f(d, 1) : from_i(d, 1);
+	for (int i = 0; i < n * stride; i++) {
+		cell c = hop_dtype_float(d) ? from_f(d, 1 + (i % 7 - 3) * 0.01)
+		                            : from_i(d, i % 5 == 3 ? 3 : 1);
+		put(d, x, i, c);
+	}
+	for (int i = 0; i < n; i++) {
+		cell c = get(d, x, (int)(i * stride));
+		static const enum hop_sop sop[] = { HOP_SOP_add, HOP_SOP_max, HOP_SOP_min,
+		                                    HOP_SOP_mul, HOP_SOP_or, HOP_SOP_and };
+
+		want = hop_dtype_float(d) ? ref_float(sop[op], HOP_f64, as_f(HOP_f64, want),
+		                                      as_f(d, c))
+		                          : ref_int(sop[op], d, as_i(d, want), as_i(d, c));
+		if (i == 0 && hop_dtype_float(d))
+			want = ref_float(sop[op], HOP_f64, 1, as_f(d, c));
+	}
+	if (hop_dtype_float(d) && d == HOP_f32 && n)
+		want = from_f(d, as_f(HOP_f64, want));
+	assert_int_equal(rig_run(r, (void *[]){ x, o }, (int64_t[]){ n }), 0);
+	if (!close_enough(d, get(d, o, 0), want, d == HOP_f32 ? 2e-5 : 1e-12))
+		fail_msg("red %d %s n %d: got %g want %g", op, hop_dtype_name(d), n,
+		         as_f(d, get(d, o, 0)), as_f(d, want));
+	rig_down(r);
+}
+
+static void test_reductions(void **state)
+{
+	(void)state;
+	for (int op = 0; op <= HOP_RED_and; op++)
+		for (int d = 0; d < HOP_NDTYPE; d++) {
+			bool bits = op >= HOP_RED_or;
+
+			if (bits ? hop_dtype_float((hop_dtype)d) : d == HOP_bool)
+				continue;
+			try_red((enum hop_red)op, (hop_dtype)d, 100, false, 1);
+			try_red((enum hop_red)op, (hop_dtype)d, 37, true, 2);
+		}
+	for (int i = 0; i < NSIZE; i++)
+		for (int dyn = 0; dyn < 2; dyn++) {
+			try_red(HOP_RED_add, HOP_f32, sizes[i], dyn, 1);
+			try_red(HOP_RED_max, HOP_f64, sizes[i], dyn, 1);
+			try_red(HOP_RED_add, HOP_i64, sizes[i], dyn, 3);
+		}
+}
+
+/* max passes NaN on, wherever it stands. */
+static void test_max_nan(void **state)
+{
+	(void)state;
+	for (int at = 0; at < 40; at++) {
+		rig       R, *r = &R;
+		float     x[40], o;
+		hop_stmt *l;
+		hop_reg   init, v;
+
+		rig_up(r, 1, 1, 0);
+		rig_param(r, 0, HOP_f32, K(40), false);
+		rig_param(r, 1, HOP_f32, K(1), true);
+		init = hop_l_constf(&r->b, HOP_f32, -INFINITY);
+		l = rig_loop(r, HOP_LOOP_RED, K(40));
+		v = rig_load(r, HOP_f32, rig_at(0, 0, l->dst, K(1), 0));
+		rig_end(r);
+		rig_store(r, HOP_f32, rig_at(1, 0, 0), rig_acc(r, l, HOP_RED_max, HOP_f32, init, v));
+		rig_compile(r);
+		for (int i = 0; i < 40; i++)
+			x[i] = i == at ? NAN : (float)i;
+		rig_run(r, (void *[]){ x, &o }, NULL);
+		assert_true(isnan(o));
+		rig_down(r);
+	}
+}
+
+/* ---- nests ---- */
+
+/* out[i] = tanh(sum over j of W[i,j] h[j]) with either layout of W. */
+static void try_matvec(int n, int m, bool transposed, bool dynamic)
+{
+	static float W[130 * 130], h[130], o[130];
+	rig       R, *r = &R;
+	hop_stmt *li, *lj;
+	hop_reg   z, p;
+	hop_size  sn, sm;
+
+	rig_up(r, 2, 1, 2);
+	sn = dynamic ? hop_size_sym(&r->e, 0) : K(n);
+	sm = dynamic ? hop_size_sym(&r->e, 1) : K(m);
+	rig_param(r, 0, HOP_f32, hop_size_mul(&r->e, sn, sm), false);
+	rig_param(r, 1, HOP_f32, sm, false);
+	rig_param(r, 2, HOP_f32, sn, true);
+	li = rig_loop(r, HOP_LOOP_PAR, sn);
+	z = hop_l_constf(&r->b, HOP_f32, 0);
+	lj = rig_loop(r, HOP_LOOP_RED, sm);
+	p = rig_op2(r, HOP_SOP_mul, HOP_f32,
+	            rig_load(r, HOP_f32, rig_at(0, 0, li->dst, transposed ? K(1) : sm, lj->dst,
+	                                        transposed ? sn : K(1), 0)),
+	            rig_load(r, HOP_f32, rig_at(1, 0, lj->dst, K(1), 0)));
+	rig_end(r);
+	p = rig_op1(r, HOP_SOP_tanh, HOP_f32, rig_acc(r, lj, HOP_RED_add, HOP_f32, z, p));
+	rig_store(r, HOP_f32, rig_at(2, 0, li->dst, K(1), 0), p);
+	rig_end(r);
+	rig_compile(r);
+	for (int i = 0; i < n * m; i++)
+		W[i] = (float)(i * 31 % 17 - 8) * 0.03f;
+	for (int j = 0; j < m; j++)
+		h[j] = (float)(j * 7 % 11 - 5) * 0.1f;
+	rig_run(r, (void *[]){ W, h, o }, (int64_t[]){ n, m });
+	for (int i = 0; i < n; i++) {
+		double s = 0;
+
+		for (int j = 0; j < m; j++)
+			s += (double)W[transposed ? j * n + i : i * m + j] * h[j];
+		if (fabs(tanh(s) - o[i]) > 2e-6)
+			fail_msg("matvec %d %d %d: %g %g", n, m, i, tanh(s), o[i]);
+	}
+	rig_down(r);
+}
+
+static void test_matvec(void **state)
+{
+	static const int s[][2] = { { 64, 64 }, { 1, 5 }, { 3, 1 }, { 17, 33 }, { 100, 7 },
+	                            { 128, 129 }, { 12, 12 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof s / sizeof *s; i++)
+		for (int k = 0; k < 4; k++)
+			try_matvec(s[i][0], s[i][1], k & 1, k & 2);
+}
+
+/* Rows of softmax: two reductions and a map inside a parallel loop. */
+static void try_softmax(int n, int m, bool dynamic)
+{
+	static float x[9000], o[9000];
+	rig       R, *r = &R;
+	hop_stmt *lr, *l;
+	hop_reg   mx, sum, v, c;
+	hop_size  sn, sm;
+
+	rig_up(r, 1, 1, 2);
+	sn = dynamic ? hop_size_sym(&r->e, 0) : K(n);
+	sm = dynamic ? hop_size_sym(&r->e, 1) : K(m);
+	rig_param(r, 0, HOP_f32, K(9000), false);
+	rig_param(r, 1, HOP_f32, K(9000), true);
+	lr = rig_loop(r, HOP_LOOP_PAR, sn);
+	c = hop_l_constf(&r->b, HOP_f32, -INFINITY);
+	l = rig_loop(r, HOP_LOOP_RED, sm);
+	v = rig_load(r, HOP_f32, rig_at(0, 0, lr->dst, sm, l->dst, K(1), 0));
+	rig_end(r);
+	mx = rig_acc(r, l, HOP_RED_max, HOP_f32, c, v);
+	c = hop_l_constf(&r->b, HOP_f32, 0);
+	l = rig_loop(r, HOP_LOOP_RED, sm);
+	v = rig_load(r, HOP_f32, rig_at(0, 0, lr->dst, sm, l->dst, K(1), 0));
+	v = rig_op1(r, HOP_SOP_exp, HOP_f32, rig_op2(r, HOP_SOP_sub, HOP_f32, v, mx));
+	rig_store(r, HOP_f32, rig_at(1, 0, lr->dst, sm, l->dst, K(1), 0), v);
+	rig_end(r);
+	sum = rig_acc(r, l, HOP_RED_add, HOP_f32, c, v);
+	l = rig_loop(r, HOP_LOOP_PAR, sm);
+	v = rig_load(r, HOP_f32, rig_at(1, 0, lr->dst, sm, l->dst, K(1), 0));
+	v = rig_op2(r, HOP_SOP_div, HOP_f32, v, sum);
+	rig_store(r, HOP_f32, rig_at(1, 0, lr->dst, sm, l->dst, K(1), 0), v);
+	rig_end(r);
+	rig_end(r);
+	rig_compile(r);
+	for (int i = 0; i < n * m; i++)
+		x[i] = (float)(i * 31 % 97 - 40) * 0.1f;
+	rig_run(r, (void *[]){ x, o }, (int64_t[]){ n, m });
+	for (int i = 0; i < n; i++) {
+		double s = 0, big = -INFINITY;
+
+		for (int j = 0; j < m; j++)
+			big = fmax(big, x[i * m + j]);
+		for (int j = 0; j < m; j++)
+			s += exp(x[i * m + j] - big);
+		for (int j = 0; j < m; j++)
+			assert_true(fabs(exp(x[i * m + j] - big) / s - o[i * m + j]) < 1e-6);
+	}
+	rig_down(r);
+}
+
+static void test_softmax(void **state)
+{
+	(void)state;
+	for (int i = 0; i < NSIZE; i++)
+		for (int dyn = 0; dyn < 2; dyn++)
+			try_softmax(3, sizes[i], dyn);
+}
+
+/* ---- addresses ---- */
+
+/* o[i] = x[index[i]] where ok[i], and o2[n-1-i] = x[3 i] (reversed, strided), and a
+ * masked store. */
+static void test_gather(void **state)
+{
+	static float   x[4000], o[1100], o2[1100], o3[1100];
+	static int64_t index[1100];
+	static uint8_t ok[1100];
+
+	(void)state;
+	for (int k = 0; k < NSIZE * 2; k++) {
+		int       n = sizes[k / 2];
+		bool      dyn = k & 1;
+		rig       R, *r = &R;
+		hop_stmt *l;
+		hop_reg   i, m, v, ld;
+		hop_size  z, last;
+		hop_addr  a;
+
+		rig_up(r, 3, 3, 1);
+		z = extent(r, dyn, n);
+		last = hop_size_sub(&r->e, z, K(1));
+		rig_param(r, 0, HOP_f32, K(4000), false);
+		rig_param(r, 1, HOP_i64, z, false);
+		rig_param(r, 2, HOP_bool, z, false);
+		rig_param(r, 3, HOP_f32, z, true);
+		rig_param(r, 4, HOP_f32, z, true);
+		rig_param(r, 5, HOP_f32, z, true);
+		l = rig_loop(r, HOP_LOOP_PAR, z);
+		i = rig_load(r, HOP_i64, rig_at(1, 0, l->dst, K(1), 0));
+		m = rig_load(r, HOP_bool, rig_at(2, 0, l->dst, K(1), 0));
+		v = rig_load(r, HOP_f32, rig_at(0, 0, i, K(1), 0));
+		r->b.block->last->na = 1;
+		r->b.block->last->a[0] = m;
+		rig_store(r, HOP_f32, rig_at(3, 0, l->dst, K(1), 0), v);
+		ld = rig_load(r, HOP_f32, rig_at(0, 0, l->dst, K(3), 0));
+		a = rig_at(4, 0, l->dst, K(-1), 0);
+		a.offset = last;
+		rig_store(r, HOP_f32, a, ld);
+		rig_store(r, HOP_f32, rig_at(5, 0, l->dst, K(1), 0), ld);
+		r->b.block->last->na = 2;
+		r->b.block->last->a[1] = m;
+		rig_end(r);
+		rig_compile(r);
+		for (int j = 0; j < 4000; j++)
+			x[j] = (float)j;
+		for (int j = 0; j < 1100; j++) {
+			ok[j] = j % 3 != 1;
+			/* Where the mask is off the index is wild: it must not be followed. */
+			index[j] = ok[j] ? (j * 37) % 3999 : (int64_t)1 << 45;
+			o[j] = o2[j] = o3[j] = -1;
+		}
+		assert_int_equal(rig_run(r, (void *[]){ x, index, ok, o, o2, o3 },
+		                         (int64_t[]){ n }), 0);
+		for (int j = 0; j < 1100; j++) {
+			float w = j >= n ? -1 : ok[j] ? x[index[j]] : 0;
+
+			assert_true(o[j] == w);
+			assert_true(o2[j] == (j >= n ? -1 : x[3 * (n - 1 - j)]));
+			assert_true(o3[j] == (j >= n || !ok[j] ? -1 : x[3 * j]));
+		}
+		rig_down(r);
+	}
+}
+
+/* Transpose: one side strided whichever loop is vectorised; index arithmetic in
+ * registers, and a size with division. */
+static void test_transpose(void **state)
+{
+	static double x[70 * 50], o[70 * 50];
+	rig       R, *r = &R;
+	hop_stmt *li, *lj;
+	hop_reg   at;
+	hop_size  n, m, half;
+
+	(void)state;
+	rig_up(r, 1, 1, 2);
+	n = hop_size_sym(&r->e, 0);
+	m = hop_size_sym(&r->e, 1);
+	half = hop_size_div(&r->e, hop_size_mul(&r->e, n, K(2)), K(3));
+	rig_param(r, 0, HOP_f64, hop_size_mul(&r->e, n, m), false);
+	rig_param(r, 1, HOP_f64, hop_size_mul(&r->e, n, m), true);
+	li = rig_loop(r, HOP_LOOP_PAR, half);
+	lj = rig_loop(r, HOP_LOOP_PAR, m);
+	at = rig_op2(r, HOP_SOP_add, HOP_i64,
+	             rig_op2(r, HOP_SOP_mul, HOP_i64, li->dst, hop_l_size(&r->b, m)), lj->dst);
+	rig_store(r, HOP_f64, rig_at(1, 0, lj->dst, n, li->dst, K(1), 0),
+	          rig_load(r, HOP_f64, rig_at(0, 0, at, K(1), 0)));
+	rig_end(r);
+	rig_end(r);
+	rig_compile(r);
+	for (int i = 0; i < 70 * 50; i++)
+		x[i] = i, o[i] = -1;
+	rig_run(r, (void *[]){ x, o }, (int64_t[]){ 70, 50 });
+	for (int i = 0; i < 70; i++)
+		for (int j = 0; j < 50; j++)
+			assert_true(o[j * 70 + i] == (i < 140 / 3 ? x[i * 50 + j] : -1));
+	rig_down(r);
+}
+
+/* ---- control flow ---- */
+
+/* while (x[0] < 100) x = 2 x + 1 on a vector; a scan forward and one in reverse; a branch
+ * by a scalar and one by an element. */
+static void test_control(void **state)
+{
+	double    x[20], o[20], want[20];
+	rig       R, *r = &R;
+	hop_stmt *w, *l, *s;
+	hop_reg   v, c;
+
+	(void)state;
+	rig_up(r, 0, 2, 0);
+	rig_param(r, 0, HOP_f64, K(20), true);
+	rig_param(r, 1, HOP_f64, K(20), true);
+	w = hop_l_stmt(&r->b, HOP_L_WHILE);
+	rig_into(r, &w->other);
+	v = rig_load(r, HOP_f64, rig_at(0, 0, 0));
+	w->a[0] = rig_op2(r, HOP_SOP_lt, HOP_bool, v, hop_l_constf(&r->b, HOP_f64, 100));
+	rig_end(r);
+	rig_into(r, &w->body);
+	l = rig_loop(r, HOP_LOOP_PAR, K(20));
+	v = rig_load(r, HOP_f64, rig_at(0, 0, l->dst, K(1), 0));
+	v = rig_op2(r, HOP_SOP_mul, HOP_f64, v, hop_l_constf(&r->b, HOP_f64, 2));
+	v = rig_op2(r, HOP_SOP_add, HOP_f64, v, hop_l_constf(&r->b, HOP_f64, 1));
+	rig_store(r, HOP_f64, rig_at(0, 0, l->dst, K(1), 0), v);
+	rig_end(r);
+	rig_end(r);
+	/* o[i] = o[i+1]/2 + x[i], from the end */
+	l = rig_loop(r, HOP_LOOP_SEQ, K(19));
+	l->reverse = true;
+	v = rig_load(r, HOP_f64, rig_at(1, 1, l->dst, K(1), 0));
+	v = rig_op2(r, HOP_SOP_mul, HOP_f64, v, hop_l_constf(&r->b, HOP_f64, 0.5));
+	v = rig_op2(r, HOP_SOP_add, HOP_f64, v,
+	            rig_load(r, HOP_f64, rig_at(0, 0, l->dst, K(1), 0)));
+	rig_store(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0), v);
+	rig_end(r);
+	/* where o[i] < 150: negate, else halve */
+	l = rig_loop(r, HOP_LOOP_PAR, K(20));
+	v = rig_load(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0));
+	c = rig_op2(r, HOP_SOP_lt, HOP_bool, v, hop_l_constf(&r->b, HOP_f64, 150));
+	s = hop_l_stmt(&r->b, HOP_L_IF);
+	s->a[0] = c;
+	rig_into(r, &s->body);
+	rig_store(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0), rig_op1(r, HOP_SOP_neg, HOP_f64, v));
+	rig_end(r);
+	rig_into(r, &s->other);
+	rig_store(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0),
+	          rig_op2(r, HOP_SOP_mul, HOP_f64, v, hop_l_constf(&r->b, HOP_f64, 0.5)));
+	rig_end(r);
+	rig_end(r);
+	rig_compile(r);
+	for (int i = 0; i < 20; i++)
+		x[i] = i * 0.25, o[i] = 8;
+	assert_int_equal(rig_run(r, (void *[]){ x, o }, NULL), 0);
+	for (int i = 0; i < 20; i++) {
+		want[i] = i * 0.25;
+		for (int k = 0; k < 7; k++)
+			want[i] = want[i] * 2 + 1;
+		assert_true(x[i] == want[i]);
+	}
+	want[19] = 8;
+	for (int i = 18; i >= 0; i--)
+		want[i] = want[i + 1] * 0.5 + x[i];
+	for (int i = 0; i < 20; i++)
+		assert_true(o[i] == (want[i] < 150 ? -want[i] : want[i] * 0.5));
+	rig_down(r);
+}
+
+static int grow(struct hop_rt *rt, int slot, int64_t bytes)
+{
+	void *p;
+
+	if (bytes > 1 << 20)
+		return 7;
+	p = realloc(rt->tape[slot].ptr, (size_t)bytes * 2);
+	rt->tape[slot].ptr = p;
+	rt->tape[slot].bytes = bytes * 2;
+	return p ? 0 : 1;
+}
+
+static int effect(struct hop_rt *rt, int id, void *const *args, const int64_t *syms)
+{
+	double *sum = rt->user;
+
+	*sum += id * 1000 + *(const float *)args[0] + (double)syms[0];
+	return *sum > 1e5 ? 9 : 0;
+}
+
+/* A callee with its own sizes and frame, a temporary, a constant, copies, a tape that
+ * grows in a loop, a size bound while running, and effects. */
+static void test_calls(void **state)
+{
+	static const float ten[4] = { 10, 20, 30, 40 };
+	hop_leffect     eff[2] = { { .text = "a" }, { .text = "b" } };
+	struct hop_tape tape = { 0 };
+	float           x[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, o[8];
+	int64_t         count = 100;
+	double          sum = 0;
+	hop_rt          rt = { .nthread = 1, .grow = grow, .effect = effect, .tape = &tape,
+	                       .user = &sum };
+	rig       R, *r = &R;
+	hop_stmt *l, *s;
+	hop_reg   v;
+	int       t, k, tp, c, local;
+	hop_size  n;
+
+	(void)state;
+	rig_up(r, 1, 1, 1);
+	n = hop_size_sym(&r->e, 0);
+	/* f1<s>(in, out): tmp = in * const; out = tmp + out */
+	rig_func(r, 1, 1, 1, 1);
+	rig_param(r, 0, HOP_f32, n, false);
+	rig_param(r, 1, HOP_f32, n, true);
+	t = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .dtype = HOP_f32, .count = n,
+	                                 .offset = K(64), .is_written = true });
+	k = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_CONST, .dtype = HOP_f32, .count = K(4),
+	                                 .data = ten });
+	l = rig_loop(r, HOP_LOOP_PAR, n);
+	v = rig_op2(r, HOP_SOP_mul, HOP_f32, rig_load(r, HOP_f32, rig_at(0, 0, l->dst, K(1), 0)),
+	            rig_load(r, HOP_f32, rig_at(k, 0, l->dst, K(1), 0)));
+	rig_store(r, HOP_f32, rig_at(t, 0, l->dst, K(1), 0), v);
+	rig_end(r);
+	l = rig_loop(r, HOP_LOOP_PAR, n);
+	v = rig_op2(r, HOP_SOP_add, HOP_f32, rig_load(r, HOP_f32, rig_at(t, 0, l->dst, K(1), 0)),
+	            rig_load(r, HOP_f32, rig_at(1, 0, l->dst, K(1), 0)));
+	rig_store(r, HOP_f32, rig_at(1, 0, l->dst, K(1), 0), v);
+	rig_end(r);
+	r->f[1].frame = K(256);
+	/* f0 */
+	r->b = (hop_lbuild){ &r->e, &r->a, &r->f[0], &r->f[0].body, 0 };
+	rig_param(r, 0, HOP_f32, n, false);
+	rig_param(r, 1, HOP_f32, n, true);
+	tp = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TAPE, .index = 0, .dtype = HOP_f32,
+	                                  .count = K(1000), .is_written = true });
+	c = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .dtype = HOP_i64, .count = K(1),
+	                                 .offset = K(0), .is_written = true });
+	local = c;
+	r->f[0].nlocal = 1;
+	r->f[0].local = &local;
+	r->f[0].frame = hop_size_add(&r->e, K(512), n);
+	r->p.ntape = 1;
+	r->p.neffect = 2;
+	r->p.effect = eff;
+	s = hop_l_stmt(&r->b, HOP_L_COPY);
+	s->extent = n;
+	s->src = rig_at(0, 0, 0);
+	s->to = rig_at(1, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		s = hop_l_stmt(&r->b, HOP_L_CALL);
+		s->callee = 1;
+		s->narg = 2;
+		s->args = HOP_NEWN(&r->a, hop_addr, 2);
+		s->args[0] = rig_at(0, 4 * i, 0);
+		s->args[1] = rig_at(1, 4 * i, 0);
+		s->nsize = 1;
+		s->sizes = HOP_NEW(&r->a, hop_size);
+		s->sizes[0] = K(4);
+		s->frame = K(128);
+	}
+	/* tape[i] = i for i < 100, growing; then a local size = 100 sums it */
+	l = rig_loop(r, HOP_LOOP_SEQ, K(100));
+	s = hop_l_stmt(&r->b, HOP_L_GROW);
+	s->buf = tp;
+	s->a[0] = rig_op2(r, HOP_SOP_add, HOP_i64, l->dst, hop_l_consti(&r->b, HOP_i64, 1));
+	{	/* the operand must be defined before the statement that uses it */
+		hop_stmt *g = s;
+		hop_stmt *first = l->body.first;
+
+		HOP_ASSERT(first == g);
+		l->body.first = g->next;
+		l->body.last->next = g;
+		l->body.last = g;
+		g->next = NULL;
+	}
+	v = rig_op1(r, HOP_SOP_cast, HOP_f32, l->dst);
+	rig_store(r, HOP_f32, rig_at(tp, 0, l->dst, K(1), 0), v);
+	rig_end(r);
+	rig_store(r, HOP_i64, rig_at(c, 0, 0), hop_l_consti(&r->b, HOP_i64, 100));
+	v = hop_l_constf(&r->b, HOP_f32, 0);
+	l = rig_loop(r, HOP_LOOP_RED, hop_size_sym(&r->e, 1));
+	{
+		hop_reg q = rig_load(r, HOP_f32, rig_at(tp, 0, l->dst, K(1), 0));
+
+		rig_end(r);
+		v = rig_acc(r, l, HOP_RED_add, HOP_f32, v, q);
+	}
+	rig_store(r, HOP_f32, rig_at(1, 0, 0), v);
+	for (int i = 0; i < 2; i++) {
+		s = hop_l_stmt(&r->b, HOP_L_EFFECT);
+		s->callee = i;
+		s->narg = 1;
+		s->args = HOP_NEW(&r->a, hop_addr);
+		s->args[0] = rig_at(1, i, 0);
+	}
+	rig_compile(r);
+	assert_int_equal(rig_run_rt(r, (void *[]){ x, o }, (int64_t[]){ 8 }, &rt), 0);
+	assert_true(o[0] == 4950);
+	for (int i = 1; i < 8; i++)
+		assert_true(o[i] == x[i] + x[i] * ten[i % 4]);
+	assert_true(sum == 1000 + 4950 + o[1] + 16);
+	assert_true(tape.bytes >= count * 4);
+	sum = 1e9;                            /* an effect that says stop */
+	assert_int_equal(rig_run_rt(r, (void *[]){ x, o }, (int64_t[]){ 8 }, &rt), 9);
+	free(tape.ptr);
+	rig_down(r);
+}
+
+/* Mistakes of a program are statuses. */
+static void test_verify(void **state)
+{
+	rig R, *r = &R;
+
+	(void)state;
+	rig_up(r, 1, 1, 0);
+	rig_param(r, 0, HOP_f32, K(4), false);
+	rig_param(r, 1, HOP_f32, K(4), true);
+	rig_store(r, HOP_f32, rig_at(1, 0, 0), 1);
+	r->f[0].nreg = 1;
+	assert_int_equal(hop_code_new(&r->e, &r->p, &r->opts, &r->code), HOP_ETARGET);
+	assert_null(r->code);
+	rig_down(r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sops), cmocka_unit_test(test_tails),
+		cmocka_unit_test(test_casts), cmocka_unit_test(test_reductions),
+		cmocka_unit_test(test_max_nan), cmocka_unit_test(test_matvec),
+		cmocka_unit_test(test_softmax), cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_transpose), cmocka_unit_test(test_control),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_verify),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
