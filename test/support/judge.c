@@ -1,0 +1,430 @@
+/* judge.c -- properties of transforms, checked on random inputs. Knows no op. */
+#include "support/judge.h"
+
+#include "ir/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LANES = 3 };
+
+static uint64_t next(judge *j)
+{
+	j->seed = j->seed * 6364136223846793005u + 1442695040888963407u;
+	return j->seed >> 33;
+}
+
+static double uniform(judge *j)
+{
+	return 0.2 + (double)next(j) / 2147483648.0;
+}
+
+static bool is_float(const hop_type *t)
+{
+	return hop_dtype_float((hop_dtype)t->dtype);
+}
+
+static void bad(judge *j, const char *path, const char *check, const hop_graph *g)
+{
+	j->failures++;
+	if (j->failures > 3)
+		return;
+	fprintf(stderr, "%s: %s of %s failed: %s\n", j->what, check, *path ? path : "itself",
+	        j->p->env->diag.text ? j->p->env->diag.text : "values differ");
+	if (j->verbose) {
+		hop_buf b;
+		hop_buf_open(&b, j->p->env);
+		hop_graph_print(&b, g);
+		fprintf(stderr, "%s", b.s);
+		hop_buf_free(&b);
+	}
+	hop_diag_clear(j->p->env);
+}
+
+void judge_sizes(judge *j, const hop_graph *g, int64_t *syms)
+{
+	for (uint32_t i = 0; i < g->nsym; i++) {
+		int64_t lo = g->range[i].lo, hi = g->range[i].hi;
+		syms[i] = 3 + (int64_t)(next(j) % 3);
+		syms[i] = syms[i] < lo ? lo : syms[i] > hi ? hi : syms[i];
+	}
+}
+
+static void fill(judge *j, hop_tensor *t)
+{
+	for (int64_t i = 0; i < t->count; i++) {
+		if (hop_dtype_float(t->dtype))
+			hop_tensor_set_f(t, i, uniform(j));
+		else
+			hop_tensor_set_i(t, i, (int64_t)(next(j) % (t->dtype == HOP_bool ? 2 : 4)));
+	}
+}
+
+static hop_tensor *make(judge *j, const hop_type *t, const int64_t *syms, int nsym)
+{
+	int64_t dim[HOP_MAXRANK];
+	for (int i = 0; i < t->rank; i++)
+		HOP_ASSERT(hop_size_eval(t->dim[i], syms, nsym, &dim[i]));
+	return hop_tensor_new(j->p, (hop_dtype)t->dtype, t->rank, dim);
+}
+
+void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_tensor **in)
+{
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		in[i] = make(j, g->type[i], syms, (int)g->nsym);
+		fill(j, in[i]);
+	}
+}
+
+static void drop(judge *j, uint32_t n, hop_tensor **t)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		hop_tensor_release(j->p, t[i]);
+		t[i] = NULL;
+	}
+}
+
+static hop_tensor *dup(judge *j, const hop_tensor *t)
+{
+	hop_tensor *r = hop_tensor_new(j->p, t->dtype, t->rank, t->dim);
+	memcpy(r->data, t->data, (size_t)t->count * hop_dtype_bytes(t->dtype));
+	return r;
+}
+
+/* x + h v for the active inputs. */
+static void moved(judge *j, const hop_graph *g, hop_tensor *const *x, hop_tensor *const *v,
+                  double h, hop_tensor **out)
+{
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		out[i] = dup(j, x[i]);
+		for (int64_t k = 0; is_float(g->type[i]) && k < x[i]->count; k++)
+			hop_tensor_set_f(out[i], k, hop_tensor_f(x[i], k) + h * hop_tensor_f(v[i], k));
+	}
+}
+
+static bool near(double a, double b, double tol)
+{
+	if (isnan(a) || isnan(b))
+		return isnan(a) && isnan(b);
+	if (isinf(a) || isinf(b))
+		return a == b;
+	return fabs(a - b) <= tol * (1 + fabs(a) + fabs(b));
+}
+
+static bool close_to(const hop_tensor *a, const hop_tensor *b, double tol)
+{
+	if (a->dtype != b->dtype || a->count != b->count)
+		return false;
+	for (int64_t i = 0; i < a->count; i++)
+		if (!near(hop_tensor_f(a, i), hop_tensor_f(b, i), tol))
+			return false;
+	return true;
+}
+
+/* A graph must have f64 for its derivatives to be compared with differences. */
+static bool has_f32(const hop_graph *g)
+{
+	for (uint32_t i = 0; i < g->nvalue; i++)
+		if (g->type[i]->dtype == HOP_f32)
+			return true;
+	return false;
+}
+
+struct setup {
+	const hop_graph *g;
+	int64_t         *syms;
+	hop_tensor     **x, **v, **y;
+	bool            *act, *outs;
+	uint32_t         na, no;
+};
+
+static bool open_setup(judge *j, struct setup *s, const hop_graph *g)
+{
+	hop_arena *a = &j->p->env->tmp;
+	memset(s, 0, sizeof *s);
+	s->g = g;
+	s->syms = HOP_NEWN(a, int64_t, g->nsym);
+	s->x = HOP_NEWN(a, hop_tensor *, g->nparam);
+	s->v = HOP_NEWN(a, hop_tensor *, g->nparam);
+	s->y = HOP_NEWN(a, hop_tensor *, g->nout);
+	s->act = HOP_NEWN(a, bool, g->nparam);
+	s->outs = HOP_NEWN(a, bool, g->nout);
+	judge_sizes(j, g, s->syms);
+	judge_inputs(j, g, s->syms, s->x);
+	judge_inputs(j, g, s->syms, s->v);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		s->na += s->act[i] = is_float(g->type[i]);
+	for (uint32_t i = 0; i < g->nout; i++) {
+		const hop_type *t = hop_graph_out_type(g, i);
+		bool known = true;
+		for (int k = 0; k < t->rank; k++)
+			known &= (uint32_t)hop_size_nsym(t->dim[k]) <= g->nsym;
+		s->no += s->outs[i] = is_float(t) && known;
+	}
+	return !hop_interp_graph(j->p, g, s->syms, s->x, s->y);
+}
+
+static void close_setup(judge *j, struct setup *s)
+{
+	drop(j, s->g->nparam, s->x);
+	drop(j, s->g->nparam, s->v);
+	drop(j, s->g->nout, s->y);
+}
+
+/* ---- derivatives ---- */
+
+/* The tangents that forward mode gives, or false. */
+static bool run_jvp(judge *j, struct setup *s, hop_tensor **dy)
+{
+	const hop_graph *g = s->g, *d;
+	hop_arena *a = &j->p->env->tmp;
+	if (hop_ad_jvp(j->p->env, g, s->act, s->outs, &d) || hop_verify(j->p->env, d))
+		return false;
+	hop_tensor **in = HOP_NEWN(a, hop_tensor *, d->nparam);
+	hop_tensor **out = HOP_NEWN(a, hop_tensor *, d->nout);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < g->nparam; i++)
+		in[n++] = s->x[i];
+	for (uint32_t i = 0; i < g->nparam; i++)
+		if (s->act[i])
+			in[n++] = s->v[i];
+	if (hop_interp_graph(j->p, d, s->syms, in, out))
+		return false;
+	bool same = true;
+	for (uint32_t i = 0; i < g->nout; i++)
+		same &= close_to(out[i], s->y[i], 1e-12);
+	drop(j, g->nout, out);
+	memcpy(dy, out + g->nout, s->no * sizeof *dy);
+	return same;
+}
+
+static void check_differences(judge *j, struct setup *s, hop_tensor **dy, const char *path)
+{
+	const hop_graph *g = s->g;
+	hop_arena *a = &j->p->env->tmp;
+	const double h = 1e-6;
+	hop_tensor **xp = HOP_NEWN(a, hop_tensor *, g->nparam), **xm = HOP_NEWN(a, hop_tensor *, g->nparam);
+	hop_tensor **yp = HOP_NEWN(a, hop_tensor *, g->nout), **ym = HOP_NEWN(a, hop_tensor *, g->nout);
+	moved(j, g, s->x, s->v, h, xp);
+	moved(j, g, s->x, s->v, -h, xm);
+	if (hop_interp_graph(j->p, g, s->syms, xp, yp) ||
+	    hop_interp_graph(j->p, g, s->syms, xm, ym)) {
+		bad(j, path, "evaluation", g);
+		return;
+	}
+	uint32_t k = 0;
+	bool ok = true;
+	for (uint32_t i = 0; i < g->nout; i++) {
+		if (!s->outs[i])
+			continue;
+		ok &= yp[i]->count == ym[i]->count && dy[k]->count == yp[i]->count;
+		for (int64_t e = 0; ok && e < dy[k]->count; e++) {
+			double fd = (hop_tensor_f(yp[i], e) - hop_tensor_f(ym[i], e)) / (2 * h);
+			ok &= near(hop_tensor_f(dy[k], e), fd, 2e-5);
+		}
+		k++;
+	}
+	j->checks++;
+	if (!ok)
+		bad(j, path, "jvp against differences", g);
+	drop(j, g->nparam, xp);
+	drop(j, g->nparam, xm);
+	drop(j, g->nout, yp);
+	drop(j, g->nout, ym);
+}
+
+static double inner(const hop_tensor *a, const hop_tensor *b)
+{
+	double s = 0;
+	for (int64_t i = 0; i < a->count; i++)
+		s += hop_tensor_f(a, i) * hop_tensor_f(b, i);
+	return s;
+}
+
+/* <jvp v, w> = <v, vjp w> */
+static void check_adjoint(judge *j, struct setup *s, hop_tensor **dy, const char *path)
+{
+	const hop_graph *g = s->g, *d;
+	hop_arena *a = &j->p->env->tmp;
+	j->checks++;
+	if (hop_ad_vjp(j->p->env, g, s->outs, s->act, &d) || hop_verify(j->p->env, d)) {
+		bad(j, path, "vjp", g);
+		return;
+	}
+	hop_tensor **in = HOP_NEWN(a, hop_tensor *, d->nparam);
+	hop_tensor **out = HOP_NEWN(a, hop_tensor *, d->nout);
+	uint32_t n = g->nparam, k = 0;
+	double left = 0, right = 0, size = 0;
+	memcpy(in, s->x, g->nparam * sizeof *in);
+	for (uint32_t i = 0; i < g->nout; i++) {
+		if (!s->outs[i])
+			continue;
+		in[n] = hop_tensor_new(j->p, s->y[i]->dtype, s->y[i]->rank, s->y[i]->dim);
+		fill(j, in[n]);
+		double part = inner(dy[k++], in[n++]);
+		left += part;
+		size += fabs(part);
+	}
+	if (hop_interp_graph(j->p, d, s->syms, in, out)) {
+		bad(j, path, "running vjp", d);
+		return;
+	}
+	bool same = true;
+	for (uint32_t i = 0; i < g->nout; i++)
+		same &= close_to(out[i], s->y[i], 1e-12);
+	k = g->nout;
+	for (uint32_t i = 0; i < g->nparam; i++)
+		if (s->act[i])
+			right += inner(out[k++], s->v[i]);
+	if (!same || !(fabs(left - right) <= 1e-9 * (1 + size)))
+		bad(j, path, same ? "jvp against vjp" : "values under vjp", d);
+	drop(j, d->nparam - g->nparam, in + g->nparam);
+	drop(j, d->nout, out);
+}
+
+static void check_derivatives(judge *j, const hop_graph *g, const char *path)
+{
+	hop_arena *a = &j->p->env->tmp;
+	hop_mark m = hop_mark_at(a);
+	struct setup s;
+	hop_tensor **dy = HOP_NEWN(a, hop_tensor *, g->nout);
+	if (!open_setup(j, &s, g)) {
+		bad(j, path, "evaluation", g);
+	} else if (s.na && s.no) {
+		if (!run_jvp(j, &s, dy)) {
+			bad(j, path, "jvp", g);
+		} else {
+			if (!has_f32(g))
+				check_differences(j, &s, dy, path);
+			check_adjoint(j, &s, dy, path);
+			drop(j, s.no, dy);
+		}
+	}
+	close_setup(j, &s);
+	hop_rewind(a, m);
+}
+
+/* ---- batching ---- */
+
+static hop_tensor *lane_of(judge *j, const hop_tensor *t, int64_t lane)
+{
+	hop_tensor *r = hop_tensor_new(j->p, t->dtype, t->rank - 1, t->dim + 1);
+	size_t n = (size_t)r->count * hop_dtype_bytes(t->dtype);
+	memcpy(r->data, (const char *)t->data + (size_t)lane * n, n);
+	return r;
+}
+
+/* Batch over the chosen parameters and compare each lane with a run of its own. */
+static void check_batch(judge *j, const hop_graph *g, const bool *bin, const char *path)
+{
+	hop_arena *a = &j->p->env->tmp;
+	hop_mark m = hop_mark_at(a);
+	const hop_graph *h;
+	bool *bo = HOP_NEWN(a, bool, g->nout);
+	hop_batch_spec spec = { .size = LANES, .in = bin };
+	j->checks++;
+	if (hop_ad_batch(j->p->env, g, &spec, &h, bo) || hop_verify(j->p->env, h)) {
+		bad(j, path, "vmap", g);
+		hop_rewind(a, m);
+		return;
+	}
+	int64_t *syms = HOP_NEWN(a, int64_t, g->nsym);
+	hop_tensor **x = HOP_NEWN(a, hop_tensor *, g->nparam), **xl = HOP_NEWN(a, hop_tensor *, g->nparam);
+	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout), **yl = HOP_NEWN(a, hop_tensor *, g->nout);
+	judge_sizes(j, g, syms);
+	judge_inputs(j, h, syms, x);
+	bool ok = !hop_interp_graph(j->p, h, syms, x, y);
+	for (int64_t l = 0; ok && l < LANES; l++) {
+		for (uint32_t i = 0; i < g->nparam; i++)
+			xl[i] = bin[i] ? lane_of(j, x[i], l) : hop_tensor_retain(x[i]);
+		ok = !hop_interp_graph(j->p, g, syms, xl, yl);
+		for (uint32_t k = 0; ok && k < g->nout; k++) {
+			hop_tensor *got = bo[k] ? lane_of(j, y[k], l) : hop_tensor_retain(y[k]);
+			/* a result of local size is padded to the largest lane */
+			if (got->count == yl[k]->count)
+				ok &= close_to(got, yl[k], 1e-9);
+			else
+				ok &= got->count > yl[k]->count;
+			hop_tensor_release(j->p, got);
+		}
+		drop(j, g->nparam, xl);
+		drop(j, g->nout, yl);
+	}
+	if (!ok)
+		bad(j, path, "vmap against a loop", h);
+	drop(j, g->nparam, x);
+	drop(j, g->nout, y);
+	hop_rewind(a, m);
+}
+
+/* ---- another way to run ---- */
+
+static void check_other(judge *j, const hop_graph *g, const char *path)
+{
+	hop_arena *a = &j->p->env->tmp;
+	hop_mark m = hop_mark_at(a);
+	struct setup s;
+	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout);
+	bool ok = open_setup(j, &s, g);
+	j->checks++;
+	ok = ok && !j->other(j->p, g, s.syms, s.x, y);
+	for (uint32_t k = 0; ok && k < g->nout; k++)
+		ok &= close_to(y[k], s.y[k], has_f32(g) ? 2e-5 : j->tol ? j->tol : 1e-9);
+	if (!ok)
+		bad(j, path, "native code", g);
+	else
+		drop(j, g->nout, y);
+	close_setup(j, &s);
+	hop_rewind(a, m);
+}
+
+/* ---- all of it ---- */
+
+static void deeper(judge *j, hop_status st, const hop_graph *g, int depth, const char *path,
+                   const char *step)
+{
+	char name[256];
+	if (st) {
+		bad(j, path, step, g);
+		return;
+	}
+	snprintf(name, sizeof name, "%s(%s)", step, *path ? path : "f");
+	judge_graph(j, g, depth - 1, name);
+}
+
+void judge_graph(judge *j, const hop_graph *g, int depth, const char *path)
+{
+	hop_arena *a = &j->p->env->tmp;
+	hop_mark m = hop_mark_at(a);
+	bool *act = HOP_NEWN(a, bool, g->nparam), *outs = HOP_NEWN(a, bool, g->nout);
+	bool *bo = HOP_NEWN(a, bool, g->nout), any = false, some = false, local = false;
+	const hop_graph *d;
+	for (uint32_t i = 0; i < g->nparam; i++)
+		any |= act[i] = is_float(g->type[i]);
+	for (uint32_t i = 0; i < g->nout; i++) {
+		const hop_type *t = hop_graph_out_type(g, i);
+		for (int k = 0; k < t->rank; k++)
+			local |= (uint32_t)hop_size_nsym(t->dim[k]) > g->nsym;
+		some |= outs[i] = is_float(t) && !local;
+	}
+	if (j->other)
+		check_other(j, g, path);
+	check_derivatives(j, g, path);
+	check_batch(j, g, act, path);
+	if (g->nparam > 1) {
+		bool *one = HOP_NEWN(a, bool, g->nparam);
+		one[next(j) % g->nparam] = true;
+		check_batch(j, g, one, path);
+	}
+	if (depth > 0 && any && some) {
+		hop_batch_spec spec = { .size = LANES, .in = act };
+		hop_status st = hop_ad_vjp(j->p->env, g, outs, act, &d);
+		deeper(j, st, d, depth, path, "vjp");
+		st = hop_ad_jvp(j->p->env, g, act, outs, &d);
+		deeper(j, st, d, depth, path, "jvp");
+		st = hop_ad_batch(j->p->env, g, &spec, &d, bo);
+		deeper(j, st, d, depth, path, "vmap");
+	}
+	hop_rewind(a, m);
+}
