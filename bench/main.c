@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bench.h"
+#include "work.h"
 
-struct work {
-	float *W, *U, *x, *h0, *out;
+struct data {
+	float *W, *U, *x, *h0, *out, *big;
 };
 
 static void fill(float *p, long n, float scale)
@@ -23,52 +23,96 @@ static void fill(float *p, long n, float scale)
 #define PEERS(tail) \
 static void do_rnn##tail(void *user) \
 { \
-	struct work *w = user; \
+	struct data *w = user; \
 	peer_rnn##tail(w->W, w->U, w->x, w->h0, w->out); \
 } \
 static void do_loop##tail(void *user) \
 { \
-	struct work *w = user; \
+	struct data *w = user; \
 	peer_loop##tail(w->x, w->out, LOOP_TRIPS); \
 } \
 static void do_softmax##tail(void *user) \
 { \
-	struct work *w = user; \
+	struct data *w = user; \
 	peer_softmax##tail(w->x, w->out); \
 }
 PEERS()
 PEERS(_fast)
 #undef PEERS
 
-/* One line: the peer's time plain and with fast math, in units of 1/scale seconds. */
-static void peer(const char *name, const char *unit, double scale, bench_fn *f, bench_fn *fast,
-                 struct work *w)
+/* Time of one call of hop, after the first; NAN when it fails. */
+static double time_hop(hop_ctx *c, hop_work *w, const char *name)
 {
-	double a = bench_time(f, w, 0.05) * scale, b = bench_time(fast, w, 0.05) * scale;
+	hop_work_run(w);
+	if (w->st) {
+		printf("%-18s hop: %s\n", name, hop_message(c));
+		return NAN;
+	}
+	return bench_time(hop_work_run, w, 0.03);
+}
 
-	printf("%-20s gcc -O3 %8.1f %s, with -ffast-math %8.1f\n", name, a, unit, b);
+/* One line: peer plain, peer with fast math, hop, and hop over the faster peer. */
+static void compare(hop_ctx *c, const char *name, const char *unit, double scale, bench_fn *f,
+                    bench_fn *fast, struct data *d, enum hop_work_kind kind,
+                    const float *const *in)
+{
+	hop_work w;
+
+	f(d);
+	double a = bench_time(f, d, 0.03), b = bench_time(fast, d, 0.03);
+	if (hop_work_new(c, &w, kind, in)) {
+		printf("%-18s hop: %s\n", name, hop_message(c));
+		return;
+	}
+	f(d);
+	double error = hop_work_error(&w, d->out), h = time_hop(c, &w, name);
+	hop_work_free(&w);
+	printf("%-18s %9.1f %9.1f %9.1f %s   %6.2f   %.1e\n", name, a * scale, b * scale,
+	       h * scale, unit, h / (a < b ? a : b), error);
 }
 
 int main(void)
 {
-	long n = SOFT_R * SOFT_C;
-	struct work w = {
-		malloc(sizeof(float) * RNN_H * RNN_H), malloc(sizeof(float) * RNN_H * RNN_H),
-		malloc(sizeof(float) * (size_t)n), malloc(sizeof(float) * RNN_H),
-		malloc(sizeof(float) * (size_t)n)
+	size_t n = (size_t)SOFT_R * SOFT_C, square = (size_t)RNN_H * RNN_H;
+	struct data d = {
+		malloc(sizeof(float) * square), malloc(sizeof(float) * square),
+		malloc(sizeof(float) * n), malloc(sizeof(float) * RNN_H),
+		malloc(sizeof(float) * n), malloc(sizeof(float) * GEMM_N * GEMM_N)
 	};
+	const float *rnn[4] = { d.W, d.U, d.x, d.h0 }, *x[2] = { d.x, NULL };
+	const float *square_in[2] = { d.big, d.big };
+	hop_ctx *c;
+	hop_work w;
 
-	if (!w.W || !w.U || !w.x || !w.h0 || !w.out)
+	if (!d.W || !d.U || !d.x || !d.h0 || !d.out || !d.big || hop_ctx_new(NULL, &c))
 		return 1;
-	fill(w.W, RNN_H * RNN_H, 0.1f);
-	fill(w.U, RNN_H * RNN_H, 0.1f);
-	fill(w.x, n, 1);
-	fill(w.h0, RNN_H, 1);
-	printf("peak of one core     f32 %.1f, f64 %.1f GFLOP/s\n", bench_peak_f32(),
-	       bench_peak_f64());
-	peer("rnn H=64 T=1000", "ns a step", 1e9 / RNN_T, do_rnn, do_rnn_fast, &w);
-	peer("while over 1024", "ns a trip", 1e9 / LOOP_TRIPS, do_loop, do_loop_fast, &w);
-	peer("softmax 64x1024", "us a call", 1e6, do_softmax, do_softmax_fast, &w);
-	free(w.W), free(w.U), free(w.x), free(w.h0), free(w.out);
+	fill(d.W, (long)square, 0.1f);
+	fill(d.U, (long)square, 0.1f);
+	fill(d.x, (long)n, 1);
+	fill(d.h0, RNN_H, 1);
+	fill(d.big, (long)GEMM_N * GEMM_N, 1);
+
+	double peak = bench_peak_f32();
+	printf("peak of one core: f32 %.1f, f64 %.1f GFLOP/s\n\n", peak, bench_peak_f64());
+	printf("%-18s %9s %9s %9s %-11s %6s   %s\n", "", "gcc", "gcc fast", "hop", "", "ratio",
+	       "difference");
+	compare(c, "rnn H=64 T=1000", "ns a step", 1e9 / RNN_T, do_rnn, do_rnn_fast, &d,
+	        HOP_WORK_RNN, rnn);
+	compare(c, "while over 1024", "ns a trip", 1e9 / LOOP_TRIPS, do_loop, do_loop_fast, &d,
+	        HOP_WORK_LOOP, x);
+	compare(c, "softmax 64x1024", "us a call", 1e6, do_softmax, do_softmax_fast, &d,
+	        HOP_WORK_SOFTMAX, x);
+	if (!hop_work_new(c, &w, HOP_WORK_GEMM, square_in)) {
+		double t = time_hop(c, &w, "matmul 256"), flop = 2.0 * GEMM_N * GEMM_N * GEMM_N;
+
+		printf("%-18s %.1f GFLOP/s, %.0f %% of one core's peak\n", "matmul 256",
+		       flop / t * 1e-9, flop / t * 1e-7 / peak);
+	}
+	hop_work_free(&w);
+	if (!hop_work_new(c, &w, HOP_WORK_TINY, x))
+		printf("%-18s %.0f ns\n", "call of x + 1", time_hop(c, &w, "call") * 1e9);
+	hop_work_free(&w);
+	hop_ctx_free(c);
+	free(d.W), free(d.U), free(d.x), free(d.h0), free(d.out), free(d.big);
 	return 0;
 }
