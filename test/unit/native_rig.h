@@ -32,7 +32,7 @@ typedef struct rig {
 
 #define K(k) hop_size_of(k)
 
-static void rig_func(rig *r, int i, int nin, int nout, int nsym)
+static inline void rig_func(rig *r, int i, int nin, int nout, int nsym)
 {
 	r->f[i] = (hop_lfunc){ .name = "t", .nin = nin, .nout = nout, .nsym = nsym };
 	r->b = (hop_lbuild){ &r->e, &r->a, &r->f[i], &r->f[i].body, 0 };
@@ -59,7 +59,7 @@ static int rig_param(rig *r, int index, hop_dtype d, hop_size n, bool written)
 	                                    .count = n, .is_written = written });
 }
 
-static hop_stmt *rig_loop(rig *r, enum hop_loop_kind k, hop_size n)
+static inline hop_stmt *rig_loop(rig *r, enum hop_loop_kind k, hop_size n)
 {
 	hop_stmt *s = hop_l_stmt(&r->b, HOP_L_LOOP);
 
@@ -71,19 +71,19 @@ static hop_stmt *rig_loop(rig *r, enum hop_loop_kind k, hop_size n)
 	return s;
 }
 
-static void rig_into(rig *r, hop_block *b)
+static inline void rig_into(rig *r, hop_block *b)
 {
 	r->up[r->nup++] = r->b.block;
 	r->b.block = b;
 }
 
-static void rig_end(rig *r)
+static inline void rig_end(rig *r)
 {
 	r->b.block = r->up[--r->nup];
 }
 
 /* An accumulator of loop s; call after its body is built. Gives the result. */
-static hop_reg rig_acc(rig *r, hop_stmt *s, enum hop_red op, hop_dtype d, hop_reg init,
+static inline hop_reg rig_acc(rig *r, hop_stmt *s, enum hop_red op, hop_dtype d, hop_reg init,
                        hop_reg value)
 {
 	hop_acc *a = HOP_NEWN(&r->a, hop_acc, s->nacc + 1);
@@ -114,22 +114,22 @@ static hop_addr rig_at(int buf, int64_t offset, ...)
 	return a;
 }
 
-static hop_reg rig_load(rig *r, hop_dtype d, hop_addr a)
+static inline hop_reg rig_load(rig *r, hop_dtype d, hop_addr a)
 {
 	return hop_l_load(&r->b, d, &a);
 }
 
-static void rig_store(rig *r, hop_dtype d, hop_addr a, hop_reg v)
+static inline void rig_store(rig *r, hop_dtype d, hop_addr a, hop_reg v)
 {
 	hop_l_store(&r->b, d, &a, v);
 }
 
-static hop_reg rig_op2(rig *r, enum hop_sop s, hop_dtype d, hop_reg a, hop_reg b)
+static inline hop_reg rig_op2(rig *r, enum hop_sop s, hop_dtype d, hop_reg a, hop_reg b)
 {
 	return hop_l_op(&r->b, s, d, 2, (hop_reg[]){ a, b });
 }
 
-static hop_reg rig_op1(rig *r, enum hop_sop s, hop_dtype d, hop_reg a)
+static inline hop_reg rig_op1(rig *r, enum hop_sop s, hop_dtype d, hop_reg a)
 {
 	return hop_l_op(&r->b, s, d, 1, &a);
 }
@@ -156,7 +156,7 @@ static int rig_run_rt(rig *r, void *const *params, const int64_t *syms, hop_rt *
 	return st;
 }
 
-static int rig_run(rig *r, void *const *params, const int64_t *syms)
+static inline int rig_run(rig *r, void *const *params, const int64_t *syms)
 {
 	hop_rt rt = { .nthread = 1 };
 

@@ -543,7 +543,7 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 		c.cols = 1;
 		hop_e_loop_begin(e, &l, c.jn, t.n, t.w, 0, NULL);
 		c.jn = l.iv;
-		c.left = hop_e_bin(e, LL_SUB, t.n, l.iv);
+		c.left = least(&t, hop_e_bin(e, LL_SUB, t.n, l.iv), num(&t, t.w));
 		columns(&t, m0, m1, &c);
 		hop_e_loop_end(e, &l, NULL, NULL);
 	}

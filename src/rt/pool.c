@@ -1,0 +1,190 @@
+/* pool.c -- threads for parallel loops. A fork is a generation number: workers spin on it
+ * for a while (a fork then costs a fraction of a microsecond), then sleep on a condition
+ * variable. Pieces are contiguous and fixed by the counts, never stolen: which thread runs
+ * what is the same every time, and results do not depend on it. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "rt/exec.h"
+
+enum { SPIN_NS = 300000 };
+
+typedef void body_fn(void *arg, int64_t begin, int64_t end);
+
+typedef struct worker {
+	struct hop_pool *pool;
+	pthread_t        thread;
+	int              index;           /* 1 .. nthread-1; the caller is 0 */
+} worker;
+
+struct hop_pool {
+	hop_mem          mem;
+	int              nthread, nstarted;
+	atomic_int       busy;            /* a fork is under way */
+	_Alignas(64) atomic_uint gen;     /* odd and even alike: a change is a fork */
+	_Alignas(64) atomic_int  left;    /* workers not yet done */
+	/* The fork: written before gen, read after it. */
+	body_fn         *body;
+	void            *arg;
+	int64_t          n;
+	atomic_bool      stop;
+	/* Sleepers. */
+	atomic_int       asleep;
+	pthread_mutex_t  lock;
+	pthread_cond_t   wake;
+	worker           w[];
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+	_mm_pause();
+#else
+	sched_yield();
+#endif
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void piece(hop_pool *p, int i)
+{
+	int64_t b = p->n * i / p->nthread, z = p->n * (i + 1) / p->nthread;
+
+	if (b < z)
+		p->body(p->arg, b, z);
+}
+
+/* Wait for gen to differ from seen: spin, then sleep. */
+static unsigned next_gen(hop_pool *p, unsigned seen)
+{
+	int64_t  until = now_ns() + SPIN_NS;
+	unsigned g;
+
+	for (int i = 0;; i++) {
+		g = atomic_load_explicit(&p->gen, memory_order_acquire);
+		if (g != seen)
+			return g;
+		relax();
+		if ((i & 255) == 255 && now_ns() > until)
+			break;
+	}
+	pthread_mutex_lock(&p->lock);
+	atomic_fetch_add(&p->asleep, 1);
+	while ((g = atomic_load(&p->gen)) == seen)
+		pthread_cond_wait(&p->wake, &p->lock);
+	atomic_fetch_sub(&p->asleep, 1);
+	pthread_mutex_unlock(&p->lock);
+	return g;
+}
+
+static void *work(void *arg)
+{
+	worker   *w = arg;
+	hop_pool *p = w->pool;
+	unsigned  seen = 0;
+
+	for (;;) {
+		seen = next_gen(p, seen);
+		if (atomic_load(&p->stop))
+			return NULL;
+		piece(p, w->index);
+		atomic_fetch_sub_explicit(&p->left, 1, memory_order_release);
+	}
+}
+
+/* Publish a generation and wake those asleep. */
+static void announce(hop_pool *p)
+{
+	atomic_fetch_add(&p->gen, 1);
+	if (!atomic_load(&p->asleep))
+		return;
+	pthread_mutex_lock(&p->lock);
+	pthread_cond_broadcast(&p->wake);
+	pthread_mutex_unlock(&p->lock);
+}
+
+hop_pool *hop_pool_new(const hop_mem *m, int nthread)
+{
+	long      cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	hop_pool *p;
+	size_t    size;
+
+	if (nthread <= 0)
+		nthread = cpus > 0 ? (int)(cpus < 256 ? cpus : 256) : 1;
+	size = sizeof *p + (size_t)nthread * sizeof(worker) + 64;
+	p = hop_raw_try(m, size);
+	if (!p)
+		return NULL;
+	memset(p, 0, size);
+	p->mem = *m;
+	p->nthread = nthread;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+	for (int i = 1; i < nthread; i++) {
+		p->w[i] = (worker){ .pool = p, .index = i };
+		if (pthread_create(&p->w[i].thread, NULL, work, &p->w[i])) {
+			hop_pool_free(p);
+			return NULL;
+		}
+		p->nstarted++;
+	}
+	return p;
+}
+
+void hop_pool_free(hop_pool *p)
+{
+	hop_mem m;
+
+	if (!p)
+		return;
+	m = p->mem;
+	atomic_store(&p->stop, true);
+	announce(p);
+	for (int i = 1; i <= p->nstarted; i++)
+		pthread_join(p->w[i].thread, NULL);
+	pthread_cond_destroy(&p->wake);
+	pthread_mutex_destroy(&p->lock);
+	hop_raw_free(&m, p, sizeof *p + (size_t)p->nthread * sizeof(worker) + 64);
+}
+
+int hop_pool_threads(const hop_pool *p)
+{
+	return p->nthread;
+}
+
+void hop_pool_run(hop_pool *p, body_fn *body, void *arg, int64_t n)
+{
+	int free = 0;
+
+	if (p->nthread == 1 || n < 2 || !atomic_compare_exchange_strong(&p->busy, &free, 1)) {
+		body(arg, 0, n);
+		return;
+	}
+	p->body = body;
+	p->arg = arg;
+	p->n = n;
+	atomic_store_explicit(&p->left, p->nthread - 1, memory_order_relaxed);
+	announce(p);
+	piece(p, 0);
+	for (int i = 0; atomic_load_explicit(&p->left, memory_order_acquire); i++) {
+		relax();
+		if ((i & 1023) == 1023)
+			sched_yield();           /* more threads than processors */
+	}
+	atomic_store(&p->busy, 0);
+}
