@@ -99,7 +99,8 @@ hop_status hop_infer_equal(hop_infer *f, hop_size x, hop_size y, const char *wha
 		return st;
 	}
 	for (size_t i = 0; i < b->ncheck; i++)
-		if (hop_size_eq(b->check[i].a, x) && hop_size_eq(b->check[i].b, y))
+		if ((hop_size_eq(b->check[i].a, x) && hop_size_eq(b->check[i].b, y)) ||
+		    (hop_size_eq(b->check[i].a, y) && hop_size_eq(b->check[i].b, x)))
 			return HOP_OK;
 	b->check = hop_arena_grow(&b->arena, b->check, sizeof *b->check, b->ncheck + 1,
 	                          &b->checkcap);

@@ -77,7 +77,8 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 
 	p->g = g;
 	p->syms = HOP_NEWN(&e->tmp, int64_t, g->nsym + g->nlocal);
-	memcpy(p->syms, syms, g->nsym * sizeof *syms);
+	if (g->nsym)
+		memcpy(p->syms, syms, g->nsym * sizeof *syms);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (uses[i])
 			val[i] = hop_tensor_retain(in[i]);
@@ -123,15 +124,6 @@ static hop_status bad_dim(hop_env *e, const hop_graph *g, uint32_t i, int k, int
 	return st;
 }
 
-/* A dimension that is one bare symbol binds it. */
-static int bare_sym(hop_size s)
-{
-	if (!s.e || s.k || hop_sexpr_nterm(s.e) != 1 || hop_sexpr_coeff(s.e, 0) != 1 ||
-	    hop_sexpr_natom(s.e, 0) != 1 || hop_sexpr_atom(s.e, 0, 0)->kind != HOP_ATOM_SYM)
-		return -1;
-	return hop_sexpr_atom(s.e, 0, 0)->sym;
-}
-
 hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
                            const int64_t *const *dim, int64_t *syms)
 {
@@ -143,7 +135,7 @@ hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
 			                "call: parameter %u has rank %d, the argument has rank %d", i,
 			                t->rank, rank[i]);
 		for (int k = 0; k < t->rank; k++) {
-			int s = bare_sym(t->dim[k]);
+			int s = hop_size_bare(t->dim[k]);
 			if (s < 0 || known[s])
 				continue;
 			known[s] = true;

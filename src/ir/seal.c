@@ -13,6 +13,7 @@ struct order {
 	uint32_t  *seq;          /* placed nodes */
 	uint32_t   nseq;
 	uint32_t  *binder;       /* node that binds local symbol i */
+	uint8_t   *need;         /* scratch: local symbols that one node mentions */
 	uint32_t  *stack;
 	uint32_t  *cursor;       /* per node: next dependency to look at */
 };
@@ -80,10 +81,9 @@ static int64_t dep(struct order *o, uint32_t i, uint32_t c)
 	c -= n->nin;
 	if (c >= b->nlocal)
 		return DEP_END;
-	uint8_t need[64] = { 0 };
-	HOP_ASSERT(b->nlocal <= 64);
-	need_node(o, n, need);
-	if (!need[c] || o->binder[c] == i)
+	memset(o->need, 0, b->nlocal);
+	need_node(o, n, o->need);
+	if (!o->need[c] || o->binder[c] == i)
 		return DEP_NONE;
 	return o->binder[c];
 }
@@ -121,6 +121,7 @@ static void order_nodes(struct order *o, hop_build *b, uint32_t nout, const hop_
 	o->stack = HOP_NEWN(tmp, uint32_t, b->nnode + 1);
 	o->cursor = HOP_NEWN(tmp, uint32_t, b->nnode);
 	o->binder = HOP_NEWN(tmp, uint32_t, b->nlocal);
+	o->need = HOP_NEWN(tmp, uint8_t, b->nlocal);
 	for (uint32_t i = 0; i < b->nnode; i++) {
 		int64_t s = bound_sym(&b->node[i]);
 		if (s >= b->nsym)
@@ -220,6 +221,22 @@ static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t n
 	g->out = res;
 }
 
+/* A condition on a symbol whose binder is gone is gone too: it then binds the constant 0
+ * in smap, which no kept symbol does. */
+static bool is_kept(const hop_build *b, const hop_size *smap, hop_size s)
+{
+	if (!s.e)
+		return true;
+	for (int t = 0; t < hop_sexpr_nterm(s.e); t++)
+		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
+			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
+			if (a->kind == HOP_ATOM_SYM ? !smap[a->sym].e
+			                            : !is_kept(b, smap, a->a) || !is_kept(b, smap, a->b))
+				return false;
+		}
+	return true;
+}
+
 static void fill_syms(hop_graph *g, const hop_build *b, const hop_size *smap, int nlocal)
 {
 	hop_arena *a = &g->arena;
@@ -239,11 +256,13 @@ static void fill_syms(hop_graph *g, const hop_build *b, const hop_size *smap, in
 	g->range = range;
 	g->symname = name;
 	for (size_t i = 0; i < b->ncheck; i++) {
-		check[i] = b->check[i];
-		check[i].a = hop_size_subst(b->env, check[i].a, smap, (int)(b->nsym + b->nlocal));
-		check[i].b = hop_size_subst(b->env, check[i].b, smap, (int)(b->nsym + b->nlocal));
+		hop_check c = b->check[i];
+		if (!is_kept(b, smap, c.a) || !is_kept(b, smap, c.b))
+			continue;
+		c.a = hop_size_subst(b->env, c.a, smap, (int)(b->nsym + b->nlocal));
+		c.b = hop_size_subst(b->env, c.b, smap, (int)(b->nsym + b->nlocal));
+		check[g->ncheck++] = c;
 	}
-	g->ncheck = (uint32_t)b->ncheck;
 	g->check = check;
 }
 

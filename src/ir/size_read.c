@@ -309,3 +309,11 @@ void hop_size_print(hop_buf *b, hop_size a, const char *const *names, int n)
 	else
 		put_size(b, a, (struct names){ names, n });
 }
+
+int hop_size_bare(hop_size a)
+{
+	if (!a.e || a.k || hop_sexpr_nterm(a.e) != 1 || hop_sexpr_coeff(a.e, 0) != 1 ||
+	    hop_sexpr_natom(a.e, 0) != 1 || hop_sexpr_atom(a.e, 0, 0)->kind != HOP_ATOM_SYM)
+		return -1;
+	return hop_sexpr_atom(a.e, 0, 0)->sym;
+}

@@ -83,6 +83,8 @@ bool     hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v);
 hop_range hop_size_range(hop_size a, const hop_range *syms, int n);
 /* One more than the largest symbol used; 0 for a constant. */
 int      hop_size_nsym(hop_size a);
+/* The symbol, if the size is one symbol and nothing else; -1 if not. */
+int      hop_size_bare(hop_size a);
 /* The size as text over symbol names (names[i], or s<i> when NULL). Canonical:
  *	size = ["-"] term {("+" | "-") term}
  *	term = prod | value "/" value       a quotient stands alone in its term

@@ -1,0 +1,64 @@
+/* Compiling and the hard door: run compiled code on the caller's memory, without
+ * allocation, locks or compilation. */
+#ifndef HOP_COMPILE_H
+#define HOP_COMPILE_H
+
+#include "hop/fn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Compiled code for one function. Immutable, counted; any number of threads may run it. */
+typedef struct hop_exec hop_exec;
+
+/* Run body(arg, begin, end) over pieces that cover 0..n; return when all are done. */
+typedef void hop_parallel_fn(void *user, void (*body)(void *arg, int64_t begin, int64_t end),
+                             void *arg, int64_t n);
+
+typedef struct hop_compile_opts {
+	size_t           size;           /* sizeof in the caller's build; grow at the end only */
+	int              threads;        /* 0 = as many as the machine has, 1 = none of ours */
+	bool             no_cache;       /* neither read nor write the object cache */
+	hop_parallel_fn *parallel;       /* the caller's threads instead of ours */
+	void            *parallel_user;
+} hop_compile_opts;
+
+/* Where the time of a compilation went, in seconds. */
+typedef struct hop_compile_times {
+	double opt, lower, code;
+	bool   from_cache;               /* code was loaded, not generated */
+} hop_compile_times;
+
+/* opts may be NULL. HOP_ETARGET when LLVM is not there. */
+HOP_MUST_USE hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts,
+                                    hop_exec **out_x);
+hop_exec *hop_exec_retain(hop_exec *x);
+void      hop_exec_release(hop_exec *x);                 /* NULL is fine */
+hop_compile_times hop_exec_times(const hop_exec *x);
+
+/* One operand in the caller's memory. dim is read when the function has size symbols, and
+ * may be NULL otherwise; stride is in elements, NULL = dense row-major. */
+typedef struct hop_arg {
+	void          *data;
+	const int64_t *dim;
+	const int64_t *stride;
+} hop_arg;
+
+/* Bytes of workspace that hop_run needs for these inputs, or -1 if their sizes do not fit.
+ * The workspace must be aligned to 64 bytes. */
+int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in);
+/* Sizes of result k for these inputs; dim has room for HOP_RANK. Returns its rank, or -1. */
+int     hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim);
+/* False if a run may allocate: a loop without a bound leaves a trail that grows. */
+bool    hop_exec_is_hard(const hop_exec *x);
+/* Run. Results never overlap inputs: give memory of their own. Status only, no message,
+ * except that a failing assert leaves one. */
+HOP_MUST_USE hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out,
+                                void *workspace);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
