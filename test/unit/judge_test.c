@@ -13,6 +13,7 @@
 #include "hop/ctx.h"
 #include "ir/text.h"
 #include "support/judge.h"
+#include "support/native_run.h"
 
 #ifndef HOP_TEST_DIR
 #define HOP_TEST_DIR "test"
@@ -57,7 +58,8 @@ static void judge_file(const char *path, const char *name, int *checks)
 	hop_interp_init(&p, &e);
 	if (hop_module_parse(&e, text, n, name, &m))
 		fail_msg("%s", e.diag.text);
-	judge j = { .p = &p, .seed = 1, .what = name, .verbose = getenv("VERBOSE") != NULL };
+	judge j = { .p = &p, .seed = 1, .what = name, .verbose = getenv("VERBOSE") != NULL,
+	            .other = native_run };
 	for (uint32_t i = 0; i < m->n; i++)
 		judge_graph(&j, m->entry[i].g, depth_of(text), "");
 	*checks += j.checks;
