@@ -5,7 +5,7 @@
  * sums must not depend on their number. */
 #include "target/llvm/emit.h"
 
-enum { KC = 128, MC = 192 };         /* packed panel: KC rows; rows of C per panel */
+enum { KC = 128, MC = 384 };         /* packed panel: KC rows; rows of C per panel */
 
 typedef struct tile {
 	hop_emit       *e;
@@ -328,13 +328,63 @@ static void cell_direct(tile *t, const cell *c)
 
 /* ---- packed ---- */
 
-/* panel[k - from][j] = B[k][jn + j] for k in from..to-1; columns past the end are 0. */
-static void pack(tile *t, hop_lv *from, hop_lv *to, const cell *c)
+/* Lanes i of a and b in turn: a's and b's low halves, or high ones. */
+static hop_lv *interleave(tile *t, hop_lv *a, hop_lv *b, bool high)
 {
 	hop_emit *e = t->e;
+	hop_lv   *m[64];
+
+	for (int i = 0; i < t->w; i++) {
+		int at = i / 2 + (high ? t->w / 2 : 0) + (i & 1 ? t->w : 0);
+
+		m[i] = e->L->ConstInt(e->i32, (unsigned long long)at, 0);
+	}
+	return e->L->BuildShuffleVector(e->b, a, b, e->L->ConstVector(m, (unsigned)t->w), "");
+}
+
+/* Square blocks of a B whose columns are contiguous: w columns are loaded along k and
+ * turned in registers. Gives the first k not done. */
+static hop_lv *pack_turned(tile *t, hop_lv *from, hop_lv *to, const cell *c)
+{
+	hop_emit *e = t->e;
+	hop_lv   *len = hop_e_bin(e, LL_SUB, to, from), *mid, *v[64], *u[64];
+	hop_lv   *src, *dst;
+	hop_eloop l, lj;
+
+	len = hop_e_bin(e, LL_AND, len, num(t, -(int64_t)t->w));
+	mid = add(t, from, len);
+	hop_e_loop_begin(e, &l, from, mid, t->w, 0, NULL);
+	hop_e_loop_begin(e, &lj, num(t, 0), num(t, c->cols * t->w), t->w, 0, NULL);
+	src = at2(t, t->b, l.iv, t->bs[0], add(t, c->jn, lj.iv), t->bs[1]);
+	dst = mul(t, hop_e_bin(e, LL_SUB, l.iv, from), num(t, t->nv * t->w));
+	dst = at(t, at(t, t->panel, dst), lj.iv);
+	for (int i = 0; i < t->w; i++)
+		v[i] = load_vec(t, at(t, src, mul(t, num(t, i), t->bs[1])), NULL);
+	for (int step = 1; step < t->w; step *= 2) {
+		for (int i = 0; i < t->w / 2; i++) {
+			u[2 * i] = interleave(t, v[i], v[i + t->w / 2], false);
+			u[2 * i + 1] = interleave(t, v[i], v[i + t->w / 2], true);
+		}
+		for (int i = 0; i < t->w; i++)
+			v[i] = u[i];
+	}
+	for (int i = 0; i < t->w; i++)
+		store_vec(t, v[i], at(t, dst, num(t, i * t->nv * t->w)));
+	hop_e_loop_end(e, &lj, NULL, NULL);
+	hop_e_loop_end(e, &l, NULL, NULL);
+	return mid;
+}
+
+/* panel[k - from][j] = B[k][jn + j] for k in from..to-1; columns past the end are 0. */
+static void pack(tile *t, hop_lv *first, hop_lv *to, const cell *c)
+{
+	hop_emit *e = t->e;
+	hop_lv   *from = first;
 	hop_eloop l;
 
-	hop_e_loop_begin(e, &l, from, to, 1, 0, NULL);
+	if (hop_e_known(e, t->bs[0], 0) == 1 && !c->left)
+		first = pack_turned(t, from, to, c);
+	hop_e_loop_begin(e, &l, first, to, 1, 0, NULL);
 	e->lanes = t->w;
 	for (int j = 0; j < c->cols; j++) {
 		hop_lv   *col = add(t, c->jn, num(t, j * t->w));
@@ -485,8 +535,10 @@ static void shape(tile *t)
 	if (hop_size_const(g->m) && g->m.k < t->mr)
 		t->mr = (int)g->m.k;
 	t->pack = !hop_size_is(g->bs[1], 1);
-	if (hop_size_const(g->k) && n < INT64_MAX && g->k.k * n * bytes > 4 << 20 &&
-	    (!hop_size_const(g->m) || g->m.k >= 32))
+	/* Rows of B that lie a multiple of a page apart would fall into the same few lines
+	 * of the cache. */
+	if (hop_size_const(g->k) && n < INT64_MAX && (!hop_size_const(g->m) || g->m.k >= 32) &&
+	    (g->k.k * n * bytes > 1 << 20 || (g->k.k > 64 && n * bytes % 2048 == 0)))
 		t->pack = true;
 }
 
