@@ -66,7 +66,6 @@ static hop_status test(hop_lower *l, const hop_node *n, hop_stmt *s, const hop_c
 		                 hop_lower_const(l, HOP_i64, 0, a->max_trips));
 		p = hop_lower_do(l, and, HOP_bool, p, t);
 	}
-	/* a condition that no trip changes lives outside; say it here again */
 	s->na = 1;
 	s->a[0] = p;
 	return HOP_OK;

@@ -1,0 +1,269 @@
+/* decide.c -- which values of a graph are stored and which are computed where they are
+ * used. Dry runs of the cells tell what an element costs and at which indices operands
+ * are wanted, so no rule here knows an op. Emits nothing that stays.
+ *
+ * needs: parameters of the instance bound.  fills: root, live, has_dest, fixed */
+#include <string.h>
+
+#include "loop/lower.h"
+
+enum {
+	CHEAP    = 4,       /* cost below which recomputing beats a load and a store */
+	SIZE_MAX_NEST = 120, /* statements inlined into one nest before a value is stored */
+	MANY     = 12       /* wishes for one value before it is stored */
+};
+
+static hop_status dry_cell(hop_lower *l, const hop_node *n, enum hop_ask ask,
+                           const hop_ix *const *ix)
+{
+	l->ask = ask;
+	l->ix = ix;
+	l->reg = 0;
+	return hop_optab[n->op].lower(l, n);
+}
+
+/* The cell at an index of fresh loops over the whole value. */
+static hop_status dry_whole(hop_lower *l, const hop_node *n, bool special)
+{
+	const hop_type *t = hop_lower_out(l, n, 0);
+	const hop_ix   *x[HOP_MAXRANK];
+
+	if (special) {
+		l->dest = hop_lower_dense(l, 0, t);
+		return dry_cell(l, n, HOP_ASK_STORE, NULL);
+	}
+	int        k = hop_lower_open_dims(l, t->rank, t->dim, x);
+	hop_status st = dry_cell(l, n, HOP_ASK_AT, x);
+	hop_lower_close_n(l, k);
+	return st;
+}
+
+/* ---- forward: costs ---- */
+
+static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
+{
+	hop_lval *x = &l->inst->val[n->out0.id];
+
+	l->dry_cost = l->dry_size = 0;
+	l->dry_val = x;
+	HOP_TRY(dry_whole(l, n, false));
+	l->dry_val = NULL;
+	x->cost = l->dry_cost < 10000 ? l->dry_cost : 10000;
+	x->size = l->dry_size;
+	if (x->size > SIZE_MAX_NEST && !(hop_optab[n->op].flags & HOP_F_V))
+		x->must = true;
+	if (x->must || x->kind == HOP_LV_BUF || (nuse > 1 && x->cost > CHEAP) || x->heavy) {
+		/* consumers will most likely load it */
+		x->size = 1;
+		if (x->must || x->kind == HOP_LV_BUF)
+			x->cost = 0;
+	}
+	return HOP_OK;
+}
+
+/* ---- backward: decisions ---- */
+
+static bool uses_var(const hop_ix *x, const hop_ixatom *v)
+{
+	for (int i = 0; i < x->n; i++)
+		if (x->t[i].a == v || (x->t[i].a->of && uses_var(x->t[i].a->of, v)))
+			return true;
+	return false;
+}
+
+/* No element is computed twice: every loop around the place of computation is in the
+ * index. */
+static bool once(hop_lower *l, const hop_demand *d, int rank)
+{
+	hop_scope *s = l->top;
+
+	for (int i = 0; i < rank; i++)
+		s = hop_lower_deeper(s, hop_lower_ix_scope(l, d->ix[i]));
+	for (; s && s->is_nest; s = s->up) {
+		bool used = false;
+		for (int i = 0; i < rank && !used; i++)
+			used = uses_var(d->ix[i], s->var->t[0].a);
+		if (!used)
+			return false;
+	}
+	return true;
+}
+
+static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_lval *x)
+{
+	int  rank = x->type->rank, flags = hop_optab[n->op].flags;
+	bool out = false, cond = false, need = false, step = false;
+
+	if (x->has_dest || x->must)
+		return true;
+	if (flags & HOP_F_V)
+		return false;
+	for (hop_demand *d = x->demand; d; d = d->next) {
+		out |= d->home < 0;
+		cond |= d->cond;
+		need |= d->need;
+		step |= d->home >= 0 && !in->val[d->home].fixed;
+	}
+	if (need)
+		return true;
+	if (x->cost == 0 && !x->heavy)
+		return false;
+	if (rank == 0)
+		return x->heavy && (out || x->ndemand > 1);
+	if (out || x->ndemand > MANY || (x->fixed && step))
+		return true;
+	if (x->heavy)
+		return cond || x->ndemand > 1 || !once(l, x->demand, rank);
+	if (x->ndemand == 1)
+		return x->cost > CHEAP && !once(l, x->demand, rank);
+	return x->cost > CHEAP;
+}
+
+/* Pass the wishes for a value on to its operands. */
+static hop_status push_wishes(hop_lower *l, const hop_node *n, hop_lval *x)
+{
+	hop_scope *base = l->cur;
+
+	if (x->root) {
+		l->dry_home = (int)n->out0.id;
+		return dry_whole(l, n, x->special);
+	}
+	for (hop_demand *d = x->demand; d; d = d->next) {
+		l->dry_home = d->home;
+		l->dry_need = d->need;
+		if (d->home < 0) {
+			HOP_TRY(dry_whole(l, n, false));
+		} else {
+			l->mask = d->cond ? hop_lower_const(l, HOP_bool, 0, 1) : 0;
+			l->cur = d->scope;
+			HOP_TRY(dry_cell(l, n, HOP_ASK_AT, d->ix));
+			l->cur = base;
+			l->mask = 0;
+		}
+		l->dry_need = false;
+	}
+	return HOP_OK;
+}
+
+static void wish_operands(hop_lower *l, const hop_node *n)
+{
+	l->dry_home = -1;
+	for (uint32_t k = 0; k < n->nin; k++) {
+		const hop_type *t = hop_lower_in(l, n, (int)k);
+		const hop_ix   *x[HOP_MAXRANK];
+		int             m = hop_lower_open_dims(l, t->rank, t->dim, x);
+		hop_view        v;
+		if (hop_optab[n->op].flags & HOP_F_X)
+			(void)!hop_lower_arg_view(l, n, (int)k, true, &v);
+		else
+			(void)hop_lower_arg(l, n, (int)k, x);
+		hop_lower_close_n(l, m);
+	}
+}
+
+static bool wanted(const hop_linst *in, const hop_node *n)
+{
+	for (uint32_t i = 0; i < n->nout; i++)
+		if (in->val[n->out0.id + i].ndemand || in->val[n->out0.id + i].has_dest)
+			return true;
+	return false;
+}
+
+/* Values that no step changes: made from fixed parameters by plain ops. */
+static void mark_fixed(hop_linst *in, const bool *fixed)
+{
+	const hop_graph *g = in->g;
+
+	if (!fixed)
+		return;
+	for (uint32_t i = 0; i < g->nparam; i++)
+		in->val[i].fixed = fixed[i];
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_node *n = &g->node[i];
+		bool            ok = !(hop_optab[n->op].flags & (HOP_F_R | HOP_F_X));
+		for (uint32_t k = 0; k < n->nin; k++)
+			ok = ok && in->val[n->in[k].id].fixed;
+		for (uint32_t k = 0; k < n->nout; k++) {
+			const hop_type *t = g->type[n->out0.id + k];
+			bool            loc = false;
+			for (int d = 0; d < t->rank; d++)
+				loc |= hop_size_nsym(t->dim[d]) > (int)g->nsym;
+			in->val[n->out0.id + k].fixed = ok && !loc;
+		}
+	}
+}
+
+static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest)
+{
+	const hop_graph *g = in->g;
+	int             *nuse = HOP_NEWN(l->w, int, g->nvalue);
+
+	for (uint32_t i = 0; i < g->nnode; i++)
+		for (uint32_t k = 0; k < g->node[i].nin; k++)
+			nuse[g->node[i].in[k].id]++;
+	for (uint32_t i = 0; i < g->nnode; i++)
+		if (!(hop_optab[g->node[i].op].flags & (HOP_F_R | HOP_F_X)))
+			HOP_TRY(measure(l, &g->node[i], nuse[g->node[i].out0.id]));
+	for (uint32_t i = 0; i < g->nout; i++) {
+		hop_lval *x = &in->val[g->out[i].id];
+		if (x->kind != HOP_LV_NODE || g->out[i].id < g->nparam)
+			continue;
+		if (dest[i].buf >= 0 && !x->has_dest) {
+			x->has_dest = true;
+			x->dest = dest[i];
+		} else if (dest[i].buf == HOP_VIEW_REG) {
+			l->dry_home = -1;
+			x->ndemand++;
+			x->demand = HOP_NEW(l->w, hop_demand);
+			x->demand->home = -1;
+		}
+	}
+	for (uint32_t i = g->nnode; i-- > 0;) {
+		const hop_node *n = &g->node[i];
+		l->b.loc = n->loc;
+		in->live[i] = hop_lower_node_effect(n) || wanted(in, n) ||
+		              (n->nout && in->val[n->out0.id].must);
+		if (!in->live[i])
+			continue;
+		if (hop_optab[n->op].flags & (HOP_F_R | HOP_F_X)) {
+			wish_operands(l, n);
+			continue;
+		}
+		hop_lval *x = &in->val[n->out0.id];
+		hop_lower_out(l, n, 0);
+		if (x->kind != HOP_LV_NODE)
+			continue;
+		x->root = want_root(l, in, n, x);
+		HOP_TRY(push_wishes(l, n, x));
+	}
+	return HOP_OK;
+}
+
+hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
+                            const bool *fixed)
+{
+	hop_block  junk = { 0 };
+	hop_linst *was = l->inst;
+	hop_scope *cur = l->cur;
+	hop_loc    loc = l->b.loc;
+	hop_reg    mask = l->mask;
+	hop_arena *a = l->a;
+
+	mark_fixed(in, fixed);
+	l->inst = in;
+	l->dry = true;
+	l->a = l->b.a = l->w;          /* what is emitted now is thrown away */
+	l->mask = 0;
+	hop_lower_enter(l, NULL, &junk, true);
+	hop_scope *base = l->cur;
+	hop_status st = decide(l, in, dest);
+	l->dry = l->dry_need = false;
+	l->dry_val = NULL;
+	base->is_shut = true;
+	l->a = l->b.a = a;
+	l->cur = cur;
+	l->inst = was;
+	l->mask = mask;
+	l->b.loc = loc;
+	return st;
+}

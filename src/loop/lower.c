@@ -1,0 +1,469 @@
+/* lower.c -- graphs to loop programs: functions, instances of graphs in them, and the
+ * order of the passes. How an op is computed is in its cell, not here. */
+#include <stdio.h>
+#include <string.h>
+
+#include "loop/lower.h"
+
+enum { INLINE_NODES = 24 };       /* a body of so many plain nodes is never a function */
+
+/* ---- instances ---- */
+
+static int local_new(hop_lower *l, hop_range r, hop_size *out_sym)
+{
+	hop_lfunc *f = l->b.f;
+	hop_lbuf   b = { .kind = HOP_BUF_TEMP, .dtype = HOP_i64, .count = hop_size_of(1) };
+	int        buf = hop_l_buf(&l->b, b), at = f->nsym + f->nlocal;
+
+	f->local = hop_arena_grow(l->prog->a, f->local, sizeof *f->local,
+	                          (size_t)f->nlocal + 1, &l->localcap);
+	l->range = hop_arena_grow(l->w, l->range, sizeof *l->range, (size_t)at + 1,
+	                          &l->rangecap);
+	l->range[at] = r;
+	f->local[f->nlocal++] = buf;
+	*out_sym = hop_size_sym(l->env, at);
+	return buf;
+}
+
+/* smap[0..nsym-1] is given; the locals become symbols of the function. */
+static hop_linst *inst_new(hop_lower *l, const hop_graph *g, const hop_size *sargs)
+{
+	hop_linst *in = HOP_NEW(l->w, hop_linst);
+
+	in->g = g;
+	in->smap = HOP_NEWN(l->w, hop_size, g->nsym + g->nlocal);
+	in->local = HOP_NEWN(l->w, int, g->nlocal);
+	in->val = HOP_NEWN(l->w, hop_lval, g->nvalue);
+	in->live = HOP_NEWN(l->w, bool, g->nnode);
+	in->done = HOP_NEWN(l->w, bool, g->nnode);
+	for (uint32_t i = 0; i < g->nsym; i++)
+		in->smap[i] = sargs[i];
+	for (uint32_t i = 0; i < g->nlocal; i++)
+		in->local[i] = local_new(l, g->range[g->nsym + i], &in->smap[g->nsym + i]);
+	return in;
+}
+
+int hop_lower_local(hop_lower *l, hop_linst *in, int sym)
+{
+	(void)l;
+	HOP_ASSERT(sym >= (int)in->g->nsym && sym < (int)(in->g->nsym + in->g->nlocal));
+	return in->local[sym - (int)in->g->nsym];
+}
+
+hop_linst *hop_lower_body(hop_lower *l, const hop_node *n, const hop_graph *body)
+{
+	hop_sizes s = hop_node_sargs(n);
+	hop_size *v = HOP_NEWN(l->w, hop_size, s.n);
+
+	for (int64_t i = 0; i < s.n; i++)
+		v[i] = hop_lower_size(l, s.v[i]);
+	HOP_ASSERT((uint32_t)s.n >= body->nsym);
+	return inst_new(l, body, v);
+}
+
+void hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, int p,
+                        const hop_ix *lead)
+{
+	hop_lval *x = &to->val[p];
+
+	x->kind = HOP_LV_ALIAS;
+	x->inst = l->inst;
+	x->val = n->in[k];
+	x->lead = lead;
+}
+
+void hop_lower_bind_view(hop_lower *l, hop_linst *to, int p, const hop_view *v)
+{
+	hop_lval *x = &to->val[p];
+
+	x->kind = HOP_LV_BUF;
+	x->view = *v;
+	x->scope = l->cur;
+}
+
+void hop_lower_copied(hop_lower *l, hop_loc loc, int buf, const char *what, int i,
+                      const char *why)
+{
+	hop_lcopy *c = HOP_NEW(l->w, hop_lcopy);
+
+	*c = (hop_lcopy){ l->copies, l->fn, buf, loc, what, why, i };
+	l->copies = c;
+}
+
+/* ---- functions ---- */
+
+/* Registers in order of definition, without the holes dry runs left. */
+static void number(hop_lfunc *f, hop_reg *map, hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		if (s->dst && !map[s->dst])
+			map[s->dst] = ++f->nreg;
+		if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
+			map[s->gemm->em] = ++f->nreg;
+			map[s->gemm->en] = ++f->nreg;
+			map[s->gemm->ev] = ++f->nreg;
+		}
+		for (int i = 0; i < k; i++)
+			number(f, map, sub[i]);
+		for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
+			map[s->acc[i].result] = ++f->nreg;
+	}
+}
+
+typedef struct renumber { const hop_reg *map; } renumber;
+
+static void map_addr(void *user, hop_addr *a, bool is_write)
+{
+	const renumber *r = user;
+
+	(void)is_write;
+	for (int i = 0; i < a->nterm; i++)
+		a->term[i].reg = r->map[a->term[i].reg];
+}
+
+static void apply(hop_lfunc *f, const hop_reg *map, hop_block *b)
+{
+	renumber r = { map };
+
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		hop_stmt_addrs(f, s, map_addr, &r);
+		s->dst = map[s->dst];
+		s->bound = map[s->bound];
+		for (int i = 0; i < s->na; i++)
+			s->a[i] = map[s->a[i]];
+		for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++) {
+			s->acc[i].init = map[s->acc[i].init];
+			s->acc[i].value = map[s->acc[i].value];
+			s->acc[i].result = map[s->acc[i].result];
+		}
+		if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
+			s->gemm->em = map[s->gemm->em];
+			s->gemm->en = map[s->gemm->en];
+			s->gemm->ev = map[s->gemm->ev];
+		}
+		for (int i = 0; i < k; i++)
+			apply(f, map, sub[i]);
+	}
+}
+
+static void renumber_func(hop_lower *l, hop_lfunc *f)
+{
+	hop_reg *map = HOP_NEWN(l->w, hop_reg, f->nreg + 1);
+
+	f->nreg = 0;
+	number(f, map, &f->body);
+	apply(f, map, &f->body);
+}
+
+/* What is left to do when all statements of the function are there. */
+static void finish(hop_lower *l)
+{
+	hop_lfunc *f = &l->fn->f;
+
+	hop_loop_forward(l->env, l->a, f);
+	if (!l->opt->no_fuse) {
+		hop_loop_fuse(l->env, l->a, f, l->range);
+		hop_loop_forward(l->env, l->a, f);
+		hop_loop_collapse(l->env, f);
+	}
+	renumber_func(l, f);
+	l->fn->index = l->nfn++;
+	l->fn->range = l->range;
+	l->fn->next = l->fns;
+	l->fns = l->fn;
+	hop_loop_plan(l->env, l->fns, f);
+}
+
+static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sargs)
+{
+	hop_lfunc *f = &l->fn->f;
+	hop_linst *in = inst_new(l, g, sargs);
+	hop_view  *dest = HOP_NEWN(l->w, hop_view, g->nout);
+
+	l->inst = in;
+	for (uint32_t i = 0; i < g->nparam + g->nout; i++) {
+		hop_val         v = i < g->nparam ? (hop_val){ i } : g->out[i - g->nparam];
+		const hop_type *t = hop_type_subst(l->env, g->type[v.id], in->smap,
+		                                   (int)(g->nsym + g->nlocal));
+		hop_lbuf b = { .kind = HOP_BUF_PARAM, .dtype = (hop_dtype)t->dtype,
+		               .index = (int)i, .count = hop_type_count(l->env, t) };
+		hop_view at = hop_lower_dense(l, hop_l_buf(&l->b, b), t);
+		if (i < g->nparam)
+			hop_lower_bind_view(l, in, (int)i, &at);
+		else
+			dest[i - g->nparam] = at;
+	}
+	f->nin = (int)g->nparam;
+	f->nout = (int)g->nout;
+	f->name = g->name ? hop_arena_str(l->a, g->name, strlen(g->name)) : "body";
+	HOP_TRY(hop_lower_decide(l, in, dest, NULL));
+	HOP_TRY(hop_lower_emit(l, in, dest, false));
+	finish(l);
+	return HOP_OK;
+}
+
+/* Lower g as a function. Size parameter i is the constant sargs[i], or, when that is no
+ * constant, a symbol of the function. */
+static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sargs,
+                           hop_lfn **out)
+{
+	hop_lower  c = *l;
+	hop_size  *map = HOP_NEWN(l->w, hop_size, g->nsym);
+	hop_scope *top = HOP_NEW(l->w, hop_scope);
+
+	c.fn = HOP_NEW(l->w, hop_lfn);
+	c.range = NULL;
+	c.rangecap = c.localcap = c.regcap = 0;
+	c.regscope = NULL;
+	c.ixs = c.memo = (hop_map){ .a = l->w };
+	c.mask = 0;
+	c.range = hop_arena_grow(c.w, NULL, sizeof *c.range, g->nsym, &c.rangecap);
+	for (uint32_t i = 0; i < g->nsym; i++) {
+		map[i] = sargs[i];
+		if (hop_size_const(sargs[i]))
+			continue;
+		c.range[c.fn->f.nsym] = g->range[i];
+		map[i] = hop_size_sym(l->env, c.fn->f.nsym++);
+	}
+	c.b = (hop_lbuild){ .env = l->env, .a = l->a, .f = &c.fn->f, .block = &c.fn->f.body };
+	top->block = &c.fn->f.body;
+	top->barrier = top;
+	c.cur = c.top = top;
+	hop_status st = func_body(&c, g, map);
+	l->fns = c.fns;
+	l->nfn = c.nfn;
+	l->effectcap = c.effectcap;
+	l->callees = c.callees;
+	l->ncall = c.ncall;
+	l->copies = c.copies;
+	*out = c.fn;
+	return st;
+}
+
+/* ---- calls ---- */
+
+/* How often a body is called in all graphs reachable from g. */
+static void count_calls(hop_lower *l, const hop_graph *g)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	const void      *key[2] = { g, "" };
+
+	if (hop_map_get(&l->ncall, key, sizeof key))
+		return;
+	hop_map_put(&l->ncall, key, sizeof key, l);
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		int k = hop_node_subs(&g->node[i], sub);
+		for (int j = 0; j < k; j++) {
+			if (!sub[j])
+				continue;
+			int *n = hop_map_get(&l->ncall, &sub[j], sizeof sub[j]);
+			if (!n) {
+				n = HOP_NEW(l->w, int);
+				hop_map_put(&l->ncall, &sub[j], sizeof sub[j], n);
+			}
+			++*n;
+			count_calls(l, sub[j]);
+		}
+	}
+}
+
+static bool inlined(hop_lower *l, const hop_graph *g)
+{
+	int *n = hop_map_get(&l->ncall, &g, sizeof g);
+
+	if (!n || *n <= 1)
+		return true;
+	for (uint32_t i = 0; i < g->nnode; i++)
+		if (hop_optab[g->node[i].op].flags & HOP_F_R)
+			return false;
+	return g->nnode <= INLINE_NODES;
+}
+
+static hop_status inline_body(hop_lower *l, const hop_node *n, const hop_graph *body)
+{
+	hop_linst *in = hop_lower_body(l, n, body);
+	hop_view  *dest = HOP_NEWN(l->w, hop_view, body->nout);
+
+	for (uint32_t i = 0; i < body->nparam; i++)
+		hop_lower_bind_arg(l, n, (int)i, in, (int)i, NULL);
+	for (uint32_t i = 0; i < body->nout; i++) {
+		dest[i].buf = HOP_VIEW_NONE;
+		if (i < n->nout)
+			dest[i] = hop_lower_result(l, n, (int)i);
+	}
+	HOP_TRY(hop_lower_decide(l, in, dest, NULL));
+	return hop_lower_emit(l, in, dest, false);
+}
+
+/* One function for equal bodies on equal constant sizes. */
+static hop_status callee(hop_lower *l, const hop_graph *g, const hop_size *sargs,
+                         hop_lfn **out)
+{
+	size_t   nb = sizeof(void *) + sizeof(int64_t) * g->nsym;
+	int64_t *key = HOP_NEWN(l->w, int64_t, 1 + g->nsym);
+
+	memcpy(key, &g, sizeof g);
+	for (uint32_t i = 0; i < g->nsym; i++)
+		key[1 + i] = hop_size_const(sargs[i]) ? sargs[i].k : -1;
+	*out = hop_map_get(&l->callees, key, nb);
+	if (*out)
+		return HOP_OK;
+	HOP_TRY(func_new(l, g, sargs, out));
+	hop_map_put(&l->callees, key, nb, *out);
+	return HOP_OK;
+}
+
+hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body)
+{
+	hop_sizes sa = hop_node_sargs(n);
+	hop_size *sargs = HOP_NEWN(l->w, hop_size, sa.n);
+	hop_lfn  *fn;
+
+	if (inlined(l, body))
+		return inline_body(l, n, body);
+	for (int64_t i = 0; i < sa.n; i++)
+		sargs[i] = hop_lower_size(l, sa.v[i]);
+	HOP_TRY(callee(l, body, sargs, &fn));
+	hop_stmt *s = hop_lower_new(l, HOP_L_CALL);
+	s->callee = fn->index;
+	s->nacc = fn->f.nin;                /* so many args are read, the others written */
+	s->narg = fn->f.nin + fn->f.nout;
+	s->args = HOP_NEWN(l->a, hop_addr, s->narg);
+	for (int i = 0; i < s->narg; i++) {
+		hop_view v;
+		if (i < fn->f.nin)
+			HOP_TRY(hop_lower_arg_view(l, n, i, true, &v));
+		else if (i - fn->f.nin < (int)n->nout)
+			v = hop_lower_result(l, n, i - fn->f.nin);
+		else
+			v = hop_lower_temp(l, hop_type_subst(l->env,
+				hop_graph_out_type(body, (uint32_t)(i - fn->f.nin)), sargs, (int)sa.n));
+		s->args[i] = hop_lower_addr(l, v.buf, v.base);
+	}
+	s->sizes = HOP_NEWN(l->a, hop_size, fn->f.nsym);
+	for (int64_t i = 0; i < sa.n && i < (int64_t)body->nsym; i++)
+		if (!hop_size_const(sargs[i]))
+			s->sizes[s->nsize++] = sargs[i];
+	hop_lower_enter(l, s, l->cur->block, false);       /* only to link it here */
+	hop_lower_leave(l, true);
+	return HOP_OK;
+}
+
+/* ---- the entry ---- */
+
+static void recall(hop_prog *p, hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		if (s->kind == HOP_L_CALL)
+			s->callee = p->nfunc - 1 - s->callee;
+		for (int i = 0; i < k; i++)
+			recall(p, sub[i]);
+	}
+}
+
+static void collect(hop_lower *l)
+{
+	hop_prog *p = l->prog;
+
+	p->nfunc = l->nfn;
+	p->func = HOP_NEWN(l->a, hop_lfunc, l->nfn);
+	for (hop_lfn *f = l->fns; f; f = f->next) {
+		p->func[l->nfn - 1 - f->index] = f->f;
+		recall(p, &p->func[l->nfn - 1 - f->index].body);
+	}
+}
+
+static bool buffer_used(hop_lfunc *f, hop_block *b, int buf);
+
+typedef struct find_buf { int buf; bool found; } find_buf;
+
+static void is_buf(void *user, hop_addr *a, bool is_write)
+{
+	find_buf *f = user;
+
+	f->found |= !is_write && a->buf == f->buf;
+}
+
+static bool buffer_used(hop_lfunc *f, hop_block *b, int buf)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		find_buf   u = { buf, false };
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		hop_stmt_addrs(f, s, is_buf, &u);
+		for (int i = 0; i < k; i++)
+			u.found = u.found || buffer_used(f, sub[i], buf);
+		if (u.found)
+			return true;
+	}
+	return false;
+}
+
+static void report(hop_lower *l)
+{
+	for (hop_lcopy *c = l->copies; c && l->opt->copies; c = c->next) {
+		const char *file = "?";
+		int         line = 0;
+		hop_loc     in;
+		if (!buffer_used(&c->fn->f, &c->fn->f.body, c->buf))
+			continue;
+		hop_loc_read(l->env->ctx, c->loc, &file, &line, &in);
+		hop_putf(l->opt->copies, "%s:%d: %s %d is copied: %s\n", file, line, c->what,
+		         c->i, c->why);
+	}
+}
+
+hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts *o,
+                           hop_prog **out)
+{
+	static const hop_lower_opts none;
+	hop_mark   m = hop_mark_at(&e->tmp);
+	hop_arena  a;
+	hop_lower *l;
+	hop_size  *sargs = HOP_NEWN(&e->tmp, hop_size, g->nsym);
+	hop_lfn   *fn;
+
+	*out = NULL;
+	hop_arena_open(&a, e);
+	l = HOP_NEW(&e->tmp, hop_lower);
+	l->env = e;
+	l->a = &a;
+	l->w = &e->tmp;
+	l->opt = o ? o : &none;
+	l->prog = HOP_NEW(&a, hop_prog);
+	l->prog->a = &a;
+	l->callees.a = l->ncall.a = l->w;
+	for (uint32_t i = 0; i < g->nsym; i++)
+		sargs[i] = hop_size_sym(e, (int)i);
+	count_calls(l, g);
+	hop_status st = func_new(l, g, sargs, &fn);
+	if (!st) {
+		report(l);
+		collect(l);
+		st = hop_prog_verify(e, l->prog);
+	}
+	if (st) {
+		hop_arena_free(&a, &e->mem);
+		hop_rewind(&e->tmp, m);
+		return st;
+	}
+	hop_prog *p = l->prog;
+	p->a = HOP_NEW(&a, hop_arena);
+	hop_rewind(&e->tmp, m);
+	hop_arena_seal(&a);
+	*p->a = a;
+	*out = p;
+	return HOP_OK;
+}
+
+void hop_prog_free(hop_prog *p, const hop_mem *m)
+{
+	if (p)
+		hop_arena_free(p->a, m);
+}

@@ -1,0 +1,298 @@
+/* lower.h -- from graphs to loop programs. The `lower` cells use the second half.
+ *
+ * A value is virtual (evaluated wherever it is wanted, at an index) or a root (stored in a
+ * buffer). lower_decide.c chooses; the cells only say how one element is computed from
+ * elements of the operands. Nests are fused afterwards, on the loop program (fuse.c), and
+ * buffers get their place last (plan.c). Knows nothing of machines. */
+#ifndef HOP_LOWER_H
+#define HOP_LOWER_H
+
+#include "ir/rule.h"
+#include "loop/loop.h"
+
+typedef struct hop_lower_opts {
+	bool     no_fuse;          /* leave one nest a root: for finding mistakes */
+	hop_buf *copies;           /* not NULL: gets a line for every copy left in a loop */
+} hop_lower_opts;
+
+/* The program has its own arena; o may be NULL. */
+hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts *o,
+                           hop_prog **out);
+void       hop_prog_free(hop_prog *p, const hop_mem *m);
+
+/* ---- passes over a finished function (needs: all statements; keeps: meaning) ---- */
+
+/* Fuse sibling loops, forward stores to loads, drop temporaries nobody reads. */
+void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r);
+void hop_loop_forward(hop_env *e, hop_arena *a, hop_lfunc *f);
+/* Join perfect nests that run through memory in order into one loop. */
+void hop_loop_collapse(hop_env *e, hop_lfunc *f);
+/* Give every TEMP its offset, every CALL its frame; set is_written and the frame. */
+struct hop_lfn;
+void hop_loop_plan(hop_env *e, const struct hop_lfn *fns, hop_lfunc *f);
+
+/* Statements and addresses, for the passes. */
+bool hop_addr_eq(const hop_addr *a, const hop_addr *b);
+int  hop_addr_term(const hop_addr *a, hop_reg r);          /* its position, or -1 */
+/* Calls fn for each address of the statement (not of nested ones). */
+typedef void hop_addr_fn(void *user, hop_addr *a, bool is_write);
+void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
+/* The blocks in a statement: 0 to 2 of them. */
+int  hop_stmt_blocks(hop_stmt *s, hop_block **out);
+
+/* ---- index expressions: interned, so equality is pointer equality ---- */
+
+typedef struct hop_ix hop_ix;
+
+/* A register that stays in 0 .. extent-1, or the quotient or remainder of an index. */
+typedef struct hop_ixatom {
+	enum { HOP_IX_REG, HOP_IX_DIV, HOP_IX_MOD } kind;
+	int           id;
+	hop_reg       reg;
+	const hop_ix *of;
+	hop_size      by;
+	hop_size      extent;
+} hop_ixatom;
+
+/* k + sum of c * atom, atoms in order of id. */
+struct hop_ix {
+	hop_size k;
+	int      n;
+	struct hop_ixterm { const hop_ixatom *a; hop_size c; } t[];
+};
+
+const hop_ix *hop_ix_size(hop_lower *l, hop_size k);
+const hop_ix *hop_ix_reg(hop_lower *l, hop_reg r, hop_size extent);
+const hop_ix *hop_ix_add(hop_lower *l, const hop_ix *a, const hop_ix *b);
+const hop_ix *hop_ix_mul(hop_lower *l, const hop_ix *a, hop_size c);
+const hop_ix *hop_ix_div(hop_lower *l, const hop_ix *a, hop_size c);   /* a >= 0, c > 0 */
+const hop_ix *hop_ix_mod(hop_lower *l, const hop_ix *a, hop_size c);
+/* Row-major position of an index in dims, and back. */
+const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim, const hop_ix *const *x);
+void          hop_ix_unflat(hop_lower *l, const hop_ix *p, int rank, const hop_size *dim,
+                            const hop_ix **out);
+/* Provably at least 0, with what is known of the symbols. */
+bool          hop_lower_nonneg(hop_lower *l, hop_size s);
+
+/* ---- where statements go ---- */
+
+/* A block being filled. The statement that holds it is linked into the outer block only
+ * when the scope closes, so what is emitted into an outer scope meanwhile goes before it:
+ * that is how invariant code leaves loops. */
+typedef struct hop_scope {
+	struct hop_scope *up;
+	struct hop_scope *back;        /* current scope to return to */
+	struct hop_scope *barrier;     /* nothing leaves it: a branch, or the function */
+	int               depth;
+	bool              is_nest;     /* a PAR or RED loop, not a step or a branch */
+	bool              is_shut;
+	hop_block        *block;
+	hop_block         own;
+	hop_stmt         *stmt;
+	const hop_ix     *var;
+} hop_scope;
+
+/* Where a whole value is: element x at base + sum of x[i] * stride[i]. */
+enum { HOP_VIEW_NONE = -1, HOP_VIEW_REG = -2 };    /* not wanted; wanted as a register */
+typedef struct hop_view {
+	int           buf;
+	const hop_ix *base;
+	hop_size      stride[HOP_MAXRANK];
+} hop_view;
+
+typedef struct hop_linst hop_linst;
+
+/* One way in which a virtual value may be wanted. */
+typedef struct hop_demand {
+	struct hop_demand *next;
+	int                home;       /* the nest; -1 = an operator with bodies */
+	bool               cond;       /* under a mask */
+	bool               need;       /* as a buffer */
+	hop_scope         *scope;
+	const hop_ix     **ix;         /* [rank], NULL for home -1 */
+} hop_demand;
+
+typedef struct hop_lval {
+	enum { HOP_LV_NODE, HOP_LV_BUF, HOP_LV_ALIAS, HOP_LV_REG } kind;
+	const hop_type *type;          /* over the function's symbols */
+	hop_view        view;          /* BUF */
+	hop_scope      *scope;         /* BUF, REG: where it became readable */
+	hop_reg         reg;           /* REG */
+	hop_linst      *inst;          /* ALIAS: that value, */
+	hop_val         val;
+	const hop_ix   *lead;          /* at this leading index unless NULL */
+	/* decisions */
+	bool            must;          /* has to be a root: too large, or no expression */
+	bool            special;       /* its cell stores the whole value itself */
+	bool            heavy;         /* loops to compute one element */
+	bool            root;
+	bool            fixed;         /* does not change from step to step */
+	bool            has_dest;
+	hop_view        dest;          /* where a root is wanted */
+	int             cost, size;
+	int             ndemand;
+	hop_demand     *demand;
+} hop_lval;
+
+/* A graph being lowered in place: values and size symbols. */
+struct hop_linst {
+	const hop_graph *g;
+	hop_size        *smap;
+	hop_lval        *val;
+	hop_scope       *scope;        /* where its nests go */
+	int             *local;        /* [nlocal] buffers of its local symbols */
+	bool            *live;         /* [nnode] */
+	bool            *done;         /* [nnode] lowered before the loop */
+};
+
+enum hop_ask {
+	HOP_ASK_AT,        /* emit the element at l->ix, set l->reg */
+	HOP_ASK_ADDR,      /* views only: say where the element at l->ix is */
+	HOP_ASK_STORE,     /* store the whole value to l->dest; only after hop_lower_special */
+	HOP_ASK_NODE       /* operators with bodies and effects: emit the node */
+};
+
+/* A function, finished or not. Finished callees come before their callers; the program
+ * has them the other way round. */
+typedef struct hop_lfn {
+	struct hop_lfn *next;
+	hop_lfunc       f;
+	int             index;         /* in order of finishing */
+	hop_range      *range;
+} hop_lfn;
+
+/* A copy that stays unless a later pass removes the buffer. */
+typedef struct hop_lcopy {
+	struct hop_lcopy *next;
+	hop_lfn          *fn;
+	int               buf;
+	hop_loc           loc;
+	const char       *what, *why;
+	int               i;
+} hop_lcopy;
+
+struct hop_lower {
+	hop_env     *env;
+	hop_arena   *a;                /* of the program */
+	hop_arena   *w;                /* scratch of the lowering */
+	hop_prog    *prog;
+	const hop_lower_opts *opt;
+	hop_lfn     *fns;              /* functions, newest first */
+	int          nfn;
+	size_t       effectcap;
+	hop_map      callees, ncall;
+	hop_lcopy   *copies;
+	/* the current function */
+	hop_lfn     *fn;
+	hop_lbuild   b;
+	hop_range   *range;            /* of its symbols */
+	size_t       rangecap, localcap;
+	hop_scope  **regscope;         /* [nreg+1] */
+	size_t       regcap;
+	hop_map      ixs, memo;
+	int          natom;
+	hop_scope   *cur, *top;
+	/* the current node */
+	hop_linst   *inst;
+	enum hop_ask ask;
+	const hop_ix *const *ix;
+	hop_view     dest;
+	hop_reg      reg;
+	hop_reg      mask;             /* loads give 0 where it is false; 0 = no mask */
+	struct { int buf; const hop_ix *at; hop_scope *scope; } addr;
+	/* dry runs */
+	bool         dry, dry_need;
+	hop_lval    *dry_val;          /* whose cell runs */
+	int          dry_home;
+	int          dry_cost, dry_size;
+};
+
+/* ---- for cells ---- */
+
+const hop_type *hop_lower_in(hop_lower *l, const hop_node *n, int k);    /* types, with */
+const hop_type *hop_lower_out(hop_lower *l, const hop_node *n, int k);   /* our symbols */
+hop_size        hop_lower_size(hop_lower *l, hop_size s);
+
+/* The element of operand k at an index. In ASK_ADDR it finds the address instead. */
+hop_reg hop_lower_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *const *ix);
+hop_reg hop_lower_op(hop_lower *l, enum hop_sop s, hop_dtype d, int na, const hop_reg *a);
+#define hop_lower_do(l, sop, d, ...) \
+	hop_lower_op((l), HOP_SOP_##sop, (d), \
+	             (int)(sizeof((hop_reg[]){ __VA_ARGS__ }) / sizeof(hop_reg)), \
+	             (const hop_reg[]){ __VA_ARGS__ })
+hop_reg hop_lower_const(hop_lower *l, hop_dtype d, double f, int64_t i);
+hop_reg hop_lower_sizereg(hop_lower *l, hop_size s);
+hop_reg hop_lower_ixreg(hop_lower *l, const hop_ix *x);
+hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_scope *s);
+void    hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg v);
+/* Clamp an i64 register into 0 .. n-1: an index that is safe to load with. */
+const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n);
+hop_reg hop_lower_as_i64(hop_lower *l, hop_reg r, hop_dtype d);
+hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b);              /* 0 = true */
+/* Where a reducing loop for the element at ix goes: around nothing it does not need. */
+hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix);
+hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at);
+hop_scope *hop_lower_reg_scope(hop_lower *l, hop_reg r);
+hop_scope *hop_lower_ix_scope(hop_lower *l, const hop_ix *x);
+hop_scope *hop_lower_deeper(hop_scope *a, hop_scope *b);
+
+/* Loops. `at` NULL = in the current scope. Close leaves the scope and links the loop.
+ * A PAR loop of one trip is no loop: the index is 0 and close must not be called. */
+const hop_ix *hop_lower_open(hop_lower *l, enum hop_loop_kind k, hop_size extent,
+                             hop_scope *at);
+void     hop_lower_close(hop_lower *l);
+/* Loops over dims, outermost first; x gets the index. Returns how many to close. */
+int      hop_lower_open_dims(hop_lower *l, int rank, const hop_size *dim, const hop_ix **x);
+void     hop_lower_close_n(hop_lower *l, int n);
+/* Give the innermost open RED loop an accumulator; the result is set on close. */
+hop_reg  hop_lower_acc(hop_lower *l, enum hop_red r, hop_dtype d, hop_reg init, hop_reg v);
+/* Branch and step scopes: the statement's block is filled until close. */
+hop_stmt *hop_lower_new(hop_lower *l, enum hop_lkind k);        /* not linked */
+void      hop_lower_enter(hop_lower *l, hop_stmt *s, hop_block *b, bool barrier);
+void      hop_lower_leave(hop_lower *l, bool link);
+
+/* In a dry run: this value must be a root; its cell wants to store it itself; the cost of
+ * one element is a loop. */
+void hop_lower_must(hop_lower *l);
+void hop_lower_special(hop_lower *l);
+void hop_lower_heavy(hop_lower *l);
+/* The value is these bytes. */
+void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d);
+
+/* Whole values: store operand k to a view; operand k as a strided view of a buffer
+ * (computed into a temporary when it is none). */
+hop_status hop_lower_store_arg(hop_lower *l, const hop_node *n, int k, const hop_view *to);
+hop_status hop_lower_arg_view(hop_lower *l, const hop_node *n, int k, bool dense,
+                              hop_view *out);
+hop_status hop_lower_nest(hop_lower *l, const hop_node *n);     /* ASK_STORE, plainly */
+void       hop_lower_fill(hop_lower *l, const hop_type *t, const hop_view *to);  /* zeros */
+hop_view   hop_lower_temp(hop_lower *l, const hop_type *t);
+hop_view   hop_lower_dense(hop_lower *l, int buf, const hop_type *t);
+const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank, const hop_ix *const *x);
+bool       hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t);
+/* Result i of an operator: where it must be written; marks it readable. */
+hop_view   hop_lower_result(hop_lower *l, const hop_node *n, int i);
+/* A scalar operand or result as a register. */
+hop_reg    hop_lower_scalar(hop_lower *l, const hop_node *n, int k);
+
+/* Bodies. Parameters of the instance start unset: alias or buffer each of them. */
+hop_linst *hop_lower_body(hop_lower *l, const hop_node *n, const hop_graph *body);
+void       hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, int p,
+                              const hop_ix *lead);
+void       hop_lower_bind_view(hop_lower *l, hop_linst *to, int p, const hop_view *v);
+/* Decide and emit; results go to dest. With before = true only what does not depend on
+ * the parameters with fixed[p] = false is emitted now. */
+hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
+                            const bool *fixed);
+hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, bool before);
+/* Result i of a decided body, a scalar, as a register. */
+hop_reg    hop_lower_out_reg(hop_lower *l, hop_linst *in, int i);
+/* Call body as a function of its own, or inline it. */
+hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body);
+/* The buffer that holds local symbol sym of the instance. */
+int        hop_lower_local(hop_lower *l, hop_linst *in, int sym);
+bool       hop_lower_node_effect(const hop_node *n);
+void       hop_lower_copied(hop_lower *l, hop_loc loc, int buf, const char *what, int i,
+                            const char *why);
+
+#endif

@@ -1,0 +1,339 @@
+/* scope.c -- where statements go: each one into the outermost open block in which its
+ * operands exist. Also loads, stores, addresses and loops. Decides nothing about values. */
+#include "loop/lower.h"
+
+/* Dry runs count: what a machine does slowly counts for more. */
+static const uint8_t sopcost[HOP_NSOP] = {
+	[HOP_SOP_constf] = 0, [HOP_SOP_consti] = 0, [HOP_SOP_size] = 0, [HOP_SOP_load] = 1,
+	[HOP_SOP_exp] = 12, [HOP_SOP_log] = 12, [HOP_SOP_sin] = 16, [HOP_SOP_cos] = 16,
+	[HOP_SOP_tanh] = 14, [HOP_SOP_sqrt] = 6, [HOP_SOP_div] = 5, [HOP_SOP_rem] = 10,
+};
+
+static void count(hop_lower *l, enum hop_sop s)
+{
+	l->dry_size++;
+	if (s > HOP_SOP_size && s != HOP_SOP_load && s != HOP_SOP_store)
+		l->dry_cost += sopcost[s] ? sopcost[s] : 1;
+}
+
+static void note_reg(hop_lower *l, hop_reg r, hop_scope *s)
+{
+	l->regscope = hop_arena_grow(l->w, l->regscope, sizeof *l->regscope, (size_t)r + 1,
+	                             &l->regcap);
+	l->regscope[r] = s;
+}
+
+hop_scope *hop_lower_reg_scope(hop_lower *l, hop_reg r)
+{
+	return r && (size_t)r < l->regcap && l->regscope[r] ? l->regscope[r] : l->top;
+}
+
+hop_scope *hop_lower_deeper(hop_scope *a, hop_scope *b)
+{
+	return a->depth >= b->depth ? a : b;
+}
+
+hop_scope *hop_lower_ix_scope(hop_lower *l, const hop_ix *x)
+{
+	hop_scope *s = l->top;
+
+	for (int i = 0; i < x->n; i++) {
+		const hop_ixatom *a = x->t[i].a;
+		s = hop_lower_deeper(s, a->kind == HOP_IX_REG ? hop_lower_reg_scope(l, a->reg)
+		                                              : hop_lower_ix_scope(l, a->of));
+	}
+	return s;
+}
+
+/* Emit the next statement at s, but inside the branch we are in. */
+static hop_scope *aim(hop_lower *l, hop_scope *s)
+{
+	s = hop_lower_deeper(s, l->cur->barrier);
+	l->b.block = s->block;
+	return s;
+}
+
+hop_reg hop_lower_op(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const hop_reg *a)
+{
+	hop_scope *s = l->top;
+
+	for (int i = 0; i < na; i++)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, a[i]));
+	s = aim(l, s);
+	count(l, sop);
+	hop_reg r = hop_l_op(&l->b, sop, d, na, a);
+	note_reg(l, r, s);
+	return r;
+}
+
+/* A register that depends on nothing, once a branch. */
+static hop_reg known(hop_lower *l, int kind, hop_dtype d, double f, hop_size z)
+{
+	struct { int64_t kind, d; double f; int64_t k; const void *e, *at; } key =
+		{ kind, d, f, z.k, z.e, l->cur->barrier };
+	hop_reg *r = hop_map_get(&l->memo, &key, sizeof key);
+
+	if (r)
+		return *r;
+	hop_scope *s = aim(l, l->top);
+	r = HOP_NEW(l->w, hop_reg);
+	*r = kind == 0 ? hop_l_constf(&l->b, d, f) :
+	     kind == 1 ? hop_l_consti(&l->b, d, z.k) : hop_l_size(&l->b, z);
+	note_reg(l, *r, s);
+	if (!l->dry)
+		hop_map_put(&l->memo, &key, sizeof key, r);
+	return *r;
+}
+
+hop_reg hop_lower_const(hop_lower *l, hop_dtype d, double f, int64_t i)
+{
+	bool fl = hop_dtype_float(d);
+	return known(l, !fl, d, fl ? f : 0, hop_size_of(fl ? 0 : i));
+}
+
+/* Local symbols change while running: those sizes are read where they are used. */
+hop_reg hop_lower_sizereg(hop_lower *l, hop_size s)
+{
+	if (hop_size_const(s))
+		return hop_lower_const(l, HOP_i64, 0, s.k);
+	if (hop_size_nsym(s) <= l->b.f->nsym)
+		return known(l, 2, HOP_i64, 0, s);
+	l->b.block = l->cur->block;
+	hop_reg r = hop_l_size(&l->b, s);
+	note_reg(l, r, l->cur);
+	return r;
+}
+
+static hop_reg times(hop_lower *l, hop_reg r, hop_size c)
+{
+	if (hop_size_is(c, 1))
+		return r;
+	return hop_lower_do(l, mul, HOP_i64, r, hop_lower_sizereg(l, c));
+}
+
+/* The register of an atom; quotients and remainders once a scope. */
+static hop_reg atom_reg(hop_lower *l, const hop_ixatom *a)
+{
+	if (a->kind == HOP_IX_REG)
+		return a->reg;
+	hop_scope *at = hop_lower_deeper(hop_lower_ix_scope(l, a->of), l->cur->barrier);
+	struct { const void *a, *at; int64_t kind; } key = { a, at, 7 };
+	hop_reg *r = hop_map_get(&l->memo, &key, sizeof key);
+	if (r && hop_size_nsym(a->by) <= l->b.f->nsym)
+		return *r;
+	r = HOP_NEW(l->w, hop_reg);
+	hop_reg of = hop_lower_ixreg(l, a->of), by = hop_lower_sizereg(l, a->by);
+	*r = a->kind == HOP_IX_DIV ? hop_lower_do(l, div, HOP_i64, of, by)
+	                           : hop_lower_do(l, rem, HOP_i64, of, by);
+	if (!l->dry)
+		hop_map_put(&l->memo, &key, sizeof key, r);
+	return *r;
+}
+
+hop_reg hop_lower_ixreg(hop_lower *l, const hop_ix *x)
+{
+	hop_reg s = 0;
+
+	for (int i = 0; i < x->n; i++) {
+		hop_reg t = times(l, atom_reg(l, x->t[i].a), x->t[i].c);
+		s = s ? hop_lower_do(l, add, HOP_i64, s, t) : t;
+	}
+	if (!s)
+		return hop_lower_sizereg(l, x->k);
+	if (hop_size_is(x->k, 0))
+		return s;
+	return hop_lower_do(l, add, HOP_i64, s, hop_lower_sizereg(l, x->k));
+}
+
+hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at)
+{
+	hop_addr a = { .buf = buf, .offset = at->k };
+
+	for (int i = 0; i < at->n; i++) {
+		hop_reg r = atom_reg(l, at->t[i].a);
+		if (i >= HOP_MAXTERM - 1 && at->n > HOP_MAXTERM) {      /* the rest in one */
+			hop_reg s = times(l, r, at->t[i].c);
+			for (i++; i < at->n; i++)
+				s = hop_lower_do(l, add, HOP_i64, s,
+				                 times(l, atom_reg(l, at->t[i].a), at->t[i].c));
+			a.term[a.nterm].reg = s;
+			a.term[a.nterm++].stride = hop_size_of(1);
+			break;
+		}
+		a.term[a.nterm].reg = r;
+		a.term[a.nterm++].stride = at->t[i].c;
+	}
+	return a;
+}
+
+static hop_scope *addr_scope(hop_lower *l, const hop_addr *a, hop_scope *s)
+{
+	for (int i = 0; i < a->nterm; i++)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, a->term[i].reg));
+	return s;
+}
+
+/* s is where the buffer became readable: the load does not leave it. */
+hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_scope *s)
+{
+	hop_addr a = hop_lower_addr(l, buf, at);
+
+	s = addr_scope(l, &a, s);
+	if (l->mask)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
+	s = aim(l, s);
+	count(l, HOP_SOP_load);
+	hop_reg r = hop_l_load(&l->b, d, &a);
+	if (l->mask) {
+		s->block->last->na = 1;
+		s->block->last->a[0] = l->mask;
+	}
+	note_reg(l, r, s);
+	return r;
+}
+
+void hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg v)
+{
+	hop_addr a = hop_lower_addr(l, buf, at);
+
+	l->b.block = l->cur->block;
+	count(l, HOP_SOP_store);
+	hop_l_store(&l->b, d, &a, v);
+	if (l->mask) {
+		l->b.block->last->na = 2;
+		l->b.block->last->a[1] = l->mask;
+	}
+}
+
+const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n)
+{
+	hop_reg last, zero = hop_lower_const(l, HOP_i64, 0, 0);
+
+	last = hop_lower_sizereg(l, hop_size_sub(l->env, n, hop_size_of(1)));
+	r = hop_lower_do(l, min, HOP_i64, r, last);
+	return hop_ix_reg(l, hop_lower_do(l, max, HOP_i64, r, zero), n);
+}
+
+hop_reg hop_lower_as_i64(hop_lower *l, hop_reg r, hop_dtype d)
+{
+	return d == HOP_i64 ? r : hop_lower_do(l, cast, HOP_i64, r);
+}
+
+hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b)
+{
+	return !a ? b : !b ? a : hop_lower_do(l, and, HOP_bool, a, b);
+}
+
+/* ---- scopes ---- */
+
+static hop_scope *push(hop_lower *l, hop_scope *up, hop_stmt *s, hop_block *b)
+{
+	hop_scope *n = HOP_NEW(l->w, hop_scope);
+
+	n->up = up;
+	n->back = l->cur;
+	n->barrier = up->barrier;
+	n->depth = up->depth + 1;
+	n->stmt = s;
+	n->block = b;
+	l->cur = n;
+	return n;
+}
+
+static void append(hop_block *b, hop_stmt *s)
+{
+	if (b->last)
+		b->last->next = s;
+	else
+		b->first = s;
+	b->last = s;
+}
+
+hop_stmt *hop_lower_new(hop_lower *l, enum hop_lkind k)
+{
+	hop_stmt *s = HOP_NEW(l->a, hop_stmt);
+
+	s->kind = k;
+	s->loc = l->b.loc;
+	return s;
+}
+
+const hop_ix *hop_lower_open(hop_lower *l, enum hop_loop_kind k, hop_size extent,
+                             hop_scope *at)
+{
+	if (k == HOP_LOOP_PAR && hop_size_is(extent, 1))
+		return hop_ix_size(l, hop_size_of(0));
+	hop_stmt *s = hop_lower_new(l, HOP_L_LOOP);
+	s->loop = k;
+	s->extent = extent;
+	s->dst = hop_l_reg(&l->b);
+	if (at)
+		at = hop_lower_deeper(at, l->cur->barrier);
+	hop_scope *n = push(l, at ? at : l->cur, s, &s->body);
+	n->is_nest = k != HOP_LOOP_SEQ;
+	note_reg(l, s->dst, n);
+	n->var = hop_ix_reg(l, s->dst, extent);
+	l->dry_size++;
+	return n->var;
+}
+
+void hop_lower_close(hop_lower *l)
+{
+	hop_scope *n = l->cur;
+	hop_stmt  *s = n->stmt;
+
+	append(n->up->block, s);
+	n->is_shut = true;
+	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
+		note_reg(l, s->acc[i].result, n->up);
+	l->cur = n->back;
+}
+
+int hop_lower_open_dims(hop_lower *l, int rank, const hop_size *dim, const hop_ix **x)
+{
+	int n = 0;
+
+	for (int i = 0; i < rank; i++) {
+		x[i] = hop_lower_open(l, HOP_LOOP_PAR, dim[i], NULL);
+		n += !hop_size_is(dim[i], 1);
+	}
+	return n;
+}
+
+void hop_lower_close_n(hop_lower *l, int n)
+{
+	while (n-- > 0)
+		hop_lower_close(l);
+}
+
+hop_reg hop_lower_acc(hop_lower *l, enum hop_red r, hop_dtype d, hop_reg init, hop_reg v)
+{
+	hop_stmt *s = l->cur->stmt;
+	hop_acc  *c = HOP_NEWN(l->a, hop_acc, s->nacc + 1);
+
+	HOP_ASSERT(s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED);
+	for (int i = 0; i < s->nacc; i++)
+		c[i] = s->acc[i];
+	c[s->nacc] = (hop_acc){ r, d, init, v, hop_l_reg(&l->b) };
+	s->acc = c;
+	l->dry_cost++;
+	return c[s->nacc++].result;
+}
+
+void hop_lower_enter(hop_lower *l, hop_stmt *s, hop_block *b, bool barrier)
+{
+	hop_scope *n = push(l, l->cur, s, b);
+
+	if (barrier)
+		n->barrier = n;
+}
+
+void hop_lower_leave(hop_lower *l, bool link)
+{
+	hop_scope *n = l->cur;
+
+	if (link)
+		append(n->back->block, n->stmt);
+	n->is_shut = true;
+	l->cur = n->back;
+}

@@ -1,0 +1,527 @@
+/* value.c -- values during lowering: an element of one, its address, the whole of it
+ * stored somewhere. Runs the cells; does not choose between virtual and stored. */
+#include <string.h>
+
+#include "loop/lower.h"
+
+/* A register already computed for (value, index, mask), where it can be seen. */
+typedef struct seen {
+	struct seen *next;
+	hop_reg      reg;
+} seen;
+
+enum { KEYMAX = HOP_MAXRANK + 4 };
+
+static size_t memo_key(hop_lower *l, const hop_linst *in, hop_val v, int rank,
+                       const hop_ix *const *ix, const void **key)
+{
+	key[0] = in;
+	key[1] = (const void *)(uintptr_t)v.id;
+	key[2] = (const void *)(uintptr_t)l->mask;
+	key[3] = NULL;
+	for (int i = 0; i < rank; i++)
+		key[4 + i] = ix[i];
+	return sizeof *key * (size_t)(4 + rank);
+}
+
+static bool visible(hop_lower *l, hop_reg r)
+{
+	hop_scope *s = hop_lower_reg_scope(l, r), *p = l->cur;
+
+	if (s->is_shut)
+		return false;
+	while (p && p->depth > s->depth)
+		p = p->up;
+	return p == s;
+}
+
+static const hop_type *type_of(hop_lower *l, hop_linst *in, hop_val v)
+{
+	hop_lval *x = &in->val[v.id];
+
+	if (!x->type)
+		x->type = hop_type_subst(l->env, in->g->type[v.id], in->smap,
+		                         (int)(in->g->nsym + in->g->nlocal));
+	return x->type;
+}
+
+const hop_type *hop_lower_in(hop_lower *l, const hop_node *n, int k)
+{
+	return type_of(l, l->inst, n->in[k]);
+}
+
+const hop_type *hop_lower_out(hop_lower *l, const hop_node *n, int k)
+{
+	return type_of(l, l->inst, (hop_val){ n->out0.id + (uint32_t)k });
+}
+
+hop_size hop_lower_size(hop_lower *l, hop_size s)
+{
+	return hop_size_subst(l->env, s, l->inst->smap,
+	                      (int)(l->inst->g->nsym + l->inst->g->nlocal));
+}
+
+static const hop_node *node_of(const hop_linst *in, hop_val v)
+{
+	uint32_t d = in->g->def[v.id];
+	return d == UINT32_MAX ? NULL : &in->g->node[d];
+}
+
+/* Run a cell for a result at an index; the caller's place is kept. */
+static hop_status run(hop_lower *l, hop_linst *in, const hop_node *n, enum hop_ask ask,
+                      const hop_ix *const *ix)
+{
+	hop_linst           *was = l->inst;
+	enum hop_ask         wask = l->ask;
+	const hop_ix *const *wix = l->ix;
+	hop_loc              loc = l->b.loc;
+
+	l->inst = in;
+	l->ask = ask;
+	l->ix = ix;
+	l->b.loc = n->loc;
+	hop_status st = hop_optab[n->op].lower(l, n);
+	l->inst = was;
+	l->ask = wask;
+	l->ix = wix;
+	l->b.loc = loc;
+	return st;
+}
+
+const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank, const hop_ix *const *x)
+{
+	const hop_ix *p = v->base;
+
+	for (int i = 0; i < rank; i++)
+		p = hop_ix_add(l, p, hop_ix_mul(l, x[i], v->stride[i]));
+	return p;
+}
+
+/* Where an element is: l->addr, with buf < 0 when it is nowhere. */
+static void find(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *ix)
+{
+	hop_lval      *x = &in->val[v.id];
+	const hop_ix  *y[HOP_MAXRANK + 1];
+	const hop_node *n;
+	int            rank = type_of(l, in, v)->rank;
+
+	l->addr.buf = -1;
+	switch (x->kind) {
+	case HOP_LV_BUF:
+		l->addr.at = hop_view_at(l, &x->view, rank, ix);
+		l->addr.buf = x->view.buf;
+		l->addr.scope = x->scope;
+		return;
+	case HOP_LV_ALIAS:
+		y[0] = x->lead;
+		for (int i = 0; i < rank; i++)
+			y[i + (x->lead != NULL)] = ix[i];
+		find(l, x->inst, x->val, y);
+		return;
+	case HOP_LV_NODE:
+		n = node_of(in, v);
+		if (n && (hop_optab[n->op].flags & HOP_F_V))
+			(void)!run(l, in, n, HOP_ASK_ADDR, ix);
+		return;
+	case HOP_LV_REG:
+		return;
+	}
+}
+
+static hop_reg at(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *ix)
+{
+	hop_lval       *x = &in->val[v.id];
+	const hop_type *t = type_of(l, in, v);
+	const hop_ix   *y[HOP_MAXRANK + 1];
+	const void     *key[KEYMAX];
+	const hop_node *n;
+
+	if (x->kind == HOP_LV_REG)
+		return x->reg;
+	if (x->kind == HOP_LV_ALIAS) {
+		y[0] = x->lead;
+		for (int i = 0; i < t->rank; i++)
+			y[i + (x->lead != NULL)] = ix[i];
+		return at(l, x->inst, x->val, y);
+	}
+	size_t nb = memo_key(l, in, v, t->rank, ix, key);
+	seen  *old = hop_map_get(&l->memo, key, nb), *s;
+	for (s = old; s; s = s->next)
+		if (visible(l, s->reg))
+			return s->reg;
+	if (x->kind == HOP_LV_BUF) {
+		l->reg = hop_lower_load(l, (hop_dtype)t->dtype, x->view.buf,
+		                        hop_view_at(l, &x->view, t->rank, ix), x->scope);
+	} else {
+		n = node_of(in, v);
+		HOP_ASSERT(n && !x->must);
+		l->reg = 0;
+		(void)!run(l, in, n, HOP_ASK_AT, ix);
+		HOP_ASSERT(l->reg);
+	}
+	s = HOP_NEW(l->w, seen);
+	*s = (seen){ old, l->reg };
+	hop_map_put(&l->memo, key, nb, s);
+	return s->reg;
+}
+
+/* ---- dry runs ---- */
+
+static void demand(hop_lower *l, hop_lval *x, int rank, const hop_ix *const *ix, bool need)
+{
+	hop_demand *d;
+
+	need |= l->dry_need;
+	for (d = x->demand; d; d = d->next) {
+		bool same = d->home == l->dry_home && d->need == need;
+		if (same && d->home >= 0)
+			same = d->cond == (l->mask != 0) &&
+			       (!rank || !memcmp(d->ix, ix, sizeof *ix * (size_t)rank));
+		if (same)
+			return;
+	}
+	d = HOP_NEW(l->w, hop_demand);
+	d->home = l->dry_home;
+	d->cond = l->mask != 0;
+	d->need = need;
+	d->scope = l->cur;
+	d->ix = hop_arena_dup(l->w, ix, sizeof *ix * (size_t)rank);
+	d->next = x->demand;
+	x->demand = d;
+	x->ndemand++;
+}
+
+/* A stand-in for an operand: costs are added up, wishes noted. */
+static hop_reg dry_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *const *ix)
+{
+	hop_lval  *x = &l->inst->val[n->in[k].id];
+	int        rank = hop_lower_in(l, n, k)->rank;
+	hop_scope *s = l->top;
+	hop_reg    r = hop_l_reg(&l->b);
+
+	for (int i = 0; i < rank; i++)
+		s = hop_lower_deeper(s, hop_lower_ix_scope(l, ix[i]));
+	if (l->mask)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
+	l->regscope = hop_arena_grow(l->w, l->regscope, sizeof *l->regscope, (size_t)r + 1,
+	                             &l->regcap);
+	l->regscope[r] = hop_lower_deeper(s, l->cur->barrier);
+	if (l->dry_val) {                        /* forward: what would it cost inline? */
+		l->dry_cost += x->cost;
+		l->dry_size += x->kind == HOP_LV_NODE && !x->must ? x->size : 1;
+	} else if (x->kind == HOP_LV_NODE) {
+		demand(l, x, rank, ix, false);
+	}
+	return r;
+}
+
+hop_reg hop_lower_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *const *ix)
+{
+	if (l->dry)
+		return dry_arg(l, n, k, ix);
+	if (l->ask == HOP_ASK_ADDR) {
+		find(l, l->inst, n->in[k], ix);
+		return 0;
+	}
+	return at(l, l->inst, n->in[k], ix);
+}
+
+void hop_lower_must(hop_lower *l)
+{
+	if (l->dry_val)
+		l->dry_val->must = l->dry_val->special = true;
+}
+
+void hop_lower_special(hop_lower *l)
+{
+	if (l->dry_val)
+		l->dry_val->special = true;
+}
+
+void hop_lower_heavy(hop_lower *l)
+{
+	if (l->dry_val)
+		l->dry_val->heavy = true;
+}
+
+/* ---- whole values ---- */
+
+hop_view hop_lower_dense(hop_lower *l, int buf, const hop_type *t)
+{
+	hop_view v = { .buf = buf, .base = hop_ix_size(l, hop_size_of(0)) };
+	hop_size s = hop_size_of(1);
+
+	for (int i = t->rank - 1; i >= 0; i--) {
+		v.stride[i] = s;
+		s = hop_size_mul(l->env, s, t->dim[i]);
+	}
+	return v;
+}
+
+/* A buffer whose count depends on a size found while running cannot be in the frame. */
+hop_view hop_lower_temp(hop_lower *l, const hop_type *t)
+{
+	hop_size c = hop_type_count(l->env, t);
+	hop_lbuf b = { .kind = HOP_BUF_TEMP, .dtype = (hop_dtype)t->dtype, .count = c };
+
+	if (l->dry)
+		return hop_lower_dense(l, 0, t);
+	if (hop_size_nsym(c) > l->b.f->nsym) {
+		b.kind = HOP_BUF_TAPE;
+		b.index = l->prog->ntape++;
+		int     i = hop_l_buf(&l->b, b);
+		hop_reg r = hop_lower_sizereg(l, c);
+		l->b.block = l->cur->block;
+		hop_stmt *s = hop_l_stmt(&l->b, HOP_L_GROW);
+		s->buf = i;
+		s->na = 1;
+		s->a[0] = r;
+		return hop_lower_dense(l, i, t);
+	}
+	return hop_lower_dense(l, hop_l_buf(&l->b, b), t);
+}
+
+bool hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t)
+{
+	hop_view d = hop_lower_dense(l, v->buf, t);
+
+	for (int i = 0; i < t->rank; i++)
+		if (!hop_size_is(t->dim[i], 1) && !hop_size_eq(d.stride[i], v->stride[i]))
+			return false;
+	return true;
+}
+
+void hop_lower_fill(hop_lower *l, const hop_type *t, const hop_view *to)
+{
+	const hop_ix *x[HOP_MAXRANK];
+	hop_reg       zero = hop_lower_const(l, (hop_dtype)t->dtype, 0, 0);
+	int           n = hop_lower_open_dims(l, t->rank, t->dim, x);
+
+	hop_lower_put(l, (hop_dtype)t->dtype, to->buf, hop_view_at(l, to, t->rank, x), zero);
+	hop_lower_close_n(l, n);
+}
+
+hop_status hop_lower_nest(hop_lower *l, const hop_node *n)
+{
+	const hop_type *t = hop_lower_out(l, n, 0);
+	const hop_ix   *x[HOP_MAXRANK];
+	hop_view        to = l->dest;
+	int             k = hop_lower_open_dims(l, t->rank, t->dim, x);
+
+	l->reg = 0;
+	HOP_TRY(run(l, l->inst, n, HOP_ASK_AT, x));
+	if (l->reg)
+		hop_lower_put(l, (hop_dtype)t->dtype, to.buf, hop_view_at(l, &to, t->rank, x),
+		              l->reg);
+	hop_lower_close_n(l, k);
+	return HOP_OK;
+}
+
+/* Store a node's value: by its own way when it has one. */
+static hop_status store_node(hop_lower *l, hop_linst *in, const hop_node *n, bool special,
+                             const hop_view *to)
+{
+	hop_linst *was = l->inst;
+	hop_view   wdest = l->dest;
+	hop_loc    loc = l->b.loc;
+	hop_status st;
+
+	l->inst = in;
+	l->dest = *to;
+	l->b.loc = n->loc;
+	st = special ? run(l, in, n, HOP_ASK_STORE, NULL) : hop_lower_nest(l, n);
+	l->inst = was;
+	l->dest = wdest;
+	l->b.loc = loc;
+	return st;
+}
+
+static hop_status store(hop_lower *l, hop_linst *in, hop_val v, const hop_view *to)
+{
+	hop_lval       *x = &in->val[v.id];
+	const hop_type *t = type_of(l, in, v);
+	const hop_node *n = node_of(in, v);
+	const hop_ix   *y[HOP_MAXRANK];
+
+	if (x->kind == HOP_LV_ALIAS && !x->lead)
+		return store(l, x->inst, x->val, to);
+	if (x->kind == HOP_LV_NODE && n && x->special)
+		return store_node(l, in, n, true, to);
+	int k = hop_lower_open_dims(l, t->rank, t->dim, y);
+	hop_reg r = at(l, in, v, y);
+	hop_lower_put(l, (hop_dtype)t->dtype, to->buf, hop_view_at(l, to, t->rank, y), r);
+	hop_lower_close_n(l, k);
+	return HOP_OK;
+}
+
+hop_status hop_lower_store_arg(hop_lower *l, const hop_node *n, int k, const hop_view *to)
+{
+	if (!l->dry)
+		return store(l, l->inst, n->in[k], to);
+	const hop_type *t = hop_lower_in(l, n, k);
+	const hop_ix   *x[HOP_MAXRANK];
+	int             m = hop_lower_open_dims(l, t->rank, t->dim, x);
+	dry_arg(l, n, k, x);
+	hop_lower_close_n(l, m);
+	return HOP_OK;
+}
+
+/* The address at an index of stand-in registers shows the strides. */
+static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
+{
+	const hop_type *t = type_of(l, in, v);
+	const hop_ix   *x[HOP_MAXRANK];
+
+	for (int i = 0; i < t->rank; i++)
+		x[i] = hop_size_is(t->dim[i], 1)
+		       ? hop_ix_size(l, hop_size_of(0))
+		       : hop_ix_reg(l, hop_l_reg(&l->b), t->dim[i]);
+	find(l, in, v, x);
+	if (l->addr.buf < 0)
+		return false;
+	const hop_ix *p = l->addr.at;
+	out->buf = l->addr.buf;
+	for (int i = 0; i < t->rank; i++) {
+		out->stride[i] = hop_size_of(0);
+		if (!x[i]->n)
+			continue;
+		const hop_ixatom *a = x[i]->t[0].a;
+		for (int j = 0; j < p->n; j++) {
+			if (p->t[j].a == a)
+				out->stride[i] = p->t[j].c;
+			else if (p->t[j].a->kind != HOP_IX_REG)
+				return false;        /* may hide a */
+		}
+		hop_size minus = hop_size_sub(l->env, hop_size_of(0), out->stride[i]);
+		p = hop_ix_add(l, p, hop_ix_mul(l, x[i], minus));
+	}
+	out->base = p;
+	return true;
+}
+
+hop_status hop_lower_arg_view(hop_lower *l, const hop_node *n, int k, bool dense,
+                              hop_view *out)
+{
+	const hop_type *t = hop_lower_in(l, n, k);
+
+	if (l->dry) {
+		const hop_ix *x[HOP_MAXRANK];
+		int           m = hop_lower_open_dims(l, t->rank, t->dim, x);
+		hop_lval     *v = &l->inst->val[n->in[k].id];
+		if (!l->dry_val && v->kind == HOP_LV_NODE)
+			demand(l, v, t->rank, x, true);
+		hop_lower_close_n(l, m);
+		*out = hop_lower_dense(l, 0, t);
+		return HOP_OK;
+	}
+	if (strided(l, l->inst, n->in[k], out) &&
+	    (!dense || hop_view_is_dense(l, out, t)))
+		return HOP_OK;
+	*out = hop_lower_temp(l, t);
+	return store(l, l->inst, n->in[k], out);
+}
+
+hop_reg hop_lower_scalar(hop_lower *l, const hop_node *n, int k)
+{
+	return hop_lower_arg(l, n, k, NULL);
+}
+
+void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d)
+{
+	hop_lval *x = &l->inst->val[n->out0.id];
+	hop_lbuf  b = { .kind = HOP_BUF_CONST, .dtype = (hop_dtype)d->type->dtype,
+	                .count = hop_type_count(l->env, d->type) };
+
+	if (x->kind == HOP_LV_BUF)
+		return;
+	const void *key[2] = { d, NULL };
+	int        *buf = hop_map_get(&l->memo, key, sizeof key);
+	if (!buf) {
+		buf = HOP_NEW(l->w, int);
+		hop_arena *was = l->b.a;
+		l->b.a = l->prog->a;            /* also in a dry run */
+		b.data = hop_arena_dup(l->b.a, d->bytes, d->nbyte);
+		*buf = hop_l_buf(&l->b, b);
+		l->b.a = was;
+		hop_map_put(&l->memo, key, sizeof key, buf);
+	}
+	x->kind = HOP_LV_BUF;
+	x->view = hop_lower_dense(l, *buf, d->type);
+	x->scope = l->top;
+}
+
+hop_view hop_lower_result(hop_lower *l, const hop_node *n, int i)
+{
+	hop_lval *x = &l->inst->val[n->out0.id + (uint32_t)i];
+
+	x->view = x->has_dest ? x->dest : hop_lower_temp(l, hop_lower_out(l, n, i));
+	x->kind = HOP_LV_BUF;
+	x->scope = l->cur;
+	return x->view;
+}
+
+/* ---- instances: emitting what was decided ---- */
+
+static bool has_effect(const hop_node *n)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	int              k = hop_node_subs(n, sub);
+
+	for (int i = 0; i < k; i++)
+		if (sub[i] && sub[i]->has_effect)
+			return true;
+	return hop_optab[n->op].flags & HOP_F_X;
+}
+
+static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
+{
+	int       flags = hop_optab[n->op].flags;
+	hop_lval *x;
+
+	if (flags & (HOP_F_R | HOP_F_X))
+		return run(l, in, n, HOP_ASK_NODE, NULL);
+	x = &in->val[n->out0.id];
+	if (!x->root || x->kind != HOP_LV_NODE)
+		return HOP_OK;
+	hop_view to = x->has_dest ? x->dest : hop_lower_temp(l, type_of(l, in, n->out0));
+	HOP_TRY(store_node(l, in, n, x->special, &to));
+	x->kind = HOP_LV_BUF;
+	x->view = to;
+	x->scope = l->cur;
+	return HOP_OK;
+}
+
+hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, bool before)
+{
+	in->scope = l->cur;
+	for (uint32_t i = 0; i < in->g->nnode; i++) {
+		const hop_node *n = &in->g->node[i];
+		bool            r = hop_optab[n->op].flags & (HOP_F_R | HOP_F_X);
+		if (!in->live[i] || in->done[i])
+			continue;
+		if (before && (r || !in->val[n->out0.id].fixed || in->val[n->out0.id].has_dest))
+			continue;
+		in->done[i] = true;
+		if (emit_node(l, in, n))
+			return hop_note(l->env, n->loc, "in the lowering of %s",
+			                hop_optab[n->op].name);
+	}
+	for (uint32_t i = 0; !before && i < in->g->nout; i++) {
+		hop_val   v = in->g->out[i];
+		hop_lval *x = &in->val[v.id];
+		if (dest[i].buf < 0 || (x->has_dest && x->dest.buf == dest[i].buf))
+			continue;
+		HOP_TRY(store(l, in, v, &dest[i]));
+	}
+	return HOP_OK;
+}
+
+hop_reg hop_lower_out_reg(hop_lower *l, hop_linst *in, int i)
+{
+	return at(l, in, in->g->out[i], NULL);
+}
+
+bool hop_lower_node_effect(const hop_node *n)
+{
+	return has_effect(n);
+}

@@ -1,0 +1,166 @@
+/* lower_index.c -- lowering of ops whose indices are data. Every index is clamped before
+ * it is used, so no read leaves its buffer, whatever the data say. */
+#include "loop/lower.h"
+
+/* Start of a window of size w in an axis of size n, as an index. */
+static const hop_ix *start_of(hop_lower *l, const hop_node *n, int k, hop_size size,
+                              hop_size w)
+{
+	if (hop_size_eq(size, w))
+		return hop_ix_size(l, hop_size_of(0));
+	hop_reg  r = hop_lower_scalar(l, n, k);
+	hop_size room = hop_size_add(l->env, hop_size_sub(l->env, size, w), hop_size_of(1));
+	r = hop_lower_as_i64(l, r, (hop_dtype)hop_lower_in(l, n, k)->dtype);
+	return hop_lower_clamp(l, r, room);
+}
+
+hop_status hop_lower_dynslice(hop_lower *l, const hop_node *n)
+{
+	const hop_type *t = hop_lower_in(l, n, 0), *o = hop_lower_out(l, n, 0);
+	const hop_ix   *x[HOP_MAXRANK];
+
+	for (int i = 0; i < t->rank; i++)
+		x[i] = hop_ix_add(l, l->ix[i], start_of(l, n, 1 + i, t->dim[i], o->dim[i]));
+	l->reg = hop_lower_arg(l, n, 0, x);
+	return HOP_OK;
+}
+
+/* The rest of the buffer is already right when it holds operand 0. */
+static hop_status base_store(hop_lower *l, const hop_node *n, const hop_view *to)
+{
+	hop_val v = n->in[0];
+	hop_lval *x = &l->inst->val[v.id];
+
+	while (x->kind == HOP_LV_ALIAS && !x->lead)
+		x = &x->inst->val[x->val.id];
+	if (!l->dry && x->kind == HOP_LV_BUF && x->view.buf == to->buf &&
+	    x->view.base == to->base)
+		return HOP_OK;
+	return hop_lower_store_arg(l, n, 0, to);
+}
+
+static hop_status update_store(hop_lower *l, const hop_node *n)
+{
+	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
+	hop_view        to = l->dest;
+
+	HOP_TRY(base_store(l, n, &to));
+	for (int i = 0; i < t->rank; i++) {
+		const hop_ix *s = start_of(l, n, 2 + i, t->dim[i], u->dim[i]);
+		to.base = hop_ix_add(l, to.base, hop_ix_mul(l, s, to.stride[i]));
+	}
+	return hop_lower_store_arg(l, n, 1, &to);
+}
+
+hop_status hop_lower_dynupdate(hop_lower *l, const hop_node *n)
+{
+	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
+	const hop_ix   *x[HOP_MAXRANK];
+	hop_reg         m = 0, was = l->mask, v, zero;
+
+	if (l->ask == HOP_ASK_STORE)
+		return update_store(l, n);
+	hop_lower_special(l);
+	zero = hop_lower_const(l, HOP_i64, 0, 0);
+	for (int i = 0; i < t->rank; i++) {
+		x[i] = l->ix[i];
+		if (hop_size_eq(t->dim[i], u->dim[i]))
+			continue;
+		const hop_ix *s = start_of(l, n, 2 + i, t->dim[i], u->dim[i]);
+		x[i] = hop_ix_add(l, x[i], hop_ix_mul(l, s, hop_size_of(-1)));
+		hop_reg p = hop_lower_ixreg(l, x[i]), end = hop_lower_sizereg(l, u->dim[i]);
+		m = hop_lower_and(l, m, hop_lower_do(l, le, HOP_bool, zero, p));
+		m = hop_lower_and(l, m, hop_lower_do(l, lt, HOP_bool, p, end));
+	}
+	l->mask = hop_lower_and(l, was, m);
+	v = hop_lower_arg(l, n, 1, x);
+	l->mask = was;
+	l->reg = m ? hop_lower_do(l, select, (hop_dtype)t->dtype, m, v,
+	                          hop_lower_arg(l, n, 0, l->ix))
+	           : v;
+	return HOP_OK;
+}
+
+/* Read index element ix of operand k, clamped to the axis. *out_any gets a register that
+ * is false when the axis is empty, or 0 when it cannot be. */
+static const hop_ix *position(hop_lower *l, const hop_node *n, int k,
+                              const hop_ix *const *ix, hop_size size, hop_reg *out_any)
+{
+	hop_reg r = hop_lower_arg(l, n, k, ix);
+
+	*out_any = 0;
+	if (!hop_lower_nonneg(l, hop_size_sub(l->env, size, hop_size_of(1))))
+		*out_any = hop_lower_do(l, lt, HOP_bool, hop_lower_const(l, HOP_i64, 0, 0),
+		                        hop_lower_sizereg(l, size));
+	r = hop_lower_as_i64(l, r, (hop_dtype)hop_lower_in(l, n, k)->dtype);
+	return hop_lower_clamp(l, r, size);
+}
+
+/* Split a gather result's index into that of idx and that of x around the axis. */
+static void split(const hop_ix *const *ix, int nbatch, int axis, int ri, int rx,
+                  const hop_ix **out_i, const hop_ix **out_x)
+{
+	int m = ri - nbatch;
+
+	for (int i = 0; i < nbatch; i++)
+		out_i[i] = ix[i];
+	for (int i = 0; i < m; i++)
+		out_i[nbatch + i] = ix[axis + i];
+	for (int i = 0; i < axis; i++)
+		out_x[i] = ix[i];
+	for (int i = axis + 1; i < rx; i++)
+		out_x[i] = ix[i + m - 1];
+}
+
+hop_status hop_lower_gather(hop_lower *l, const hop_node *n)
+{
+	const struct hop_attr_gather *a = HOP_ATTR(n, gather);
+	const hop_type *t = hop_lower_in(l, n, 0), *it = hop_lower_in(l, n, 1);
+	const hop_ix   *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
+	hop_reg         was = l->mask, any;
+
+	split(l->ix, (int)a->nbatch, (int)a->axis, it->rank, t->rank, xi, x);
+	x[a->axis] = position(l, n, 1, xi, t->dim[a->axis], &any);
+	l->mask = hop_lower_and(l, was, any);
+	l->reg = hop_lower_arg(l, n, 0, x);
+	l->mask = was;
+	return HOP_OK;
+}
+
+/* Positions may repeat: the loops over the index run in order, the others in any. */
+static hop_status scatter_store(hop_lower *l, const hop_node *n)
+{
+	const struct hop_attr_scatter_add *a = HOP_ATTR(n, scatter_add);
+	const hop_type *t = hop_lower_in(l, n, 0), *it = hop_lower_in(l, n, 1),
+	               *ut = hop_lower_in(l, n, 2);
+	const hop_ix   *ux[HOP_MAXRANK], *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
+	hop_view        to = l->dest;
+	hop_dtype       d = (hop_dtype)t->dtype;
+	int             m = it->rank - (int)a->nbatch, nloop = 0;
+	hop_reg         was = l->mask, any, v, old;
+
+	HOP_TRY(base_store(l, n, &to));
+	for (int i = 0; i < ut->rank; i++) {
+		bool seq = i >= a->axis && i < a->axis + m;
+		ux[i] = hop_lower_open(l, seq ? HOP_LOOP_SEQ : HOP_LOOP_PAR, ut->dim[i], NULL);
+		nloop += seq || !hop_size_is(ut->dim[i], 1);
+	}
+	split(ux, (int)a->nbatch, (int)a->axis, it->rank, t->rank, xi, x);
+	x[a->axis] = position(l, n, 1, xi, t->dim[a->axis], &any);
+	v = hop_lower_arg(l, n, 2, ux);
+	const hop_ix *at = hop_view_at(l, &to, t->rank, x);
+	l->mask = hop_lower_and(l, was, any);
+	old = hop_lower_load(l, d, to.buf, at, l->cur);
+	hop_lower_put(l, d, to.buf, at, hop_lower_do(l, add, d, old, v));
+	l->mask = was;
+	hop_lower_close_n(l, nloop);
+	return HOP_OK;
+}
+
+hop_status hop_lower_scatter_add(hop_lower *l, const hop_node *n)
+{
+	if (l->ask == HOP_ASK_STORE)
+		return scatter_store(l, n);
+	hop_lower_must(l);
+	return HOP_OK;
+}

@@ -1,0 +1,96 @@
+/* lower_make.c -- lowering of ops that make values: constants, iota, sizes.
+ * Random numbers are in lower_random.c. */
+#include <string.h>
+
+#include "loop/lower.h"
+
+static double elem_f(hop_dtype d, const void *p)
+{
+	float  f;
+	double v = 0;
+
+	if (d == HOP_f32) {
+		memcpy(&f, p, sizeof f);
+		v = f;
+	} else if (d == HOP_f64) {
+		memcpy(&v, p, sizeof v);
+	}
+	return v;
+}
+
+static int64_t elem_i(hop_dtype d, const void *p)
+{
+	int32_t i;
+	int64_t v = 0;
+
+	if (d == HOP_bool) {
+		v = *(const uint8_t *)p != 0;
+	} else if (d == HOP_i32) {
+		memcpy(&i, p, sizeof i);
+		v = i;
+	} else if (d == HOP_i64) {
+		memcpy(&v, p, sizeof v);
+	}
+	return v;
+}
+
+/* Equal elements need no memory. */
+static bool is_splat(const hop_data *v)
+{
+	size_t b = hop_dtype_bytes((hop_dtype)v->type->dtype);
+
+	return v->nbyte <= b || !memcmp(v->bytes, (const char *)v->bytes + b, v->nbyte - b);
+}
+
+hop_status hop_lower_constant(hop_lower *l, const hop_node *n)
+{
+	const hop_data *v = HOP_ATTR(n, constant)->value;
+	hop_dtype       d = (hop_dtype)v->type->dtype;
+
+	if (!is_splat(v)) {
+		hop_lower_is_data(l, n, v);
+		return HOP_OK;
+	}
+	l->reg = v->nbyte ? hop_lower_const(l, d, elem_f(d, v->bytes), elem_i(d, v->bytes))
+	                  : hop_lower_const(l, d, 0, 0);
+	return HOP_OK;
+}
+
+hop_status hop_lower_iota(hop_lower *l, const hop_node *n)
+{
+	hop_dtype d = (hop_dtype)HOP_ATTR(n, iota)->dtype;
+	hop_reg   r = hop_lower_ixreg(l, l->ix[HOP_ATTR(n, iota)->axis]);
+
+	l->reg = d == HOP_i64 ? r : hop_lower_do(l, cast, d, r);
+	return HOP_OK;
+}
+
+hop_status hop_lower_size_of(hop_lower *l, const hop_node *n)
+{
+	l->reg = hop_lower_sizereg(l, hop_lower_size(l, HOP_ATTR(n, size_of)->size));
+	return HOP_OK;
+}
+
+/* Also binds the symbol: later sizes read its buffer. */
+hop_status hop_lower_as_size(hop_lower *l, const hop_node *n)
+{
+	hop_reg lo, hi, r;
+
+	if (l->ask != HOP_ASK_STORE) {
+		hop_lower_must(l);
+		if (l->dry)
+			(void)hop_lower_scalar(l, n, 0);
+		return HOP_OK;
+	}
+	r = hop_lower_scalar(l, n, 0);
+	lo = hop_lower_const(l, HOP_i64, 0, HOP_ATTR(n, as_size)->min);
+	hi = hop_lower_const(l, HOP_i64, 0, HOP_ATTR(n, as_size)->max);
+	r = hop_lower_do(l, max, HOP_i64, r, lo);
+	r = hop_lower_do(l, min, HOP_i64, r, hi);
+	hop_lower_put(l, HOP_i64, l->dest.buf, l->dest.base, r);
+	if (!l->dry)
+		hop_lower_put(l, HOP_i64,
+		              hop_lower_local(l, l->inst, (int)HOP_ATTR(n, as_size)->sym),
+		              hop_ix_size(l, hop_size_of(0)), r);
+	return HOP_OK;
+}

@@ -1,0 +1,64 @@
+/* lower_point.c -- lowering of element-by-element ops: one scalar operation each.
+ * Whether the result is stored is not decided here. */
+#include "loop/lower.h"
+
+static const enum hop_sop sop[HOP_NOPS] = {
+	[HOP_OP_add] = HOP_SOP_add,   [HOP_OP_sub] = HOP_SOP_sub,
+	[HOP_OP_mul] = HOP_SOP_mul,   [HOP_OP_div] = HOP_SOP_div,
+	[HOP_OP_rem] = HOP_SOP_rem,   [HOP_OP_max] = HOP_SOP_max,
+	[HOP_OP_min] = HOP_SOP_min,   [HOP_OP_neg] = HOP_SOP_neg,
+	[HOP_OP_exp] = HOP_SOP_exp,   [HOP_OP_log] = HOP_SOP_log,
+	[HOP_OP_sin] = HOP_SOP_sin,   [HOP_OP_cos] = HOP_SOP_cos,
+	[HOP_OP_tanh] = HOP_SOP_tanh, [HOP_OP_sqrt] = HOP_SOP_sqrt,
+	[HOP_OP_eq] = HOP_SOP_eq,     [HOP_OP_ne] = HOP_SOP_ne,
+	[HOP_OP_lt] = HOP_SOP_lt,     [HOP_OP_le] = HOP_SOP_le,
+	[HOP_OP_and] = HOP_SOP_and,   [HOP_OP_or] = HOP_SOP_or,
+	[HOP_OP_not] = HOP_SOP_not,   [HOP_OP_select] = HOP_SOP_select,
+};
+
+/* On bool: max is or, min is and, x < y is !x & y, x <= y is !x | y. */
+static hop_reg logic(hop_lower *l, int op, hop_reg x, hop_reg y)
+{
+	switch (op) {
+	case HOP_OP_max:
+		return hop_lower_do(l, or, HOP_bool, x, y);
+	case HOP_OP_min:
+		return hop_lower_do(l, and, HOP_bool, x, y);
+	case HOP_OP_lt:
+		return hop_lower_do(l, and, HOP_bool, hop_lower_do(l, not, HOP_bool, x), y);
+	case HOP_OP_le:
+		return hop_lower_do(l, or, HOP_bool, hop_lower_do(l, not, HOP_bool, x), y);
+	}
+	return 0;
+}
+
+hop_status hop_lower_points(hop_lower *l, const hop_node *n)
+{
+	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
+	hop_reg   a[3] = { 0 };
+
+	HOP_ASSERT(sop[n->op] && n->nin <= 3);
+	for (uint32_t i = 0; i < n->nin; i++)
+		a[i] = hop_lower_arg(l, n, (int)i, l->ix);
+	l->reg = 0;
+	if (n->nin == 2 && hop_lower_in(l, n, 0)->dtype == HOP_bool)
+		l->reg = logic(l, n->op, a[0], a[1]);
+	if (!l->reg)
+		l->reg = hop_lower_op(l, sop[n->op], d, (int)n->nin, a);
+	return HOP_OK;
+}
+
+hop_status hop_lower_cast(hop_lower *l, const hop_node *n)
+{
+	hop_dtype d = (hop_dtype)HOP_ATTR(n, cast)->dtype;
+	hop_reg   r = hop_lower_arg(l, n, 0, l->ix);
+
+	l->reg = d == (hop_dtype)hop_lower_in(l, n, 0)->dtype ? r : hop_lower_do(l, cast, d, r);
+	return HOP_OK;
+}
+
+hop_status hop_lower_todo(hop_lower *l, const hop_node *n)
+{
+	return hop_fail(l->env, n->loc, HOP_ETARGET, "%s: not compiled yet",
+	                hop_optab[n->op].name);
+}

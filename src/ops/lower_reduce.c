@@ -1,0 +1,56 @@
+/* lower_reduce.c -- lowering of sum and amax: a reducing loop for one element.
+ * Products of matrices are in lower_dot.c. */
+#include <math.h>
+
+#include "loop/lower.h"
+
+/* Where the loops go: around nothing the result does not depend on. */
+hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix)
+{
+	hop_scope *s = l->inst->scope && !l->dry ? l->inst->scope : l->cur->barrier;
+
+	for (int i = 0; i < rank; i++)
+		s = hop_lower_deeper(s, hop_lower_ix_scope(l, ix[i]));
+	if (l->mask)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
+	return s;
+}
+
+static hop_reg identity(hop_lower *l, bool max, hop_dtype d)
+{
+	if (!max)
+		return hop_lower_const(l, d, 0, 0);
+	return hop_lower_const(l, d, -INFINITY, d == HOP_i32 ? INT32_MIN :
+	                       d == HOP_i64 ? INT64_MIN : 0);
+}
+
+hop_status hop_lower_reduce(hop_lower *l, const hop_node *n)
+{
+	const hop_type *t = hop_lower_in(l, n, 0);
+	bool            max = n->op == HOP_OP_amax;
+	hop_ints        ax = max ? HOP_ATTR(n, amax)->axes : HOP_ATTR(n, sum)->axes;
+	hop_dtype       d = (hop_dtype)t->dtype;
+	enum hop_red    red = !max ? HOP_RED_add : d == HOP_bool ? HOP_RED_or : HOP_RED_max;
+	const hop_ix   *x[HOP_MAXRANK];
+	hop_scope      *at = hop_lower_red_scope(l, t->rank - (int)ax.n, l->ix);
+	hop_reg         init, r;
+
+	if (ax.n)
+		hop_lower_heavy(l);
+	init = identity(l, max, d);
+	for (int i = 0, k = 0, o = 0; i < t->rank; i++) {
+		if (k < ax.n && ax.v[k] == i) {
+			x[i] = hop_lower_open(l, HOP_LOOP_RED, t->dim[i], k ? NULL : at);
+			k++;
+		} else {
+			x[i] = l->ix[o++];
+		}
+	}
+	r = hop_lower_arg(l, n, 0, x);
+	for (int64_t k = 0; k < ax.n; k++) {
+		r = hop_lower_acc(l, red, d, init, r);
+		hop_lower_close(l);
+	}
+	l->reg = r;
+	return HOP_OK;
+}

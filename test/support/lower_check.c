@@ -1,0 +1,159 @@
+/* lower_check.c -- the interpreter against the loop program. Not a test by itself. */
+#include "support/lower_check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/text.h"
+#include "support/loop_run.h"
+
+static unsigned next(unsigned *s)
+{
+	*s = *s * 1664525u + 1013904223u;
+	return *s >> 8;
+}
+
+static void fill(hop_tensor *t, unsigned *seed)
+{
+	for (int64_t i = 0; i < t->count; i++) {
+		unsigned r = next(seed);
+		if (hop_dtype_float(t->dtype))
+			hop_tensor_set_f(t, i, (double)(r % 4001) / 1000.0 - 2.0);
+		else if (t->dtype == HOP_bool)
+			hop_tensor_set_i(t, i, r % 2);
+		else
+			hop_tensor_set_i(t, i, (int64_t)(r % 7) - 1);
+	}
+}
+
+typedef struct effects { int n, asserted; } effects;
+
+static int on_effect(void *user, const hop_leffect *f, void *const *args,
+                     const int64_t *syms)
+{
+	effects *x = user;
+
+	(void)args;
+	(void)syms;
+	x->n++;
+	x->asserted += f->is_assert;
+	return 0;
+}
+
+static int quiet(void *user, const char *line)
+{
+	(void)line;
+	++*(int *)user;
+	return 0;
+}
+
+static bool differs(const hop_tensor *want, const hop_tensor *got, int64_t i)
+{
+	if (!hop_dtype_float(want->dtype))
+		return hop_tensor_i(want, i) != hop_tensor_i(got, i);
+	double w = hop_tensor_f(want, i), g = hop_tensor_f(got, i);
+	double tol = want->dtype == HOP_f32 ? 2e-4 : 1e-9;
+	if (w != w || g != g)
+		return (w != w) != (g != g);
+	if (isinf(w) || isinf(g))
+		return w != g;
+	return fabs(w - g) > tol * (1 + fabs(w));
+}
+
+static void show(hop_env *e, const hop_graph *g, const hop_prog *p)
+{
+	hop_buf b;
+
+	hop_buf_open(&b, e);
+	hop_graph_print(&b, g);
+	if (p)
+		hop_prog_print(&b, p);
+	fprintf(stderr, "%s\n", b.s);
+	hop_buf_free(&b);
+}
+
+/* One lowering against results already computed. */
+static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
+                   const int64_t *syms, hop_tensor **in, hop_tensor **want)
+{
+	hop_env    *e = ip->env;
+	hop_prog   *p;
+	void      **ptr = calloc(g->nparam + g->nout + 1, sizeof *ptr);
+	hop_tensor **got = calloc(g->nout + 1, sizeof *got);
+	effects     fx = { 0 };
+	const char *why = "";
+	int         bad = 0;
+
+	if (hop_lower_graph(e, g, o, &p)) {
+		fprintf(stderr, "not lowered: %s\n", e->diag.text ? e->diag.text : "?");
+		show(e, g, NULL);
+		free(ptr);
+		free(got);
+		return 1;
+	}
+	for (uint32_t i = 0; i < g->nparam; i++)
+		ptr[i] = in[i]->data;
+	for (uint32_t i = 0; i < g->nout; i++) {
+		got[i] = hop_tensor_new(ip, want[i]->dtype, want[i]->rank, want[i]->dim);
+		memset(got[i]->data, 0x7f,
+		       (size_t)got[i]->count * hop_dtype_bytes(got[i]->dtype));
+		ptr[g->nparam + i] = got[i]->data;
+	}
+	if (hop_loop_run(p, ptr, syms, on_effect, &fx, &why)) {
+		fprintf(stderr, "loop program: %s\n", why);
+		bad = 1;
+	}
+	for (uint32_t i = 0; i < g->nout && !bad; i++)
+		for (int64_t k = 0; k < want[i]->count && !bad; k++)
+			if (differs(want[i], got[i], k)) {
+				fprintf(stderr, "%s: result %u element %lld is %g, not %g\n",
+				        o && o->no_fuse ? "not fused" : "fused", i, (long long)k,
+				        hop_tensor_f(got[i], k), hop_tensor_f(want[i], k));
+				bad = 1;
+			}
+	if (bad)
+		show(e, g, p);
+	hop_prog_free(p, &e->mem);
+	for (uint32_t i = 0; i < g->nout; i++)
+		hop_tensor_release(ip, got[i]);
+	free(got);
+	free(ptr);
+	return bad;
+}
+
+int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed)
+{
+	hop_interp   ip;
+	hop_tensor **in = calloc(g->nparam + 1, sizeof *in);
+	hop_tensor **want = calloc(g->nout + 1, sizeof *want);
+	int          bad = 0, lines = 0;
+
+	hop_interp_init(&ip, e);
+	ip.print = quiet;
+	ip.print_user = &lines;
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_type *t = g->type[i];
+		int64_t         dim[HOP_MAXRANK];
+		for (int d = 0; d < t->rank; d++)
+			if (!hop_size_eval(t->dim[d], syms, (int)g->nsym, &dim[d]))
+				dim[d] = 1;
+		in[i] = hop_tensor_new(&ip, (hop_dtype)t->dtype, t->rank, dim);
+		fill(in[i], &seed);
+	}
+	if (hop_interp_graph(&ip, g, syms, in, want)) {
+		fprintf(stderr, "interpreter: %s\n", e->diag.text ? e->diag.text : "?");
+		hop_diag_clear(e);
+		bad = -1;
+	} else {
+		hop_lower_opts plain = { .no_fuse = true };
+		bad = compare(&ip, g, &plain, syms, in, want);
+		if (!bad)
+			bad = compare(&ip, g, NULL, syms, in, want);
+	}
+	hop_interp_fini(&ip);
+	free(in);
+	free(want);
+	return bad;
+}
