@@ -1,7 +1,7 @@
 /* bench.c -- hop bench: one graph, many times, by the clock. Checks no result. */
 #include "cmd.h"
 
-#include "ir/interp.h"
+#include "driver/exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +27,17 @@ static int silent(void *user, const char *line)
 	return 0;
 }
 
-static hop_status bench(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
-                        int64_t reps)
+static void report(const char *what, double *took, int64_t reps)
 {
-	hop_tensor **in, **out = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nout);
-	double *took = HOP_NEWN(&c->env->tmp, double, reps);
-	int64_t *syms;
-	HOP_TRY(cmd_make_inputs(c, p, g, from, &in, &syms));
-	p->print = silent;
+	qsort(took, (size_t)reps, sizeof *took, by_value);
+	printf("%s: least %.3f us, median %.3f us of %lld\n", what, took[0] * 1e6,
+	       took[reps / 2] * 1e6, (long long)reps);
+}
+
+static hop_status interpreted(hop_interp *p, const hop_graph *g, const int64_t *syms,
+                              hop_tensor *const *in, int64_t reps, double *took)
+{
+	hop_tensor **out = HOP_NEWN(&p->env->tmp, hop_tensor *, g->nout);
 	for (int64_t i = -1; i < reps; i++) {          /* the first one warms up */
 		double t = now();
 		HOP_TRY(hop_interp_graph(p, g, syms, in, out));
@@ -43,20 +46,65 @@ static hop_status bench(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inp
 		for (uint32_t k = 0; k < g->nout; k++)
 			hop_tensor_release(p, out[k]);
 	}
-	qsort(took, (size_t)reps, sizeof *took, by_value);
-	printf("interpreter: least %.3f us, median %.3f us of %lld\n", took[0] * 1e6,
-	       took[reps / 2] * 1e6, (long long)reps);
+	report("interpreter", took, reps);
 	return HOP_OK;
+}
+
+/* Through the hard door: the same memory every time. */
+static hop_status compiled(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
+                           int64_t reps, double *took)
+{
+	const hop_graph *g = x->g;
+	hop_tensor **out = HOP_NEWN(&p->env->tmp, hop_tensor *, g->nout);
+	hop_arg *ai = HOP_NEWN(&p->env->tmp, hop_arg, g->nparam);
+	hop_arg *ao = HOP_NEWN(&p->env->tmp, hop_arg, g->nout);
+	HOP_TRY(hop_exec_tensors(p, x, in, out));
+	for (uint32_t i = 0; i < g->nparam; i++)
+		ai[i] = (hop_arg){ .data = in[i]->data, .dim = in[i]->dim };
+	for (uint32_t k = 0; k < g->nout; k++)
+		ao[k] = (hop_arg){ .data = out[k]->data };
+	int64_t bytes = hop_exec_workspace(x, ai);
+	hop_tensor *work = hop_tensor_new(p, HOP_bool, 1, &bytes);
+	for (int64_t i = 0; i < reps; i++) {
+		double t = now();
+		HOP_TRY(hop_run(x, ai, ao, work->data));
+		took[i] = now() - t;
+	}
+	hop_compile_times c = hop_exec_times(x);
+	printf("compile: passes %.3f ms, lowering %.3f ms, code %.3f ms%s\n", c.opt * 1e3,
+	       c.lower * 1e3, c.code * 1e3, c.from_cache ? " (from the cache)" : "");
+	report("native", took, reps);
+	return HOP_OK;
+}
+
+static hop_status bench(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
+                        int64_t reps, bool interp)
+{
+	hop_tensor **in;
+	double *took = HOP_NEWN(&c->env->tmp, double, reps);
+	int64_t *syms;
+	hop_exec *x;
+	HOP_TRY(cmd_make_inputs(c, p, g, from, &in, &syms));
+	p->print = silent;
+	if (interp)
+		return interpreted(p, g, syms, in, reps, took);
+	HOP_TRY(hop_exec_new(c->env, g, NULL, &x));
+	hop_status st = compiled(p, x, in, reps, took);
+	hop_exec_release(x);
+	return st;
 }
 
 hop_status cmd_bench(cmd *c)
 {
 	cmd_inputs from = { 0 };
 	int64_t reps = 20;
+	bool interp = false;
 	const char *s;
 	hop_status st;
 	while (cmd_more(c)) {
-		if (cmd_input_option(c, &from, &st))
+		if (cmd_flag(c, "--interp"))
+			interp = true;
+		else if (cmd_input_option(c, &from, &st))
 			HOP_TRY(st);
 		else if (cmd_value(c, "--reps", &s))
 			HOP_TRY(cmd_number(c, "--reps", s, 1, &reps));
@@ -70,7 +118,7 @@ hop_status cmd_bench(cmd *c)
 	HOP_TRY(cmd_pick(c, &g));
 	hop_interp p;
 	hop_interp_init(&p, c->env);
-	st = bench(c, &p, g, &from, reps);
+	st = bench(c, &p, g, &from, reps, interp);
 	hop_interp_fini(&p);
 	return st;
 }

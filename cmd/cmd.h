@@ -39,7 +39,7 @@ hop_status cmd_pick(cmd *c, hop_graph **out_g);
 hop_status cmd_passes(cmd *c, const char *names, const hop_graph **g);
 
 /* Graphs as text to standard output; g under the name of the graph that was picked. */
-void       cmd_print(cmd *c, uint32_t n, const hop_entry *entry, int flags);
+void       cmd_print(cmd *c, uint32_t n, const hop_named *entry, int flags);
 void       cmd_print_picked(cmd *c, const hop_graph *g, int flags);
 
 /* ---- running, for run and bench ---- */

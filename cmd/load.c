@@ -105,7 +105,7 @@ hop_status cmd_pick(cmd *c, hop_graph **out_g)
 
 /* ---- printing and passes ---- */
 
-void cmd_print(cmd *c, uint32_t n, const hop_entry *entry, int flags)
+void cmd_print(cmd *c, uint32_t n, const hop_named *entry, int flags)
 {
 	hop_buf b;
 	hop_buf_open(&b, c->env);
@@ -116,7 +116,7 @@ void cmd_print(cmd *c, uint32_t n, const hop_entry *entry, int flags)
 
 void cmd_print_picked(cmd *c, const hop_graph *g, int flags)
 {
-	hop_entry one = { c->graph ? c->graph : c->m->entry[c->m->n - 1].name,
+	hop_named one = { c->graph ? c->graph : c->m->entry[c->m->n - 1].name,
 	                  (hop_graph *)(uintptr_t)g };
 	cmd_print(c, 1, &one, flags);
 }

@@ -2,9 +2,9 @@
  * Measures nothing; see bench.c. */
 #include "cmd.h"
 
+#include "driver/exec.h"
 #include "io/file.h"
 #include "io/npy.h"
-#include "ir/interp.h"
 
 #include <stdio.h>
 
@@ -39,12 +39,12 @@ static hop_status write_result(cmd *c, const char *prefix, uint32_t i,
 }
 
 static hop_status run(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
-                      const char *prefix)
+                      const char *prefix, bool interp)
 {
 	hop_tensor **in, **out = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nout);
 	int64_t *syms;
 	HOP_TRY(cmd_make_inputs(c, p, g, from, &in, &syms));
-	HOP_TRY(hop_interp_graph(p, g, syms, in, out));
+	HOP_TRY((interp ? hop_interp_graph : hop_graph_run)(p, g, syms, in, out));
 	for (uint32_t i = 0; i < g->nout; i++) {
 		if (prefix)
 			HOP_TRY(write_result(c, prefix, i, out[i]));
@@ -58,11 +58,12 @@ hop_status cmd_run(cmd *c)
 {
 	cmd_inputs from = { 0 };
 	const char *prefix = NULL;
+	bool interp = false;
 	hop_status st;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--interp"))
-			continue;                   /* there is no other way yet */
-		if (cmd_input_option(c, &from, &st))
+			interp = true;
+		else if (cmd_input_option(c, &from, &st))
 			HOP_TRY(st);
 		else if (cmd_value(c, "--out", &prefix))
 			HOP_TRY(cmd_need(c, "--out", prefix));
@@ -74,7 +75,7 @@ hop_status cmd_run(cmd *c)
 	HOP_TRY(cmd_pick(c, &g));
 	hop_interp p;
 	hop_interp_init(&p, c->env);
-	st = run(c, &p, g, &from, prefix);
+	st = run(c, &p, g, &from, prefix, interp);
 	hop_interp_fini(&p);
 	return st;
 }

@@ -2,6 +2,10 @@
 #include "cmd.h"
 
 #include "driver/pipeline.h"
+#include "loop/lower.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* What every compilation does, up to the pass of this name. */
 static hop_status up_to(cmd *c, const char *name, const hop_graph **g)
@@ -21,6 +25,25 @@ static hop_status up_to(cmd *c, const char *name, const hop_graph **g)
 	return HOP_OK;
 }
 
+/* The loop program, or the copies it could not avoid, each with its reason. */
+static hop_status lowered(cmd *c, bool copies)
+{
+	hop_graph *g;
+	const hop_graph *opt;
+	hop_prog *p;
+	hop_buf list, text;
+	hop_buf_open(&list, c->env);
+	hop_buf_open(&text, c->env);
+	HOP_TRY(cmd_pick(c, &g));
+	HOP_TRY(hop_pipeline_run(c->env, g, &opt));
+	HOP_TRY(hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list }, &p));
+	if (!copies)
+		hop_prog_print(&text, p);
+	printf("%s", copies ? (list.n ? list.s : "no copies\n") : text.s);
+	hop_prog_free(p, &c->env->mem);
+	return HOP_OK;
+}
+
 hop_status cmd_show(cmd *c)
 {
 	const char *after = NULL;
@@ -37,9 +60,8 @@ hop_status cmd_show(cmd *c)
 			HOP_TRY(cmd_other(c));
 	}
 	HOP_TRY(cmd_load(c));
-	if (copies)
-		return hop_fail(c->env, 0, HOP_EREFUSED, "show: --copies needs the lowering to "
-		                "loops, which this build has not");
+	if (copies || (after && !strcmp(after, "lower")))
+		return lowered(c, copies);
 	if (!after && !c->graph) {
 		cmd_print(c, c->m->n, c->m->entry, flags);
 		return HOP_OK;

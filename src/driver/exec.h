@@ -5,8 +5,29 @@
 
 #include "hop/compile.h"
 #undef hop_size_of                 /* here it is the function of ir/type.h */
-#include "ir/graph.h"
+#include "ir/interp.h"
 #include "rt/exec.h"
+
+#include <stdatomic.h>
+
+/* Everything a run needs. Written once, then only read. */
+struct hop_exec {
+	atomic_int       refs;
+	hop_ctx         *ctx;
+	hop_mem          mem;
+	hop_graph       *g;              /* retained */
+	hop_prog        *prog;           /* for its effects */
+	hop_code        *code;
+	hop_pool        *pool;
+	hop_parallel_fn *parallel;
+	void            *parallel_user;
+	int              nthread;
+	hop_compile_times times;
+	int              nhidden;
+	void           **hidden;
+	void           (*drop)(void *);
+	void            *drop_user;
+};
 
 /* Hidden parameters are the graph's last ones, bound to arrays the exec keeps. */
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
@@ -15,6 +36,11 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
  * `drop` is called with `user` when it dies. */
 void       hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*drop)(void *),
                          void *user);
-const hop_graph *hop_exec_graph(const hop_exec *x);
+/* Run on tensors of an interpreter; out[] are new. */
+hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
+                            hop_tensor **out);
+/* Compile and run; if there is no code generator, say so on standard error and interpret. */
+hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
+                         hop_tensor *const *in, hop_tensor **out);
 
 #endif

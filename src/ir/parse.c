@@ -459,7 +459,7 @@ static hop_status graph(hop_parser *p)
 	hop_map_put(&p->graphs, t.s, t.n, g);
 	p->entry = hop_arena_grow(p->keep, p->entry, sizeof *p->entry, p->nentry + 1,
 	                          &p->entrycap);
-	p->entry[p->nentry++] = (hop_entry){ name, g };
+	p->entry[p->nentry++] = (hop_named){ name, g };
 	return HOP_OK;
 }
 

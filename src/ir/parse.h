@@ -18,7 +18,7 @@ typedef struct hop_parser {
 	hop_arena  *keep;              /* the module's */
 	hop_map     graphs;            /* name -> hop_graph */
 	hop_map     data;              /* name -> hop_data */
-	hop_entry  *entry;
+	hop_named  *entry;
 	size_t      nentry, entrycap;
 } hop_parser;
 

@@ -128,7 +128,7 @@ static const char *take(struct printer *p, hop_map *names, const char *want, boo
 	return s;
 }
 
-static void name_items(struct printer *p, uint32_t n, const hop_entry *entry)
+static void name_items(struct printer *p, uint32_t n, const hop_named *entry)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		const hop_graph *g = entry[i].g;
@@ -534,7 +534,7 @@ static void put_section(struct printer *p)
 	}
 }
 
-void hop_entries_print(hop_buf *b, uint32_t n, const hop_entry *entry, int flags)
+void hop_entries_print(hop_buf *b, uint32_t n, const hop_named *entry, int flags)
 {
 	hop_arena *tmp = &b->env->tmp;
 	hop_mark m = hop_mark_at(tmp);
@@ -556,6 +556,6 @@ void hop_entries_print(hop_buf *b, uint32_t n, const hop_entry *entry, int flags
 
 void hop_graph_print(hop_buf *b, const hop_graph *g)
 {
-	hop_entry one = { g->name ? g->name : "main", (hop_graph *)(uintptr_t)g };
+	hop_named one = { g->name ? g->name : "main", (hop_graph *)(uintptr_t)g };
 	hop_entries_print(b, 1, &one, 0);
 }

@@ -6,16 +6,16 @@
 #include "ir/graph.h"
 
 /* A graph under a name. Equal graphs are one graph, so two entries may share it. */
-typedef struct hop_entry {
+typedef struct hop_named {
 	const char *name;              /* without the @ */
 	hop_graph  *g;                 /* borrowed from the context */
-} hop_entry;
+} hop_named;
 
 /* The graphs of one text, each after those it mentions. Owns the list, not the graphs. */
 typedef struct hop_module {
 	hop_arena        arena;
 	uint32_t         n;
-	const hop_entry *entry;
+	const hop_named *entry;
 } hop_module;
 
 enum hop_print_flag { HOP_PRINT_LOCS = 1 };       /* end lines with "  # file:line" */
@@ -23,7 +23,7 @@ enum hop_print_flag { HOP_PRINT_LOCS = 1 };       /* end lines with "  # file:li
 /* A whole text, `hop 1` first: g and every graph it mentions by name, g last. Bodies with
  * a name, or used more than once, are graphs of their own; all others print in place. */
 void hop_graph_print(hop_buf *b, const hop_graph *g);
-void hop_entries_print(hop_buf *b, uint32_t n, const hop_entry *entry, int flags);
+void hop_entries_print(hop_buf *b, uint32_t n, const hop_named *entry, int flags);
 
 /* Elements as in a constant: `1.5`, or `[1.0, 2.0]` when rank > 0; past max elements
  * `...` and the count stand for the rest. */

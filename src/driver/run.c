@@ -1,0 +1,312 @@
+/* run.c -- the hard door: binds sizes, lays out the caller's workspace, calls the code.
+ * Allocates nothing, except for trails that grow and for the text of effects. */
+#include "driver/exec.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "ops/ops.h"
+
+enum { ALIGN = 64 };
+
+/* ---- sizes ---- */
+
+/* Size symbols from the dims of the arguments; without allocation. */
+static bool bind(const hop_exec *x, const hop_arg *in, int64_t *syms)
+{
+	const hop_graph *g = x->g;
+	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
+	uint64_t known = 0;
+	if (g->nsym > 64)
+		return false;
+	for (uint32_t i = 0; i < nin; i++) {
+		if (!in[i].dim)
+			continue;
+		for (int k = 0; k < g->type[i]->rank; k++) {
+			int s = hop_size_bare(g->type[i]->dim[k]);
+			if (s < 0 || known >> s & 1)
+				continue;
+			known |= (uint64_t)1 << s;
+			syms[s] = in[i].dim[k];
+			if (syms[s] < g->range[s].lo || syms[s] > g->range[s].hi)
+				return false;
+		}
+	}
+	if (g->nsym && known != (g->nsym == 64 ? ~0ull : ((uint64_t)1 << g->nsym) - 1))
+		return false;
+	for (uint32_t i = 0; i < nin; i++)
+		for (int k = 0; in[i].dim && k < g->type[i]->rank; k++) {
+			int64_t v;
+			if (!hop_size_eval(g->type[i]->dim[k], syms, (int)g->nsym, &v) || v != in[i].dim[k])
+				return false;
+		}
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		int64_t a, b;
+		if (hop_size_eval(g->check[i].a, syms, (int)g->nsym, &a) &&
+		    hop_size_eval(g->check[i].b, syms, (int)g->nsym, &b) && a != b)
+			return false;
+	}
+	return true;
+}
+
+static int64_t type_bytes(const hop_graph *g, const hop_type *t, const int64_t *syms,
+                          int64_t *dim)
+{
+	int64_t n = (int64_t)hop_dtype_bytes((hop_dtype)t->dtype);
+	for (int i = 0; i < t->rank; i++) {
+		if (!hop_size_eval(t->dim[i], syms, (int)g->nsym, &dim[i]))
+			return -1;
+		n *= dim[i];
+	}
+	return (n + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* The workspace: pointers, tapes, dense copies of strided arguments, the frame. */
+struct room { int64_t params, tapes, packs, frame, total; };
+
+static bool measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                    const hop_arg *out, struct room *r)
+{
+	const hop_graph *g = x->g;
+	int64_t dim[HOP_MAXRANK], frame;
+	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
+	r->params = (int64_t)((g->nparam + g->nout) * sizeof(void *) + ALIGN - 1) / ALIGN * ALIGN;
+	r->tapes = ((int64_t)x->prog->ntape * (int64_t)sizeof(struct hop_tape) + ALIGN - 1) /
+	           ALIGN * ALIGN;
+	r->packs = 0;
+	for (uint32_t i = 0; i < nin; i++)
+		if (in && in[i].stride)
+			r->packs += type_bytes(g, g->type[i], syms, dim);
+	for (uint32_t k = 0; k < g->nout; k++)      /* out NULL: room for all of them */
+		if (!out || out[k].stride)
+			r->packs += type_bytes(g, hop_graph_out_type(g, k), syms, dim);
+	if (!hop_code_frame(x->code, syms, (int)g->nsym, &frame))
+		return false;
+	r->frame = frame;
+	r->total = r->params + r->tapes + r->packs + r->frame;
+	return true;
+}
+
+int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
+{
+	int64_t syms[64];
+	struct room r;
+	if (!bind(x, in, syms) || !measure(x, syms, in, NULL, &r))
+		return -1;
+	return r.total;
+}
+
+int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)
+{
+	int64_t syms[64];
+	if (k < 0 || (uint32_t)k >= x->g->nout || !bind(x, in, syms))
+		return -1;
+	const hop_type *t = hop_graph_out_type(x->g, (uint32_t)k);
+	return type_bytes(x->g, t, syms, dim) < 0 ? -1 : t->rank;
+}
+
+/* ---- running ---- */
+
+struct call {
+	hop_rt          rt;
+	const hop_exec *x;
+	const int64_t  *syms;
+	hop_status      st;
+};
+
+static int grow(hop_rt *rt, int slot, int64_t bytes)
+{
+	struct call *c = rt->user;
+	const hop_mem *m = &c->x->mem;
+	struct hop_tape *t = &rt->tape[slot];
+	if (bytes <= t->bytes)
+		return 0;
+	int64_t cap = t->bytes ? 2 * t->bytes : 4096;
+	cap = cap < bytes ? bytes : cap;
+	void *p = m->fn(m->user, t->ptr, (size_t)t->bytes, (size_t)cap);
+	if (!p) {
+		c->st = HOP_ENOMEM;
+		return 1;
+	}
+	t->ptr = p;
+	t->bytes = cap;
+	return 0;
+}
+
+static void fork_join(hop_rt *rt, void (*body)(void *, int64_t, int64_t), void *arg, int64_t n)
+{
+	struct call *c = rt->user;
+	if (c->x->pool)
+		hop_pool_run(c->x->pool, body, arg, n);
+	else if (c->x->parallel)
+		c->x->parallel(c->x->parallel_user, body, arg, n);
+	else
+		body(arg, 0, n);
+}
+
+/* Print and assert make text, so they need an env; nothing else of a run does. */
+static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
+{
+	struct call *c = rt->user;
+	const hop_leffect *f = &c->x->prog->effect[id];
+	hop_env e;
+	hop_frame fr;
+	hop_env_init(&e, c->x->ctx, c->x->mem);
+	if (HOP_GUARD(&e, &fr)) {
+		c->st = hop_guard_nomem(&e, &fr);
+		hop_env_fini(&e);
+		return 1;
+	}
+	hop_operand *op = HOP_NEWN(&e.tmp, hop_operand, f->narg);
+	for (int i = 0; i < f->narg; i++) {
+		int64_t *dim = HOP_NEWN(&e.tmp, int64_t, HOP_MAXRANK);
+		for (int k = 0; k < f->type[i]->rank; k++)
+			if (!hop_size_eval(f->type[i]->dim[k], syms, hop_size_nsym(f->type[i]->dim[k]),
+			                   &dim[k]))
+				dim[k] = 0;
+		op[i] = (hop_operand){ (hop_dtype)f->type[i]->dtype, f->type[i]->rank, dim, args[i] };
+	}
+	hop_effect what = { .op = f->is_assert ? HOP_OP_assert : HOP_OP_print,
+	                    .text = { (int64_t)strlen(f->text), f->text }, .when = f->has_when,
+	                    .loc = f->loc };
+	c->st = hop_effect_run(&e, &what, (uint32_t)f->narg, op);
+	if (c->st)
+		hop_ctx_set_message(c->x->ctx, &e.diag);
+	hop_guard_end(&e, &fr);
+	hop_env_fini(&e);
+	return c->st != HOP_OK;
+}
+
+/* Copy between a strided and a dense tensor, innermost axis in a plain loop. */
+static void copy_strided(size_t size, int rank, const int64_t *dim, char *a,
+                         const int64_t *as, char *b, const int64_t *bs)
+{
+	if (!rank) {
+		memcpy(a, b, size);
+		return;
+	}
+	for (int64_t i = 0; i < dim[0]; i++)
+		copy_strided(size, rank - 1, dim + 1, a + i * as[0] * (int64_t)size, as + 1,
+		             b + i * bs[0] * (int64_t)size, bs + 1);
+}
+
+static void dense_strides(int rank, const int64_t *dim, int64_t *s)
+{
+	int64_t n = 1;
+	for (int i = rank; i-- > 0; ) {
+		s[i] = n;
+		n *= dim[i];
+	}
+}
+
+/* Where each parameter is: the caller's memory, or a dense copy in the workspace. */
+static void place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                  const hop_arg *out, void **p, char *packs)
+{
+	const hop_graph *g = x->g;
+	int64_t dim[HOP_MAXRANK], s[HOP_MAXRANK];
+	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
+	for (uint32_t i = 0; i < nin; i++) {
+		p[i] = in[i].data;
+		if (!in[i].stride)
+			continue;
+		const hop_type *t = g->type[i];
+		int64_t n = type_bytes(g, t, syms, dim);
+		dense_strides(t->rank, dim, s);
+		copy_strided(hop_dtype_bytes((hop_dtype)t->dtype), t->rank, dim, packs, s,
+		             in[i].data, in[i].stride);
+		p[i] = packs;
+		packs += n;
+	}
+	for (int i = 0; i < x->nhidden; i++)
+		p[nin + (uint32_t)i] = x->hidden[i];
+	for (uint32_t k = 0; k < g->nout; k++) {
+		p[g->nparam + k] = out[k].data;
+		if (!out[k].stride)
+			continue;
+		p[g->nparam + k] = packs;
+		packs += type_bytes(g, hop_graph_out_type(g, k), syms, dim);
+	}
+}
+
+static void unpack(const hop_exec *x, const int64_t *syms, const hop_arg *out, void **p)
+{
+	const hop_graph *g = x->g;
+	int64_t dim[HOP_MAXRANK], s[HOP_MAXRANK];
+	for (uint32_t k = 0; k < g->nout; k++) {
+		if (!out[k].stride)
+			continue;
+		const hop_type *t = hop_graph_out_type(g, k);
+		type_bytes(g, t, syms, dim);
+		dense_strides(t->rank, dim, s);
+		copy_strided(hop_dtype_bytes((hop_dtype)t->dtype), t->rank, dim, out[k].data,
+		             out[k].stride, p[g->nparam + k], s);
+	}
+}
+
+hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, void *workspace)
+{
+	int64_t syms[64];
+	struct room r;
+	char *w = workspace;
+	if (!bind(x, in, syms) || !measure(x, syms, in, out, &r))
+		return HOP_ESHAPE;
+	void **p = workspace;
+	struct call c = { .x = x, .syms = syms,
+	                  .rt = { .grow = grow, .effect = effect, .parallel = fork_join,
+	                          .nthread = x->nthread,
+	                          .tape = (struct hop_tape *)(void *)(w + r.params) } };
+	c.rt.user = &c;
+	memset(c.rt.tape, 0, (size_t)x->prog->ntape * sizeof *c.rt.tape);
+	place(x, syms, in, out, p, w + r.params + r.tapes);
+	int rc = hop_code_entry(x->code)(p, syms, w + r.params + r.tapes + r.packs, &c.rt);
+	for (int i = 0; i < x->prog->ntape; i++)
+		hop_raw_free(&x->mem, c.rt.tape[i].ptr, (size_t)c.rt.tape[i].bytes);
+	if (!rc)
+		unpack(x, syms, out, p);
+	return rc ? (c.st ? c.st : HOP_ETARGET) : HOP_OK;
+}
+
+/* ---- on tensors ---- */
+
+hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
+                            hop_tensor **out)
+{
+	hop_env *e = p->env;
+	const hop_graph *g = x->g;
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_arg *ai = HOP_NEWN(&e->tmp, hop_arg, g->nparam);
+	hop_arg *ao = HOP_NEWN(&e->tmp, hop_arg, g->nout);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		ai[i] = (hop_arg){ .data = in[i]->data, .dim = in[i]->dim };
+	int64_t bytes = hop_exec_workspace(x, ai);
+	if (bytes < 0)
+		return hop_fail(e, 0, HOP_ESHAPE, "run: the sizes of the arguments do not fit");
+	for (uint32_t k = 0; k < g->nout; k++) {
+		int64_t dim[HOP_MAXRANK];
+		int rank = hop_exec_result(x, ai, (int)k, dim);
+		out[k] = hop_tensor_new(p, (hop_dtype)hop_graph_out_type(g, k)->dtype, rank, dim);
+		ao[k] = (hop_arg){ .data = out[k]->data };
+	}
+	hop_tensor *work = hop_tensor_new(p, HOP_bool, 1, &bytes);
+	hop_status st = hop_run(x, ai, ao, work->data);
+	hop_tensor_release(p, work);
+	hop_rewind(&e->tmp, m);
+	return st && !e->diag.st ? hop_fail(e, 0, st, "%s", "run: the program stopped") : st;
+}
+
+hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
+                         hop_tensor *const *in, hop_tensor **out)
+{
+	hop_exec *x;
+	hop_status st = hop_exec_new(p->env, g, NULL, &x);
+	if (st == HOP_ETARGET) {
+		fprintf(stderr, "hop: interpreting, slowly: %s\n", p->env->diag.text);
+		hop_diag_clear(p->env);
+		return hop_interp_graph(p, g, syms, in, out);
+	}
+	HOP_TRY(st);
+	st = hop_exec_tensors(p, x, in, out);
+	hop_exec_release(x);
+	return st;
+}
