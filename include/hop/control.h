@@ -1,0 +1,119 @@
+/* Operators with bodies. A body may use values of enclosing traces (they become operands),
+ * write to them (the writes are seen outside), return its inputs, and return one value
+ * twice. Functions that return int give the number of results, 0 after a failure; out
+ * has room for cap. */
+#ifndef HOP_CONTROL_H
+#define HOP_CONTROL_H
+
+#include "hop/tree.h"
+#include "hop/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One of two bodies, on the same inputs. pred: one element; not bool means not zero. The
+ * results of both have equal types. */
+int hop_at_cond(hop_trace *t, const char *file, int line, hop_value pred, hop_body *then_,
+                hop_body *else_, void *user, int nin, const hop_value *in, int cap,
+                hop_value *out);
+#define hop_cond(t, pred, then_, else_, user, nin, in, cap, out) \
+	hop_at_cond(t, __FILE__, __LINE__, pred, then_, else_, user, nin, in, cap, out)
+/* The same for results whose sizes may differ: each has the larger size on every axis, zeros
+ * behind what is there; then one i64 count for each axis that differs, in order. */
+int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
+                      hop_body *then_, hop_body *else_, void *user, int nin,
+                      const hop_value *in, int cap, hop_value *out);
+#define hop_cond_sized(t, pred, then_, else_, user, nin, in, cap, out) \
+	hop_at_cond_sized(t, __FILE__, __LINE__, pred, then_, else_, user, nin, in, cap, out)
+
+typedef struct hop_while_opts {
+	int64_t         max_trips;     /* 0 = no bound */
+	const hop_tree *carry;         /* names of the carries, for messages; or NULL */
+} hop_while_opts;
+
+/* While test(carries) says true, carries = body(carries). Carries start as copies of init:
+ * writes to them stay inside. opts NULL = defaults. out_trips may be NULL. Returns ncarry. */
+int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_body *body,
+                 void *user, int ncarry, const hop_value *init, const hop_while_opts *opts,
+                 hop_value *out, hop_value *out_trips);
+#define hop_while(t, test, body, user, ncarry, init, opts, out, out_trips) \
+	hop_at_while(t, __FILE__, __LINE__, test, body, user, ncarry, init, opts, out, out_trips)
+
+typedef struct hop_scan_opts {
+	int             axis;          /* of the xs, and where the ys are stacked */
+	bool            reverse;       /* from the last step to the first */
+	bool            has_length;    /* length is given: needed when there are no xs */
+	hop_dim         length;
+	int             every;         /* reverse mode keeps: 0 all, k each k-th carry, -1 sqrt */
+	bool            counted;       /* only the first `count` steps (i64 scalar) run */
+	hop_value       count;
+	const hop_tree *carry, *x;     /* names, for messages; or NULL */
+} hop_scan_opts;
+
+/* carries, ys[i] = body(carries, xs[i]). The body gets carries, then slices; it returns next
+ * carries, then the outputs of the step. out: carries, then stacked outputs. out_steps
+ * (may be NULL): how many steps ran. */
+int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *user,
+                int ncarry, const hop_value *init, int nx, const hop_value *xs,
+                const hop_scan_opts *opts, int cap, hop_value *out, hop_value *out_steps);
+#define hop_scan(t, body, user, ncarry, init, nx, xs, opts, cap, out, out_steps) \
+	hop_at_scan(t, __FILE__, __LINE__, body, user, ncarry, init, nx, xs, opts, cap, out, \
+	            out_steps)
+/* In the body of a scan: this step is the last if pred (bool scalar) holds. */
+void hop_at_stop_if(hop_trace *t, const char *file, int line, hop_value pred);
+#define hop_stop_if(t, pred) hop_at_stop_if(t, __FILE__, __LINE__, pred)
+
+/* A body as a graph of its own, called here: equal regions are compiled once. */
+int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
+                  void *user, int nin, const hop_value *in, int cap, hop_value *out);
+#define hop_region(t, name, body, user, nin, in, cap, out) \
+	hop_at_region(t, __FILE__, __LINE__, name, body, user, nin, in, cap, out)
+
+/* A function with its own derivative.
+ * fwd: inputs -> results; hop_save keeps values for bwd.
+ * bwd: saved values, cotangents of the float results -> cotangents of the float inputs.
+ * jvp (or NULL): inputs, tangents of the float inputs -> tangents of the float results.
+ * Values captured from outside are constants to this derivative. */
+typedef struct hop_custom_rule {
+	hop_body *fwd, *bwd, *jvp;
+} hop_custom_rule;
+int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rule *rule,
+                  void *user, int nin, const hop_value *in, int cap, hop_value *out);
+#define hop_custom(t, rule, user, nin, in, cap, out) \
+	hop_at_custom(t, __FILE__, __LINE__, rule, user, nin, in, cap, out)
+void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_value *v);
+#define hop_save(t, n, v) hop_at_save(t, __FILE__, __LINE__, n, v)
+
+/* ---- transforms inside a body: the body is captured, transformed and called ---- */
+
+/* The results of the body (the first a float scalar), then its gradients for the inputs
+ * wrt[0..nwrt). */
+int hop_at_grad(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
+#define hop_grad_at(t, body, user, nin, in, nwrt, wrt, cap, out) \
+	hop_at_grad(t, __FILE__, __LINE__, body, user, nin, in, nwrt, wrt, cap, out)
+/* The results, then the derivative along tangents[k] of the inputs wrt[k], a float result
+ * each. */
+int hop_at_jvp(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+               const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
+               int cap, hop_value *out);
+#define hop_jvp_at(t, body, user, nin, in, nwrt, wrt, tangents, cap, out) \
+	hop_at_jvp(t, __FILE__, __LINE__, body, user, nin, in, nwrt, wrt, tangents, cap, out)
+/* Jacobians of the only result: one a wrt, of shape [result, input]. */
+int hop_at_jac(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+               const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
+#define hop_jac_at(t, body, user, nin, in, nwrt, wrt, cap, out) \
+	hop_at_jac(t, __FILE__, __LINE__, body, user, nin, in, nwrt, wrt, cap, out)
+/* The body on every element of axis axes[i] of input i; -1 = the same for all. Results are
+ * stacked on axis 0. */
+int hop_at_vmap(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+                const hop_value *in, const int *axes, int cap, hop_value *out);
+#define hop_vmap_at(t, body, user, nin, in, axes, cap, out) \
+	hop_at_vmap(t, __FILE__, __LINE__, body, user, nin, in, axes, cap, out)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

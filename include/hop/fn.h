@@ -1,0 +1,52 @@
+/* Functions: a captured graph with what it closes over. Immutable, counted, thread safe. */
+#ifndef HOP_FN_H
+#define HOP_FN_H
+
+#include "hop/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hop_fn hop_fn;
+
+/* Run f once on symbolic inputs. Results are what it returns; inputs that it writes are
+ * written in the arrays of the caller. */
+HOP_MUST_USE hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin,
+                                    const hop_spec *in, hop_fn **out_f);
+hop_fn *hop_fn_retain(hop_fn *f);
+void    hop_fn_release(hop_fn *f);                       /* NULL is fine */
+int     hop_fn_nin(const hop_fn *f);
+int     hop_fn_nout(const hop_fn *f);
+/* Its text. Valid as long as f; NULL without memory. */
+const char *hop_fn_text(hop_fn *f);
+
+/* Call it: out[i] are new arrays, NULL after a failure. nin and nout must be right. */
+HOP_MUST_USE hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout,
+                                 hop_array **out);
+/* Run a body on arrays at once, op by op, without a graph. nout is what it returns. */
+HOP_MUST_USE hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin,
+                                       hop_array *const *in, int nout, hop_array **out);
+/* Call it inside a trace. */
+int hop_at_apply(hop_trace *t, const char *file, int line, hop_fn *f, int nin,
+                 const hop_value *in, int cap, hop_value *out);
+#define hop_apply(t, f, nin, in, cap, out) \
+	hop_at_apply(t, __FILE__, __LINE__, f, nin, in, cap, out)
+
+/* ---- transforms of functions; each gives a new function ---- */
+
+/* The first result must be a float scalar. Results: those of f, then the gradients of the
+ * first for the inputs wrt[0..nwrt). */
+HOP_MUST_USE hop_status hop_grad(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f);
+/* More inputs: tangents of the float inputs wrt. More results: tangents of the float results. */
+HOP_MUST_USE hop_status hop_jvp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f);
+/* More inputs: cotangents of the float results. More results: cotangents of the inputs wrt. */
+HOP_MUST_USE hop_status hop_vjp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f);
+/* Inputs with batched[i] get a leading axis of size n (-1: a new size symbol); so do all results. */
+HOP_MUST_USE hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

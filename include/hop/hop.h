@@ -1,0 +1,16 @@
+/* All of hop. */
+#ifndef HOP_H
+#define HOP_H
+
+#include "hop/control.h"
+#include "hop/ctx.h"
+#include "hop/fn.h"
+#include "hop/nn.h"
+#include "hop/ops.h"
+#include "hop/shape.h"
+#include "hop/status.h"
+#include "hop/trace.h"
+#include "hop/tree.h"
+#include "hop/types.h"
+
+#endif

@@ -1,0 +1,32 @@
+/* Composites: each is a few ops, captured as such. */
+#ifndef HOP_NN_H
+#define HOP_NN_H
+
+#include "hop/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As PyTorch's matmul: vectors, matrices, broadcast batches of matrices. */
+hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
+#define hop_matmul(t, x, y) hop_at_matmul(t, __FILE__, __LINE__, x, y)
+hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis);
+#define hop_softmax(t, x, axis) hop_at_softmax(t, __FILE__, __LINE__, x, axis)
+/* Over the last axis; weight and bias may be {0, 0} = none. */
+hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value x,
+                            hop_value weight, hop_value bias, double eps);
+#define hop_layer_norm(t, x, weight, bias, eps) \
+	hop_at_layer_norm(t, __FILE__, __LINE__, x, weight, bias, eps)
+hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x);
+#define hop_sigmoid(t, x) hop_at_sigmoid(t, __FILE__, __LINE__, x)
+hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x);
+#define hop_relu(t, x) hop_at_relu(t, __FILE__, __LINE__, x)
+hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x);
+#define hop_silu(t, x) hop_at_silu(t, __FILE__, __LINE__, x)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,86 @@
+/* Generated from src/ir/ops.def by tools/opgen.c: do not edit. Element by element;
+ * operands are promoted and broadcast as in PyTorch. */
+#ifndef HOP_OPS_H
+#define HOP_OPS_H
+
+#include "hop/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+hop_value hop_op_fold_in(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_fold_in(t, x, y) hop_op_fold_in(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_add(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_add(t, x, y) hop_op_add(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_sub(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_sub(t, x, y) hop_op_sub(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_mul(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_mul(t, x, y) hop_op_mul(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_div(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_div(t, x, y) hop_op_div(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_rem(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_rem(t, x, y) hop_op_rem(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_max(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_max(t, x, y) hop_op_max(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_min(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_min(t, x, y) hop_op_min(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_neg(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_neg(t, x) hop_op_neg(t, __FILE__, __LINE__, x)
+hop_value hop_op_exp(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_exp(t, x) hop_op_exp(t, __FILE__, __LINE__, x)
+hop_value hop_op_log(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_log(t, x) hop_op_log(t, __FILE__, __LINE__, x)
+hop_value hop_op_sin(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_sin(t, x) hop_op_sin(t, __FILE__, __LINE__, x)
+hop_value hop_op_cos(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_cos(t, x) hop_op_cos(t, __FILE__, __LINE__, x)
+hop_value hop_op_tanh(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_tanh(t, x) hop_op_tanh(t, __FILE__, __LINE__, x)
+hop_value hop_op_sqrt(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_sqrt(t, x) hop_op_sqrt(t, __FILE__, __LINE__, x)
+hop_value hop_op_eq(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_eq(t, x, y) hop_op_eq(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_ne(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_ne(t, x, y) hop_op_ne(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_lt(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_lt(t, x, y) hop_op_lt(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_le(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_le(t, x, y) hop_op_le(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_and(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_and(t, x, y) hop_op_and(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_or(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_or(t, x, y) hop_op_or(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_not(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_not(t, x) hop_op_not(t, __FILE__, __LINE__, x)
+hop_value hop_op_select(hop_trace *t, const char *file, int line,
+                    hop_value p, hop_value x, hop_value y);
+#define hop_select(t, p, x, y) hop_op_select(t, __FILE__, __LINE__, p, x, y)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

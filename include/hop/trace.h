@@ -1,0 +1,116 @@
+/* Traces: returning, asking, literals, effects, writes. The first failure sticks: later
+ * calls do nothing and give {0, 0}; whoever started the trace gets status and message. */
+#ifndef HOP_TRACE_H
+#define HOP_TRACE_H
+
+#include "hop/types.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- eager traces: ops run at once, on real data ---- */
+
+HOP_MUST_USE hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t);
+/* The first failure of the trace, after which it is gone. */
+HOP_MUST_USE hop_status hop_eager_free(hop_trace *t);
+
+/* An array as a value. Captured by a graph, it becomes a hidden parameter of the outermost
+ * function, which retains it; writes to the value reach the array when the function has
+ * run. In an eager trace they reach it when the trace ends. */
+hop_value hop_at_array(hop_trace *t, const char *file, int line, hop_array *a);
+#define hop_use(t, a) hop_at_array(t, __FILE__, __LINE__, a)
+/* The contents of a value of an eager trace, as a new array. */
+HOP_MUST_USE hop_status hop_at_read(hop_trace *t, const char *file, int line, hop_value v,
+                                    hop_array **out_a);
+#define hop_read(t, v, out_a) hop_at_read(t, __FILE__, __LINE__, v, out_a)
+
+/* ---- results ---- */
+
+/* Once, as the last call of a body. */
+void hop_at_return(hop_trace *t, const char *file, int line, int n, const hop_value *v);
+#define hop_return_n(t, n, v) hop_at_return(t, __FILE__, __LINE__, n, v)
+#ifdef __cplusplus
+}
+template <typename... V>
+static inline void hop_return_all(hop_trace *t, const char *file, int line, V... v)
+{
+	const hop_value all[] = { v... };
+	hop_at_return(t, file, line, (int)sizeof...(v), all);
+}
+extern "C" {
+#define hop_return(t, ...) hop_return_all(t, __FILE__, __LINE__, __VA_ARGS__)
+#else
+#define hop_return(t, ...) \
+	hop_at_return(t, __FILE__, __LINE__, \
+	              (int)(sizeof((hop_value[]){ __VA_ARGS__ }) / sizeof(hop_value)), \
+	              (hop_value[]){ __VA_ARGS__ })
+#endif
+
+/* ---- asking; on a failed trace the answers are harmless: rank 0, size 1, f32 ---- */
+
+bool      hop_failed(const hop_trace *t);
+bool      hop_is_eager(const hop_trace *t);
+int       hop_at_rank(hop_trace *t, const char *file, int line, hop_value v);
+hop_dtype hop_at_dtype(hop_trace *t, const char *file, int line, hop_value v);
+hop_dim   hop_at_dim(hop_trace *t, const char *file, int line, hop_value v, int axis);
+#define hop_rank(t, v)          hop_at_rank(t, __FILE__, __LINE__, v)
+#define hop_dtype_of(t, v)      hop_at_dtype(t, __FILE__, __LINE__, v)
+#define hop_dim_of(t, v, axis)  hop_at_dim(t, __FILE__, __LINE__, v, axis)
+
+/* ---- sizes: size_of and as_size are the only bridges to data ---- */
+
+enum hop_dim_op { HOP_DIM_ADD, HOP_DIM_SUB, HOP_DIM_MUL, HOP_DIM_DIV, HOP_DIM_MIN,
+                  HOP_DIM_MAX };
+hop_dim   hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_op op,
+                        hop_dim a, hop_dim b);
+#define hop_dim_add(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_ADD, a, b)
+#define hop_dim_sub(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_SUB, a, b)
+#define hop_dim_mul(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MUL, a, b)
+#define hop_dim_div(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_DIV, a, b)
+#define hop_dim_min(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MIN, a, b)
+#define hop_dim_max(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MAX, a, b)
+/* A size as an i64 scalar; and of an axis of a value. */
+hop_value hop_at_size(hop_trace *t, const char *file, int line, hop_dim d);
+#define hop_size_value(t, d)     hop_at_size(t, __FILE__, __LINE__, d)
+hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, int axis);
+#define hop_size_of(t, v, axis)  hop_at_size_of(t, __FILE__, __LINE__, v, axis)
+/* An i64 scalar, clamped to min..max, as a size of later types. */
+hop_dim   hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, int64_t min,
+                         int64_t max);
+#define hop_as_size(t, v, min, max) hop_at_as_size(t, __FILE__, __LINE__, v, min, max)
+
+/* ---- effects: they keep their order ---- */
+
+void hop_at_print(hop_trace *t, const char *file, int line, const char *text, int n,
+                  const hop_value *v);
+#define hop_print(t, text, n, v) hop_at_print(t, __FILE__, __LINE__, text, n, v)
+/* Stops the program with the text unless every element of ok holds. */
+void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const char *text,
+                   int n, const hop_value *v);
+#define hop_assert_(t, ok, text, n, v) hop_at_assert(t, __FILE__, __LINE__, ok, text, n, v)
+
+/* ---- writes: x keeps its type; what is written is cast and broadcast to it. Views of x,
+ * and what x is a view of, see the write from here on. ---- */
+
+enum hop_write { HOP_WRITE_COPY, HOP_WRITE_ADD, HOP_WRITE_SUB, HOP_WRITE_MUL,
+                 HOP_WRITE_DIV };
+void hop_at_write(hop_trace *t, const char *file, int line, enum hop_write w, hop_value x,
+                  hop_value y);
+#define hop_copy_(t, x, y) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_COPY, x, y)
+#define hop_add_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_ADD, x, y)
+#define hop_sub_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_SUB, x, y)
+#define hop_mul_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_MUL, x, y)
+#define hop_div_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_DIV, x, y)
+/* x[.., idx[k], ..] = u[.., k, ..] along axis; of equal indices the last wins; idx is i64
+ * of rank 0 or 1, and out of range indices are clamped. */
+void hop_at_index_put(hop_trace *t, const char *file, int line, hop_value x, int axis,
+                      hop_value idx, hop_value u);
+#define hop_index_put_(t, x, axis, idx, u) \
+	hop_at_index_put(t, __FILE__, __LINE__, x, axis, idx, u)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

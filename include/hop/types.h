@@ -1,0 +1,96 @@
+/* Element types, sizes, values, arrays: the nouns of the public interface. No function
+ * here computes anything. */
+#ifndef HOP_TYPES_H
+#define HOP_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hop/ctx.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef HOP_DTYPE_PUBLIC
+#define HOP_DTYPE_PUBLIC
+typedef enum hop_dtype {
+	HOP_bool, HOP_i32, HOP_i64, HOP_f32, HOP_f64,
+	HOP_NDTYPE
+} hop_dtype;
+#endif
+
+enum { HOP_RANK = 16 };            /* no tensor has more axes */
+
+/* A size: the constant k, or k plus an expression over size symbols. */
+struct hop_sexpr;
+typedef struct hop_dim {
+	int64_t                 k;
+	const struct hop_sexpr *e;     /* NULL = the constant k */
+} hop_dim;
+static inline hop_dim hop_n(int64_t k)
+{
+	hop_dim d;
+	d.k = k;
+	d.e = NULL;
+	return d;
+}
+
+/* A handle of a value of one trace; copy it freely. {0, 0} is the value of a failed call. */
+typedef struct hop_value {
+	uint32_t trace;
+	uint32_t id;
+} hop_value;
+
+/* A trace: where the ops go. One thread. */
+typedef struct hop_trace hop_trace;
+
+/* What the user writes: reads in[], calls constructors on t, ends with hop_return. It may
+ * be called any number of times; what user points to is only read. */
+typedef void hop_body(hop_trace *t, const hop_value *in, void *user);
+
+/* ---- what a function takes ---- */
+
+/* Axis i has size dim[i]; or, when sym[i] is not NULL, the size symbol of that name, of at
+ * least dim[i] and at most max[i] (0 = any). Equal names are one symbol. */
+typedef struct hop_spec {
+	hop_dtype   dtype;
+	int         rank;
+	int64_t     dim[HOP_RANK];
+	int64_t     max[HOP_RANK];
+	const char *sym[HOP_RANK];
+} hop_spec;
+
+hop_spec hop_spec_of(hop_dtype d, int rank, const int64_t *dim);
+hop_spec hop_spec0(hop_dtype d);
+hop_spec hop_spec1(hop_dtype d, int64_t n);
+hop_spec hop_spec2(hop_dtype d, int64_t n, int64_t m);
+hop_spec hop_spec3(hop_dtype d, int64_t n, int64_t m, int64_t k);
+/* The same with a named size on one axis. */
+hop_spec hop_spec_sym(hop_spec s, int axis, const char *name, int64_t min, int64_t max);
+
+/* ---- data ---- */
+
+/* A dense row-major tensor in memory, counted. Thread safe to share while nobody writes
+ * its data. bool elements are bytes, 0 or 1. */
+typedef struct hop_array hop_array;
+
+/* data NULL = zeros; otherwise it is copied. */
+HOP_MUST_USE hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
+                                      const void *data, hop_array **out_a);
+hop_array     *hop_array_retain(hop_array *a);
+void           hop_array_release(hop_array *a);          /* NULL is fine */
+void          *hop_array_data(hop_array *a);
+hop_dtype      hop_array_dtype(const hop_array *a);
+int            hop_array_rank(const hop_array *a);
+const int64_t *hop_array_dims(const hop_array *a);
+int64_t        hop_array_count(const hop_array *a);
+/* Element i in row-major order, as a double; 0 when there is none. */
+double         hop_array_at(const hop_array *a, int64_t i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

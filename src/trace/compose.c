@@ -1,0 +1,278 @@
+/* compose.c -- reductions and composites: matrix products, softmax, norms, gates. Each is a
+ * few ops, captured as such, so they need no rules of their own. */
+#include "trace/trace.h"
+#include "hop/nn.h"
+#include "hop/shape.h"
+
+struct compose {
+	hop_value       x, y, z, r;
+	enum hop_reduce kind;
+	int             n, axis;
+	const int      *axes;
+	double          eps;
+};
+
+static hop_value run(hop_trace *t, const char *file, int line, hop_make_fn *make,
+                     struct compose c)
+{
+	return hop_enter(t, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
+}
+
+/* x as a float; integers become f32. */
+static hop_val floats(hop_trace *t, hop_value x)
+{
+	hop_dtype d = hop_promote_dtype(t, 1, &x);
+	return hop_promote_cast(t, x, hop_dtype_float(d) ? d : HOP_f32);
+}
+
+static hop_val number_like(hop_build *b, hop_val x, double v)
+{
+	return b->st ? HOP_BAD : hop_emit_full(b, hop_typeof(b, x), v);
+}
+
+/* ---- reductions ---- */
+
+/* The axes to reduce, counted from 0, each once; -1 and a failure otherwise. */
+static int axis_list(hop_trace *t, const struct compose *c, int rank, int64_t *out)
+{
+	if (c->n < 0 || c->n > rank || (c->n && !c->axes)) {
+		hop_trace_fail(t, HOP_EVALUE, "reduce: %d axes of a value of rank %d", c->n, rank);
+		return -1;
+	}
+	bool used[HOP_MAXRANK] = { false };
+	int n = 0;
+	for (int i = 0; i < c->n; i++) {
+		int a = hop_axis(t, "reduce", c->axes[i], rank);
+		if (a < 0)
+			return -1;
+		if (used[a]) {
+			hop_trace_fail(t, HOP_EVALUE, "reduce: axis %d is named twice", a);
+			return -1;
+		}
+		used[a] = true;
+	}
+	for (int a = 0; a < rank; a++)
+		if (used[a] || !c->n)
+			out[n++] = a;
+	return n;
+}
+
+static void make_reduce(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	int64_t axes[HOP_MAXRANK];
+	const hop_type *type = hop_value_type(t, c->x);
+	int n = type ? axis_list(t, c, type->rank, axes) : -1;
+	if (n < 0)
+		return;
+	bool isfloat = hop_dtype_float((hop_dtype)type->dtype);
+	hop_val x;
+	if (c->kind == HOP_REDUCE_MEAN)
+		x = floats(t, c->x);
+	else if (c->kind == HOP_REDUCE_SUM && !isfloat)
+		x = hop_promote_cast(t, c->x, HOP_i64);
+	else
+		x = hop_value_read(t, c->x);
+	if (b->st)
+		return;
+	if (c->kind == HOP_REDUCE_MAX) {
+		c->r = hop_value_new(t, hop_emit_amax(b, x, n, axes));
+		return;
+	}
+	hop_val s = hop_emit_sum(b, x, n, axes);
+	if (c->kind == HOP_REDUCE_MEAN && !b->st) {
+		hop_size count = hop_size_of(1);
+		for (int i = 0; i < n; i++)
+			count = hop_size_mul(hop_env_of(t), count, type->dim[axes[i]]);
+		const hop_type *st = hop_typeof(b, s);
+		hop_val k = hop_emit_cast(b, hop_emit_size(b, count), (hop_dtype)st->dtype);
+		s = hop_emit_op(b, HOP_OP_div, NULL, 2, (hop_val[]){ s, hop_emit_match(b, k, st) });
+	}
+	c->r = hop_value_new(t, s);
+}
+
+hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
+                        hop_value x, int naxes, const int *axes)
+{
+	return run(t, file, line, make_reduce,
+	           (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
+}
+
+/* Reduce the last axis and repeat the result along it again. */
+static hop_val along(hop_build *b, hop_val x, int64_t axis, bool max)
+{
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *type = hop_typeof(b, x);
+	hop_val s = max ? hop_emit_amax(b, x, 1, &axis) : hop_emit_sum(b, x, 1, &axis);
+	int64_t keep[HOP_MAXRANK];
+	for (int i = 0, n = 0; i < type->rank; i++)
+		if (i != axis)
+			keep[n++] = i;
+	return hop_emit_broadcast(b, s, type->rank, type->dim, keep);
+}
+
+/* ---- matrix products ---- */
+
+/* Leading axes of both, broadcast against each other. */
+static hop_val batched(hop_trace *t, hop_val x, int nbatch, const hop_size *batch)
+{
+	const hop_type *type = hop_typeof(&t->b, x);
+	hop_size dim[HOP_MAXRANK];
+	for (int i = 0; i < nbatch; i++)
+		dim[i] = batch[i];
+	dim[nbatch] = type->dim[type->rank - 2];
+	dim[nbatch + 1] = type->dim[type->rank - 1];
+	return hop_broadcast_to(t, x, nbatch + 2, dim);
+}
+
+static void make_matmul(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	hop_value both[2] = { c->x, c->y };
+	hop_dtype d = hop_promote_dtype(t, 2, both);
+	hop_val x = hop_promote_cast(t, c->x, d), y = hop_promote_cast(t, c->y, d);
+	if (b->st)
+		return;
+	const hop_type *xt = hop_typeof(b, x), *yt = hop_typeof(b, y);
+	if (!xt->rank || !yt->rank) {
+		hop_trace_fail(t, HOP_ESHAPE, "matmul: %s and %s, a scalar is not a matrix",
+		               hop_type_text(t, xt), hop_type_text(t, yt));
+		return;
+	}
+	int64_t bx[HOP_MAXRANK], lsum = xt->rank - 1, rsum = yt->rank > 1 ? yt->rank - 2 : 0;
+	int nbatch = 0;
+	if (xt->rank > 2 || yt->rank > 2) {
+		/* a vector beside a batch takes no part in it: dot needs no batch axis then */
+		if (xt->rank > 1 && yt->rank > 1) {
+			const hop_type *w = xt->rank > yt->rank ? xt : yt, *o = w == xt ? yt : xt;
+			hop_size batch[HOP_MAXRANK];
+			nbatch = w->rank - 2;
+			for (int i = 0; i < nbatch; i++) {
+				int k = i - (w->rank - o->rank);
+				batch[i] = hop_size_is(w->dim[i], 1) && k >= 0 ? o->dim[k] : w->dim[i];
+			}
+			x = batched(t, x, nbatch, batch);
+			y = b->st ? HOP_BAD : batched(t, y, nbatch, batch);
+			if (b->st)
+				return;
+			lsum = nbatch + 1;
+			rsum = nbatch;
+		}
+	}
+	for (int i = 0; i < nbatch; i++)
+		bx[i] = i;
+	hop_ints bs = { nbatch, bx }, ls = { 1, &lsum }, rs = { 1, &rsum };
+	c->r = hop_value_new(t, hop_emit_dot(b, x, y, bs, bs, ls, rs));
+}
+
+hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
+{
+	return run(t, file, line, make_matmul, (struct compose){ .x = x, .y = y });
+}
+
+/* ---- softmax and norms ---- */
+
+static void make_softmax(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	hop_val x = floats(t, c->x);
+	int axis = b->st ? -1 : hop_axis(t, "softmax", c->axis, hop_typeof(b, x)->rank);
+	if (axis < 0)
+		return;
+	hop_val m = along(b, x, axis, true);
+	hop_val e = b->st ? HOP_BAD : hop_emit(b, sub, x, m);
+	e = b->st ? HOP_BAD : hop_emit(b, exp, e);
+	hop_val s = along(b, e, axis, false);
+	c->r = hop_value_new(t, b->st ? HOP_BAD : hop_emit(b, div, e, s));
+}
+
+hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis)
+{
+	return run(t, file, line, make_softmax, (struct compose){ .x = x, .axis = axis });
+}
+
+static void make_norm(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	hop_val x = floats(t, c->x);
+	if (b->st)
+		return;
+	const hop_type *type = hop_typeof(b, x);
+	int axis = hop_axis(t, "layer_norm", -1, type->rank);
+	if (axis < 0)
+		return;
+	hop_dtype d = (hop_dtype)type->dtype;
+	hop_val n = hop_emit_match(b, hop_emit_cast(b, hop_emit_size(b, type->dim[axis]), d), type);
+	hop_val s = along(b, x, axis, false);
+	hop_val mean = b->st ? HOP_BAD : hop_emit(b, div, s, n);
+	hop_val dev = b->st ? HOP_BAD : hop_emit(b, sub, x, mean);
+	hop_val sq = along(b, b->st ? HOP_BAD : hop_emit(b, mul, dev, dev), axis, false);
+	hop_val var = b->st ? HOP_BAD : hop_emit(b, div, sq, n);
+	hop_val eps = number_like(b, var, c->eps);
+	hop_val sd = b->st ? HOP_BAD : hop_emit(b, sqrt, hop_emit(b, add, var, eps));
+	hop_value y = hop_value_new(t, b->st ? HOP_BAD : hop_emit(b, div, dev, sd));
+	if (c->y.trace && y.trace)
+		y = hop_value_new(t, hop_point(t, HOP_OP_mul, 2, (hop_value[]){ y, c->y }));
+	if (c->z.trace && y.trace)
+		y = hop_value_new(t, hop_point(t, HOP_OP_add, 2, (hop_value[]){ y, c->z }));
+	c->r = y;
+}
+
+hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value x,
+                            hop_value weight, hop_value bias, double eps)
+{
+	return run(t, file, line, make_norm,
+	           (struct compose){ .x = x, .y = weight, .z = bias, .eps = eps });
+}
+
+/* ---- gates ---- */
+
+/* By tanh, which does not overflow at either end: (1 + tanh(x/2)) / 2. */
+static hop_val sigmoid(hop_build *b, hop_val x)
+{
+	hop_val half = number_like(b, x, 0.5);
+	hop_val th = b->st ? HOP_BAD : hop_emit(b, mul, x, half);
+	th = b->st ? HOP_BAD : hop_emit(b, tanh, th);
+	th = b->st ? HOP_BAD : hop_emit(b, mul, th, half);
+	return b->st ? HOP_BAD : hop_emit(b, add, th, half);
+}
+
+static void make_sigmoid(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	c->r = hop_value_new(t, sigmoid(&t->b, floats(t, c->x)));
+}
+
+hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
+{
+	return run(t, file, line, make_sigmoid, (struct compose){ .x = x });
+}
+
+static void make_silu(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_val x = floats(t, c->x), s = sigmoid(&t->b, x);
+	c->r = hop_value_new(t, t->b.st ? HOP_BAD : hop_emit(&t->b, mul, x, s));
+}
+
+hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
+{
+	return run(t, file, line, make_silu, (struct compose){ .x = x });
+}
+
+static void make_relu(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_val x = hop_value_read(t, c->x), zero = number_like(&t->b, x, 0);
+	c->r = hop_value_new(t, t->b.st ? HOP_BAD : hop_emit(&t->b, max, x, zero));
+}
+
+hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x)
+{
+	return run(t, file, line, make_relu, (struct compose){ .x = x });
+}

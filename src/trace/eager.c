@@ -1,0 +1,130 @@
+/* eager.c -- running ops as they are emitted, on real data, by the interpreter's rules. An
+ * eager draft has constant sizes only and holds a tensor for each value. What a body's
+ * scope holds is released when the body is done. */
+#include "trace/trace.h"
+
+#include <string.h>
+
+static void ten_room(hop_trace *t)
+{
+	size_t n = t->b.nvalue;
+	t->ten = hop_arena_grow(&t->arena, t->ten, sizeof *t->ten, n, &t->tencap);
+	while (t->nten < n)
+		t->ten[t->nten++] = NULL;
+}
+
+const hop_type *hop_eager_type(hop_trace *t, const hop_tensor *x)
+{
+	hop_size dim[HOP_MAXRANK];
+	for (int i = 0; i < x->rank; i++)
+		dim[i] = hop_size_of(x->dim[i]);
+	return hop_type_get(hop_env_of(t), x->dtype, x->rank, dim);
+}
+
+hop_val hop_eager_leaf(hop_trace *t, hop_tensor *x)
+{
+	hop_val v = hop_build_leaf(&t->b, hop_eager_type(t, x));
+	ten_room(t);
+	t->ten[v.id] = x;
+	return v;
+}
+
+hop_tensor *hop_eager_tensor(hop_trace *t, hop_val v)
+{
+	HOP_ASSERT(v.id < t->nten && t->ten[v.id]);
+	return t->ten[v.id];
+}
+
+/* One node: plain ops write into tensors made here. Operators with bodies never get into an
+ * eager draft. */
+static hop_status run_node(hop_trace *t, const hop_node *n)
+{
+	hop_interp *p = &t->root->ip;
+	hop_arena *tmp = &hop_env_of(t)->tmp;
+	hop_mark m = hop_mark_at(tmp);
+	hop_tensor **in = HOP_NEWN(tmp, hop_tensor *, n->nin);
+	hop_tensor **out = HOP_NEWN(tmp, hop_tensor *, n->nout);
+	for (uint32_t i = 0; i < n->nin; i++)
+		in[i] = hop_eager_tensor(t, n->in[i]);
+	for (uint32_t i = 0; i < n->nout; i++)
+		out[i] = t->ten[n->out0.id + i] = hop_tensor_of(p, t->b.type[n->out0.id + i]);
+	hop_status st = hop_optab[n->op].eval(p, n, in, out);
+	hop_rewind(tmp, m);
+	return st;
+}
+
+void hop_eager_settle(hop_trace *t)
+{
+	if (t->b.st)
+		return;
+	ten_room(t);
+	while (t->ndone < t->b.nnode) {
+		hop_status st = run_node(t, &t->b.node[t->ndone]);
+		t->ndone++;
+		if (st) {
+			t->b.st = st;
+			return;
+		}
+	}
+}
+
+hop_tensor *hop_eager_fetch(hop_trace *t, hop_trace *owner, uint32_t index)
+{
+	for (; t != owner; t = t->up) {
+		uint32_t key[2] = { owner->serial, index };
+		uintptr_t had = (uintptr_t)hop_map_get(&t->mirrors, key, sizeof key);
+		if (had && !hop_is_bad(t->store[had - 1].cur))
+			return hop_eager_tensor(t, t->store[had - 1].cur);
+	}
+	return hop_eager_tensor(owner, owner->store[index].cur);
+}
+
+void hop_eager_commit(hop_trace *t, hop_trace *child)
+{
+	for (size_t i = 0; i < child->nstore; i++) {
+		hop_store s = child->store[i];
+		if (s.owner == child || !s.version)
+			continue;
+		uint32_t at = hop_store_mirror(t, s.owner, s.index);
+		hop_tensor *x = hop_tensor_retain(hop_eager_tensor(child, s.cur));
+		hop_store_set(t, at, hop_eager_leaf(t, x));
+	}
+}
+
+int hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value *out)
+{
+	int n = (int)child->nret;
+	if (n > cap || (n && !out)) {
+		hop_trace_fail(t, HOP_EUSE, "%s gives %d results, there is room for %d",
+		               child->what, n, cap);
+		return 0;
+	}
+	for (int i = 0; i < n; i++) {
+		hop_tensor *x = hop_tensor_retain(hop_eager_tensor(child, child->out[i]));
+		out[i] = hop_value_new(t, hop_eager_leaf(t, x));
+	}
+	hop_eager_commit(t, child);
+	return n;
+}
+
+hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
+                         const hop_val *in, hop_val *out)
+{
+	if (!t->eager)
+		return hop_emit_call(&t->b, g, sargs, in, out);
+	hop_eager_settle(t);
+	if (t->b.st)
+		return t->b.st;
+	hop_tensor **x = HOP_NEWN(&t->arena, hop_tensor *, g->nparam);
+	hop_tensor **y = HOP_NEWN(&t->arena, hop_tensor *, g->nout);
+	int64_t *syms = HOP_NEWN(&t->arena, int64_t, g->nsym);
+	for (int64_t i = 0; i < sargs.n; i++)
+		syms[i] = sargs.v[i].k;
+	for (uint32_t i = 0; i < g->nparam; i++)
+		x[i] = hop_eager_tensor(t, in[i]);
+	if ((t->b.st = hop_interp_graph(&t->root->ip, g, syms, x, y)))
+		return t->b.st;
+	for (uint32_t i = 0; i < g->nout; i++)
+		out[i] = hop_eager_leaf(t, y[i]);
+	return HOP_OK;
+}

@@ -1,0 +1,249 @@
+/* eager_loop.c -- while and scan run directly: each trip is a scope of its own, opened with
+ * real tensors and closed before the next. Nothing is captured, except when a scan has no
+ * step to show the types of its outputs. */
+#include "trace/loop.h"
+
+#include <string.h>
+
+/* The tensor takes the place of what is there. */
+static void replace(hop_trace *t, hop_tensor **at, hop_tensor *x)
+{
+	hop_tensor_retain(x);
+	if (*at)
+		hop_tensor_release(&t->root->ip, *at);
+	*at = x;
+}
+
+static void release_all(hop_trace *t, hop_tensor **x, uint32_t n)
+{
+	for (uint32_t i = 0; x && i < n; i++)
+		if (x[i])
+			hop_tensor_release(&t->root->ip, x[i]);
+}
+
+/* A child's draft may have failed or gained nodes in a check; make both final. */
+static bool settled(hop_trace *t, hop_trace *child)
+{
+	if (!child->b.st)
+		hop_eager_settle(child);
+	if (child->b.st && !t->b.st)
+		t->b.st = child->b.st;
+	return !t->b.st;
+}
+
+/* ---- while ---- */
+
+static void while_tensors(hop_trace *t, void *arg)
+{
+	struct hop_while_call *c = arg;
+	hop_eager_settle(t);
+	if (t->b.st)
+		return;
+	c->ten = HOP_NEWN(&t->arena, hop_tensor *, c->ncarry);
+	for (int i = 0; i < c->ncarry; i++)
+		c->ten[i] = hop_tensor_retain(hop_eager_tensor(t, c->val[i]));
+}
+
+/* The test may have written to its carries, too. */
+static void test_step(hop_trace *t, void *arg)
+{
+	struct hop_while_call *c = arg;
+	hop_trace *test = c->test;
+	if (!hop_while_test_ok(t, test))
+		return;
+	c->go = hop_tensor_i(hop_eager_tensor(test, test->out[0]), 0) != 0;
+	for (int i = 0; i < c->ncarry; i++)
+		replace(t, &c->ten[i], hop_eager_tensor(test, test->store[i].cur));
+	hop_eager_commit(t, test);
+}
+
+static void body_step(hop_trace *t, void *arg)
+{
+	struct hop_while_call *c = arg;
+	if (!hop_while_body_ok(t, c, c->body) || !settled(t, c->body))
+		return;
+	for (int i = 0; i < c->ncarry; i++)
+		replace(t, &c->ten[i], hop_eager_tensor(c->body, c->body->out[i]));
+	hop_eager_commit(t, c->body);
+	c->count++;
+}
+
+static void while_results(hop_trace *t, void *arg)
+{
+	struct hop_while_call *c = arg;
+	for (int i = 0; i < c->ncarry; i++)
+		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_tensor_retain(c->ten[i])));
+	c->trips = hop_value_new(t, hop_emit_const_i(&t->b, HOP_i64, c->count));
+	c->n = t->b.st ? 0 : c->ncarry;
+}
+
+/* One scope: run, let `step` take its results, close. */
+static bool scope(hop_trace *t, const char *file, int line, const hop_body_args *a,
+                  hop_make_fn *step, void *arg, hop_trace **at)
+{
+	*at = hop_body_run(t, file, line, a);
+	bool ok = *at && hop_enter(t, file, line, step, arg);
+	hop_body_drop(*at);
+	*at = NULL;
+	return ok;
+}
+
+bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c,
+                     hop_body *test, hop_body *body, void *user)
+{
+	bool ok = hop_enter(t, file, line, while_tensors, c);
+	while (ok) {
+		hop_body_args a = { .fn = test, .user = user, .what = "the test of while",
+		                    .n = c->ncarry, .ten = c->ten, .eager = true };
+		ok = scope(t, file, line, &a, test_step, c, &c->test);
+		if (!ok || !c->go || (c->opts.max_trips && c->count == c->opts.max_trips))
+			break;
+		a.fn = body;
+		a.what = "the body of while";
+		ok = scope(t, file, line, &a, body_step, c, &c->body);
+	}
+	ok = ok && hop_enter(t, file, line, while_results, c);
+	release_all(t, c->ten, (uint32_t)c->ncarry);
+	return ok;
+}
+
+/* ---- scan ---- */
+
+static void scan_tensors(hop_trace *t, void *arg)
+{
+	struct hop_scan_call *c = arg;
+	int n = c->ncarry + c->nx;
+	hop_eager_settle(t);
+	if (t->b.st)
+		return;
+	c->ten = HOP_NEWN(&t->arena, hop_tensor *, n);
+	for (int i = 0; i < c->ncarry; i++)
+		c->ten[i] = hop_tensor_retain(hop_eager_tensor(t, c->val[i]));
+	c->total = c->length.k;
+	if (c->opts.counted) {
+		int64_t k = hop_tensor_i(hop_eager_tensor(t, c->count), 0);
+		c->total = k < 0 ? 0 : k < c->total ? k : c->total;
+	}
+}
+
+static int64_t place_of(const struct hop_scan_call *c)
+{
+	return c->opts.reverse ? c->total - 1 - c->step : c->step;
+}
+
+/* The slices of this step: rows, since the scanned axis is the first. */
+static void slice_step(hop_trace *t, void *arg)
+{
+	struct hop_scan_call *c = arg;
+	hop_interp *p = &t->root->ip;
+	for (int i = 0; i < c->nx; i++) {
+		const hop_tensor *x = hop_eager_tensor(t, c->val[c->ncarry + i]);
+		hop_tensor *row = hop_tensor_new(p, x->dtype, x->rank - 1, x->dim + 1);
+		size_t bytes = (size_t)row->count * hop_dtype_bytes(x->dtype);
+		if (bytes)
+			memcpy(row->data, (const char *)x->data + (size_t)place_of(c) * bytes, bytes);
+		replace(t, &c->ten[c->ncarry + i], row);
+		hop_tensor_release(p, row);
+	}
+}
+
+static bool make_ys(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
+{
+	c->ny = body->nret - (uint32_t)c->ncarry;
+	if (body->nret > (uint32_t)c->cap) {
+		hop_trace_fail(t, HOP_EUSE, "scan: gives %u results, there is room for %d",
+		               body->nret, c->cap);
+		return false;
+	}
+	c->ys = HOP_NEWN(&t->arena, hop_tensor *, c->ny);
+	for (uint32_t i = 0; i < c->ny; i++) {
+		const hop_type *y = hop_typeof(&body->b, body->out[(uint32_t)c->ncarry + i]);
+		int64_t dim[HOP_MAXRANK + 1] = { c->length.k };
+		for (int d = 0; d < y->rank; d++)
+			dim[d + 1] = y->dim[d].k;
+		if (y->rank == HOP_MAXRANK) {
+			hop_trace_fail(t, HOP_ESHAPE, "scan: output %u has %d axes already", i,
+			               HOP_MAXRANK);
+			return false;
+		}
+		c->ys[i] = hop_tensor_new(&t->root->ip, (hop_dtype)y->dtype, y->rank + 1, dim);
+	}
+	return true;
+}
+
+static void put_row(hop_trace *t, const struct hop_scan_call *c, uint32_t i,
+                    const hop_tensor *row)
+{
+	hop_tensor *y = c->ys[i];
+	size_t bytes = (size_t)row->count * hop_dtype_bytes(row->dtype);
+	bool fits = y->dtype == row->dtype && y->rank == row->rank + 1;
+	for (int d = 0; fits && d < row->rank; d++)
+		fits = y->dim[d + 1] == row->dim[d];
+	if (!fits)
+		hop_trace_fail(t, HOP_ESHAPE, "scan: output %u has another type in step %lld", i,
+		               (long long)c->step);
+	else if (bytes)
+		memcpy((char *)y->data + (size_t)place_of(c) * bytes, row->data, bytes);
+}
+
+static void scan_step(hop_trace *t, void *arg)
+{
+	struct hop_scan_call *c = arg;
+	hop_trace *b = c->body;
+	uint32_t nc = (uint32_t)c->ncarry;
+	if (!hop_scan_body_ok(t, c, b) || !settled(t, b) || (!c->ys && !make_ys(t, c, b)))
+		return;
+	if (b->nret != nc + c->ny) {
+		hop_trace_fail(t, HOP_ETYPE, "scan: step %lld gives %u results, the first gave %u",
+		               (long long)c->step, b->nret, nc + c->ny);
+		return;
+	}
+	for (uint32_t i = 0; i < nc; i++)
+		replace(t, &c->ten[i], hop_eager_tensor(b, b->out[i]));
+	for (uint32_t i = 0; i < c->ny; i++)
+		put_row(t, c, i, hop_eager_tensor(b, b->out[nc + i]));
+	if (!hop_is_bad(b->stop))
+		c->stop = hop_tensor_i(hop_eager_tensor(b, b->stop), 0) != 0;
+	hop_eager_commit(t, b);
+	c->nrun++;
+}
+
+/* No step will run: the body is captured for the types of its outputs. */
+static void types_step(hop_trace *t, void *arg)
+{
+	struct hop_scan_call *c = arg;
+	if (hop_scan_body_ok(t, c, c->body))
+		make_ys(t, c, c->body);
+}
+
+static void scan_results(hop_trace *t, void *arg)
+{
+	struct hop_scan_call *c = arg;
+	uint32_t nc = (uint32_t)c->ncarry;
+	for (uint32_t i = 0; i < nc; i++)
+		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_tensor_retain(c->ten[i])));
+	for (uint32_t i = 0; i < c->ny; i++)
+		c->out[nc + i] = hop_scan_stacked(t, c,
+		                                  hop_eager_leaf(t, hop_tensor_retain(c->ys[i])));
+	c->steps = hop_value_new(t, hop_emit_const_i(&t->b, HOP_i64, c->nrun));
+	c->n = t->b.st ? 0 : (int)(nc + c->ny);
+}
+
+bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
+                    hop_body *body, void *user)
+{
+	hop_body_args a = { .fn = body, .user = user, .what = "the body of scan",
+	                    .n = c->ncarry + c->nx, .in_scan = true, .type = c->type };
+	bool ok = hop_enter(t, file, line, scan_tensors, c);
+	if (ok && !c->total)
+		ok = scope(t, file, line, &a, types_step, c, &c->body);
+	a.ten = c->ten;
+	a.eager = true;
+	for (; ok && c->step < c->total && !c->stop; c->step++)
+		ok = hop_enter(t, file, line, slice_step, c) &&
+		     scope(t, file, line, &a, scan_step, c, &c->body);
+	ok = ok && hop_enter(t, file, line, scan_results, c);
+	release_all(t, c->ten, (uint32_t)(c->ncarry + c->nx));
+	release_all(t, c->ys, c->ny);
+	return ok;
+}

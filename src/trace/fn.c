@@ -1,0 +1,424 @@
+/* fn.c -- functions: capturing one, and calling it through the interpreter. A function is
+ * captured as the only body of an outermost trace that holds nothing but the captured
+ * arrays. Compiling one is the driver's business. */
+#include "ir/text.h"
+#include "trace/trace.h"
+
+#include <string.h>
+
+/* ---- the object ---- */
+
+hop_status hop_fn_new(hop_ctx *c, const hop_graph *g, int nin, int nout, int nhidden,
+                      hop_array *const *hidden, int nwrote, const int *wrote,
+                      hop_fn **out_f)
+{
+	hop_mem m = hop_ctx_mem(c);
+	hop_fn *f = hop_raw_try(&m, sizeof *f);
+	hop_array **h = f ? hop_raw_try(&m, (size_t)nhidden * sizeof *h) : NULL;
+	int *w = h ? hop_raw_try(&m, (size_t)nwrote * sizeof *w) : NULL;
+	*out_f = NULL;
+	if (!w) {
+		hop_raw_free(&m, h, (size_t)nhidden * sizeof *h);
+		hop_raw_free(&m, f, sizeof *f);
+		hop_ctx_set_message(c, &(hop_diag){ .st = HOP_ENOMEM });
+		return HOP_ENOMEM;
+	}
+	*f = (hop_fn){ .refs = 1, .ctx = c, .nin = nin, .nout = nout, .nhidden = nhidden,
+	               .nwrote = nwrote, .hidden = h, .wrote = w };
+	f->g = hop_graph_retain((hop_graph *)(uintptr_t)g);
+	for (int i = 0; i < nhidden; i++)
+		h[i] = hop_array_retain(hidden[i]);
+	for (int i = 0; i < nwrote; i++)
+		w[i] = wrote[i];
+	*out_f = f;
+	return HOP_OK;
+}
+
+hop_fn *hop_fn_retain(hop_fn *f)
+{
+	if (f)
+		__atomic_fetch_add(&f->refs, 1, __ATOMIC_RELAXED);
+	return f;
+}
+
+void hop_fn_release(hop_fn *f)
+{
+	if (!f || __atomic_fetch_sub(&f->refs, 1, __ATOMIC_ACQ_REL) != 1)
+		return;
+	hop_mem m = hop_ctx_mem(f->ctx);
+	for (int i = 0; i < f->nhidden; i++)
+		hop_array_release(f->hidden[i]);
+	hop_graph_release((hop_graph *)(uintptr_t)f->g);
+	hop_raw_free(&m, f->hidden, (size_t)f->nhidden * sizeof *f->hidden);
+	hop_raw_free(&m, f->wrote, (size_t)f->nwrote * sizeof *f->wrote);
+	hop_raw_free(&m, f->text, f->ntext);
+	hop_raw_free(&m, f, sizeof *f);
+}
+
+int hop_fn_nin(const hop_fn *f)
+{
+	return f ? f->nin : 0;
+}
+
+int hop_fn_nout(const hop_fn *f)
+{
+	return f ? f->nout : 0;
+}
+
+/* The text as its own piece of memory, or NULL. */
+static char *print(hop_fn *f, size_t *out_n)
+{
+	hop_env e;
+	hop_frame fr;
+	char *volatile s = NULL;
+	hop_env_init(&e, f->ctx, hop_ctx_mem(f->ctx));
+	if (HOP_GUARD(&e, &fr)) {
+		hop_guard_nomem(&e, &fr);
+	} else {
+		hop_buf b;
+		hop_buf_open(&b, &e);
+		hop_graph_print(&b, f->g);
+		char *p = hop_raw_new(&e, b.n + 1);
+		memcpy(p, b.s, b.n + 1);
+		*out_n = b.n + 1;
+		s = p;
+		hop_buf_free(&b);
+		hop_guard_end(&e, &fr);
+	}
+	hop_env_fini(&e);
+	return s;
+}
+
+const char *hop_fn_text(hop_fn *f)
+{
+	if (!f)
+		return NULL;
+	char *s = __atomic_load_n(&f->text, __ATOMIC_ACQUIRE), *none = NULL;
+	if (s)
+		return s;
+	size_t n = 0;
+	s = print(f, &n);
+	if (!s)
+		return NULL;
+	__atomic_store_n(&f->ntext, n, __ATOMIC_RELAXED);     /* the same from any thread */
+	if (__atomic_compare_exchange_n(&f->text, &none, s, false, __ATOMIC_ACQ_REL,
+	                                __ATOMIC_ACQUIRE))
+		return s;
+	hop_mem m = hop_ctx_mem(f->ctx);
+	hop_raw_free(&m, s, n);
+	return none;
+}
+
+/* ---- capturing ---- */
+
+struct capture {
+	int              nin;
+	const hop_spec  *spec;
+	const hop_type **type;
+	hop_trace       *body;
+	const hop_graph *g;
+	int              nout, nhidden, nwrote;
+	hop_array      **hidden;
+	int             *wrote;
+};
+
+/* The symbol of a name, new ones are added; -1 and a failure when its bounds differ. */
+static int symbol(hop_trace *t, const char *name, int64_t min, int64_t max)
+{
+	hop_range r = { min, max ? max : HOP_SIZE_MAX };
+	if (r.lo < 0 || r.hi < r.lo || r.hi > HOP_SIZE_MAX) {
+		hop_trace_fail(t, HOP_EVALUE, "capture: size %s has the bounds %lld..%lld", name,
+		               (long long)r.lo, (long long)r.hi);
+		return -1;
+	}
+	for (uint32_t i = 0; i < t->b.nsym; i++)
+		if (!strcmp(t->b.symname[i], name)) {
+			if (t->b.range[i].lo < r.lo)
+				t->b.range[i].lo = r.lo;
+			if (t->b.range[i].hi > r.hi)
+				t->b.range[i].hi = r.hi;
+			return (int)i;
+		}
+	return hop_build_sym(&t->b, r, hop_ctx_name(hop_env_of(t), name, strlen(name)));
+}
+
+static void read_specs(hop_trace *t, void *arg)
+{
+	struct capture *c = arg;
+	if (c->nin < 0 || (c->nin && !c->spec)) {
+		hop_trace_fail(t, HOP_EUSE, "capture: no types of the inputs were given");
+		return;
+	}
+	c->type = HOP_NEWN(&t->arena, const hop_type *, c->nin);
+	for (int i = 0; i < c->nin; i++) {
+		const hop_spec *s = &c->spec[i];
+		hop_size dim[HOP_MAXRANK];
+		if (s->rank < 0 || s->rank > HOP_MAXRANK || (unsigned)s->dtype >= HOP_NDTYPE) {
+			hop_trace_fail(t, HOP_EVALUE, "capture: input %d has a rank or dtype that is "
+			               "none", i);
+			return;
+		}
+		for (int d = 0; d < s->rank; d++) {
+			if (s->sym[d]) {
+				int k = symbol(t, s->sym[d], s->dim[d], s->max[d]);
+				if (k < 0)
+					return;
+				dim[d] = hop_size_sym(hop_env_of(t), k);
+			} else {
+				dim[d] = hop_size_of(s->dim[d]);
+			}
+			if (hop_size_const(dim[d]) && (dim[d].k < 0 || dim[d].k > HOP_SIZE_MAX)) {
+				hop_trace_fail(t, HOP_EVALUE, "capture: input %d has size %lld on axis %d",
+				               i, (long long)dim[d].k, d);
+				return;
+			}
+		}
+		c->type[i] = hop_type_get(hop_env_of(t), s->dtype, s->rank, dim);
+	}
+}
+
+/* The captured array that a value of the outermost trace is. */
+static hop_array *array_of(hop_trace *t, hop_val v)
+{
+	hop_root *r = t->root;
+	for (size_t i = 0; i < r->narray; i++)
+		if (hop_same(t->store[t->slot[r->array_slot[i]].store].cur, v))
+			return r->array[i];
+	HOP_ASSERT(!"a captured value is an array");
+	return NULL;
+}
+
+/* Parameters: inputs, written arrays, other arrays. Results: the function's, inputs that
+ * were written, arrays that were. */
+static void close_fn(hop_trace *t, void *arg)
+{
+	struct capture *c = arg;
+	hop_trace *b = c->body;
+	hop_arena *a = &t->arena;
+	hop_join j;
+	hop_outs o = { b, b->nret, NULL };
+	uint32_t n = (uint32_t)c->nin;
+	hop_val *out = HOP_NEWN(a, hop_val, b->nret + n);
+	c->wrote = HOP_NEWN(a, int, n + b->nstore);
+	memcpy(out, b->out, b->nret * sizeof *out);
+	for (uint32_t i = 0; i < n; i++)
+		if (b->store[i].version) {
+			out[b->nret + (uint32_t)c->nwrote] = b->store[i].cur;
+			c->wrote[c->nwrote++] = (int)i;
+		}
+	o.n = b->nret + (uint32_t)c->nwrote;
+	o.v = out;
+	if (!hop_join_open(&j, t, 1, &o, 0, NULL))
+		return;
+	uint32_t np = n + j.nw + j.nk;
+	const hop_type **ty = HOP_NEWN(a, const hop_type *, np);
+	uint32_t *param = HOP_NEWN(a, uint32_t, n);
+	c->hidden = HOP_NEWN(a, hop_array *, j.nw + j.nk);
+	for (uint32_t i = 0; i < n; i++) {
+		ty[i] = c->type[i];
+		param[i] = i;
+	}
+	for (uint32_t i = 0; i < j.nw + j.nk; i++) {
+		ty[n + i] = i < j.nw ? j.wtype[i] : j.ktype[i - j.nw];
+		c->hidden[i] = array_of(t, i < j.nw ? j.wval[i] : j.kval[i - j.nw]);
+		if (i < j.nw)
+			c->wrote[c->nwrote++] = (int)(n + i);
+	}
+	hop_join_syms(&j, np, ty);
+	hop_layout l = { .nparam = np, .type = ty, .param = param, .w0 = n, .k0 = n + j.nw };
+	hop_val *all = HOP_NEWN(a, hop_val, o.n + j.nw);
+	memcpy(all, out, o.n * sizeof *all);
+	memcpy(all + o.n, j.wout[0], j.nw * sizeof *all);
+	hop_join_seal(&j, 0, &l, o.n + j.nw, all, NULL, &c->g);
+	c->nout = (int)b->nret;
+	c->nhidden = (int)(j.nw + j.nk);
+}
+
+hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin, const hop_spec *in,
+                       hop_fn **out_f)
+{
+	struct capture k = { .nin = nin, .spec = in };
+	hop_trace *t;
+	if (!c || !out_f)
+		return HOP_EUSE;
+	*out_f = NULL;
+	HOP_TRY(hop_root_new(c, false, &t));
+	t->what = "the outermost trace";
+	if (hop_enter(t, NULL, 0, read_specs, &k)) {
+		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
+		                    .type = k.type };
+		k.body = hop_body_run(t, NULL, 0, &a);
+		hop_status st = HOP_OK;
+		if (k.body && hop_enter(t, NULL, 0, close_fn, &k))
+			st = hop_fn_new(c, k.g, nin, k.nout, k.nhidden, k.hidden, k.nwrote, k.wrote,
+			                out_f);
+		if (st) {
+			(void)!hop_root_free(t);
+			return st;
+		}
+	}
+	return hop_root_free(t);
+}
+
+/* ---- calling ---- */
+
+struct run {
+	hop_fn           *f;
+	hop_array *const *in;
+	hop_array       **out;
+	hop_interp        ip;
+	hop_env           e;
+};
+
+static hop_array *param_array(const struct run *r, uint32_t i)
+{
+	return i < (uint32_t)r->f->nin ? r->in[i] : r->f->hidden[i - (uint32_t)r->f->nin];
+}
+
+/* Dtypes, and that no written array is passed twice. Shapes are bound later. */
+static hop_status check_inputs(struct run *r)
+{
+	const hop_graph *g = r->f->g;
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_array *a = param_array(r, i);
+		if (!a || a->ctx != r->f->ctx)
+			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is missing or of another "
+			                "context", i);
+		if (a->dtype != (hop_dtype)g->type[i]->dtype)
+			return hop_fail(&r->e, 0, HOP_ETYPE, "call: input %u is %s, the function takes %s",
+			                i, hop_dtype_name(a->dtype),
+			                hop_dtype_name((hop_dtype)g->type[i]->dtype));
+	}
+	for (int w = 0; w < r->f->nwrote; w++)
+		for (uint32_t i = 0; i < g->nparam; i++)
+			if (i != (uint32_t)r->f->wrote[w] &&
+			    param_array(r, i) == param_array(r, (uint32_t)r->f->wrote[w]))
+				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %d is written and is also "
+				                "input %u", r->f->wrote[w], i);
+	return HOP_OK;
+}
+
+static hop_status run_graph(struct run *r)
+{
+	const hop_graph *g = r->f->g;
+	hop_arena *a = &r->e.tmp;
+	int *rank = HOP_NEWN(a, int, g->nparam);
+	const int64_t **dim = HOP_NEWN(a, const int64_t *, g->nparam);
+	int64_t *syms = HOP_NEWN(a, int64_t, g->nsym);
+	hop_tensor **x = HOP_NEWN(a, hop_tensor *, g->nparam);
+	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout);
+	HOP_TRY(check_inputs(r));
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_array *p = param_array(r, i);
+		rank[i] = p->rank;
+		dim[i] = p->dim;
+	}
+	HOP_TRY(hop_bind_shapes(&r->e, g, rank, dim, syms));
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_array *p = param_array(r, i);
+		x[i] = hop_tensor_new(&r->ip, p->dtype, p->rank, p->dim);
+		if (p->bytes)
+			memcpy(x[i]->data, p->data, p->bytes);
+	}
+	HOP_TRY(hop_interp_graph(&r->ip, g, syms, x, y));
+	for (int i = 0; i < r->f->nout; i++)
+		if (hop_array_new(r->f->ctx, y[i]->dtype, y[i]->rank, y[i]->dim, y[i]->data,
+		                  &r->out[i]))
+			hop_nomem(&r->e);
+	for (int i = 0; i < r->f->nwrote; i++) {
+		hop_array *p = param_array(r, (uint32_t)r->f->wrote[i]);
+		if (p->bytes)
+			memcpy(p->data, y[r->f->nout + i]->data, p->bytes);
+	}
+	return HOP_OK;
+}
+
+hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout, hop_array **out)
+{
+	struct run r = { .f = f, .in = in, .out = out };
+	hop_status st;
+	hop_frame fr;
+	if (!f || (nin && !in) || (nout && !out))
+		return HOP_EUSE;
+	for (int i = 0; i < nout; i++)
+		out[i] = NULL;
+	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
+	hop_interp_init(&r.ip, &r.e);
+	if (HOP_GUARD(&r.e, &fr)) {
+		st = hop_guard_nomem(&r.e, &fr);
+	} else {
+		if (nin != f->nin || nout != f->nout)
+			st = hop_fail(&r.e, 0, HOP_EUSE, "call: the function has %d inputs and %d "
+			              "results, got %d and %d", f->nin, f->nout, nin, nout);
+		else
+			st = run_graph(&r);
+		hop_guard_end(&r.e, &fr);
+	}
+	if (st) {
+		hop_ctx_set_message(f->ctx, &r.e.diag);
+		for (int i = 0; i < nout; i++) {
+			hop_array_release(out[i]);
+			out[i] = NULL;
+		}
+	}
+	hop_interp_fini(&r.ip);
+	hop_env_fini(&r.e);
+	return st;
+}
+
+/* ---- running a body at once ---- */
+
+struct eager {
+	int               nin, nout;
+	hop_array *const *in;
+	hop_value        *h;
+	hop_trace        *body;
+};
+
+static void eager_inputs(hop_trace *t, void *arg)
+{
+	struct eager *x = arg;
+	x->h = HOP_NEWN(&t->arena, hop_value, x->nin);
+	for (int i = 0; i < x->nin; i++)
+		x->h[i] = hop_array_here(t, x->in ? x->in[i] : NULL);
+}
+
+static void eager_outputs(hop_trace *t, void *arg)
+{
+	struct eager *x = arg;
+	if ((uint32_t)x->nout != x->body->nret)
+		hop_trace_fail(t, HOP_EUSE, "eager call: the body gives %u results, there is room "
+		               "for %d", x->body->nret, x->nout);
+	else
+		hop_eager_commit(t, x->body);
+}
+
+hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin, hop_array *const *in,
+                          int nout, hop_array **out)
+{
+	struct eager x = { .nin = nin, .nout = nout, .in = in };
+	hop_trace *t;
+	hop_status st = HOP_OK;
+	if (!c || nin < 0 || nout < 0 || (nout && !out))
+		return HOP_EUSE;
+	for (int i = 0; i < nout; i++)
+		out[i] = NULL;
+	HOP_TRY(hop_eager_new(c, &t));
+	if (hop_enter(t, NULL, 0, eager_inputs, &x)) {
+		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
+		                    .in = x.h, .eager = true };
+		x.body = hop_body_run(t, NULL, 0, &a);
+		bool ok = x.body && hop_enter(t, NULL, 0, eager_outputs, &x);
+		for (int i = 0; ok && !st && i < nout; i++) {
+			hop_tensor *y = hop_eager_tensor(x.body, x.body->out[i]);
+			st = hop_array_new(c, y->dtype, y->rank, y->dim, y->data, &out[i]);
+		}
+		hop_body_drop(x.body);
+	}
+	hop_status end = st ? (void)!hop_root_free(t), st : hop_eager_free(t);
+	for (int i = 0; end && i < nout; i++) {
+		hop_array_release(out[i]);
+		out[i] = NULL;
+	}
+	return end;
+}

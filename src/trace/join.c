@@ -1,0 +1,455 @@
+/* join.c -- captured drafts to closed graphs. Decides what the bodies of an operator take in
+ * common, in an order that does not depend on the order in which the user's nested calls
+ * ran, and copies each draft into a graph with those parameters. The parent is read and
+ * written here, and nowhere before. Which operator it is does not matter here. */
+#include "trace/trace.h"
+
+#include <string.h>
+
+/* ---- what of a draft is needed, in canonical order ---- */
+
+/* Depth first from the effects, then the results; leaves in the order they are met. */
+struct walk {
+	hop_trace *t;
+	uint8_t   *live;
+	uint32_t  *seq, nseq;
+	uint32_t  *leaf_of;           /* per value: its leaf or UINT32_MAX */
+	uint8_t   *met;               /* per leaf */
+	uint32_t  *order, norder;     /* leaves */
+	uint32_t  *stack, *cursor;
+};
+
+static bool is_effect(const hop_node *n)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	if (hop_optab[n->op].flags & HOP_F_X)
+		return true;
+	int k = hop_node_subs(n, sub);
+	for (int i = 0; i < k; i++)
+		if (sub[i] && sub[i]->has_effect)
+			return true;
+	return false;
+}
+
+/* The node of a value to be visited, or UINT32_MAX; leaves are noted. */
+static uint32_t reach(struct walk *w, hop_val v)
+{
+	uint32_t d = w->t->b.def[v.id];
+	if (d != UINT32_MAX)
+		return w->live[d] ? UINT32_MAX : d;
+	uint32_t l = w->leaf_of[v.id];
+	if (l != UINT32_MAX && !w->met[l]) {
+		w->met[l] = 1;
+		w->order[w->norder++] = l;
+	}
+	return UINT32_MAX;
+}
+
+static void visit(struct walk *w, uint32_t root)
+{
+	uint32_t top = 0;
+	if (root == UINT32_MAX || w->live[root])
+		return;
+	w->live[root] = 1;
+	w->stack[top++] = root;
+	while (top) {
+		uint32_t i = w->stack[top - 1];
+		const hop_node *n = &w->t->b.node[i];
+		if (w->cursor[i] == n->nin) {
+			w->seq[w->nseq++] = i;
+			top--;
+			continue;
+		}
+		uint32_t d = reach(w, n->in[w->cursor[i]++]);
+		if (d != UINT32_MAX) {
+			w->live[d] = 1;
+			w->stack[top++] = d;
+		}
+	}
+}
+
+/* Call f for each symbol that a size mentions. */
+typedef void sym_fn(void *user, int sym);
+static void size_syms(hop_size s, sym_fn *f, void *user)
+{
+	if (!s.e)
+		return;
+	for (int k = 0; k < hop_sexpr_nterm(s.e); k++)
+		for (int i = 0; i < hop_sexpr_natom(s.e, k); i++) {
+			const hop_atom *a = hop_sexpr_atom(s.e, k, i);
+			if (a->kind == HOP_ATOM_SYM) {
+				f(user, a->sym);
+			} else {
+				size_syms(a->a, f, user);
+				size_syms(a->b, f, user);
+			}
+		}
+}
+
+static void type_syms(const hop_type *t, sym_fn *f, void *user)
+{
+	for (int i = 0; i < t->rank; i++)
+		size_syms(t->dim[i], f, user);
+}
+
+static void node_syms(const hop_node *n, sym_fn *f, void *user)
+{
+	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
+		const void *p = (const char *)n->attr + hop_attr_offset(n->op, i);
+		if (hop_optab[n->op].field[i].kind == HOP_AK_size)
+			size_syms(*(const hop_size *)p, f, user);
+		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes)
+			for (int64_t k = 0; k < ((const hop_sizes *)p)->n; k++)
+				size_syms(((const hop_sizes *)p)->v[k], f, user);
+	}
+}
+
+static void mark_sym(void *user, int sym)
+{
+	((uint8_t *)user)[sym] = 1;
+}
+
+/* A node that binds a size symbol is needed when a needed node mentions the symbol. */
+static void visit_binders(struct walk *w)
+{
+	hop_build *b = &w->t->b;
+	uint8_t *used = HOP_NEWN(&w->t->arena, uint8_t, b->nsym + b->nlocal);
+	for (uint32_t done = 0; b->nlocal && done < w->nseq;) {
+		for (; done < w->nseq; done++)
+			node_syms(&b->node[w->seq[done]], mark_sym, used);
+		for (uint32_t i = 0; i < b->nnode; i++)
+			if (b->node[i].op == HOP_OP_as_size &&
+			    used[HOP_ATTR(&b->node[i], as_size)->sym])
+				visit(w, i);
+	}
+}
+
+static void walk_body(struct walk *w, hop_trace *t, const hop_outs *o, uint32_t nw,
+                      const hop_val *wout)
+{
+	hop_arena *a = &t->arena;
+	hop_build *b = &t->b;
+	*w = (struct walk){ .t = t };
+	w->live = HOP_NEWN(a, uint8_t, b->nnode);
+	w->seq = HOP_NEWN(a, uint32_t, b->nnode);
+	w->stack = HOP_NEWN(a, uint32_t, b->nnode + 1);
+	w->cursor = HOP_NEWN(a, uint32_t, b->nnode);
+	w->leaf_of = HOP_NEWN(a, uint32_t, b->nvalue);
+	w->met = HOP_NEWN(a, uint8_t, t->nleaf);
+	w->order = HOP_NEWN(a, uint32_t, t->nleaf);
+	memset(w->leaf_of, 0xff, b->nvalue * sizeof *w->leaf_of);
+	for (uint32_t i = 0; i < t->nleaf; i++)
+		w->leaf_of[t->leaf[i].val.id] = i;
+	for (uint32_t i = 0; i < b->nnode; i++)
+		if (is_effect(&b->node[i]))
+			visit(w, i);
+	for (uint32_t i = 0; i < o->n; i++)
+		visit(w, reach(w, o->v[i]));
+	for (uint32_t i = 0; i < nw; i++)
+		visit(w, reach(w, wout[i]));
+	visit_binders(w);
+}
+
+/* ---- what is captured ---- */
+
+static uint32_t find_w(const hop_join *j, uint32_t store)
+{
+	for (uint32_t i = 0; i < j->nw; i++)
+		if (j->w[i] == store)
+			return i;
+	return UINT32_MAX;
+}
+
+/* Number in w of a store of a body, or UINT32_MAX. */
+static uint32_t body_w(hop_join *j, const hop_trace *body, uint32_t store)
+{
+	const hop_store *s = &body->store[store];
+	if (s->owner == body)
+		return UINT32_MAX;
+	return find_w(j, hop_store_mirror(j->t, s->owner, s->index));
+}
+
+/* Writes are statements, so their order is the program's. */
+static void add_written(hop_join *j, hop_trace *body)
+{
+	for (uint32_t n = 0; n < body->nwrite; n++)
+		for (uint32_t i = 0; i < body->nstore; i++) {
+			hop_store s = body->store[i];
+			if (!s.version || s.first != n || s.owner == body)
+				continue;
+			uint32_t p = hop_store_mirror(j->t, s.owner, s.index);
+			if (find_w(j, p) == UINT32_MAX)
+				j->w[j->nw++] = p;
+		}
+}
+
+static void collect_written(hop_join *j)
+{
+	size_t most = 0;
+	for (int i = 0; i < j->n; i++)
+		most += j->body[i]->nstore;
+	hop_arena *a = &j->t->arena;
+	j->w = HOP_NEWN(a, uint32_t, most);
+	for (int i = 0; i < j->n; i++)
+		add_written(j, j->body[i]);
+	j->wval = HOP_NEWN(a, hop_val, j->nw);
+	j->wtype = HOP_NEWN(a, const hop_type *, j->nw);
+	for (uint32_t i = 0; i < j->nw; i++) {
+		j->wval[i] = hop_store_cur(j->t, j->w[i]);
+		j->wtype[i] = j->t->store[j->w[i]].type;
+	}
+	for (int k = 0; k < j->n; k++) {
+		j->wout[k] = HOP_NEWN(a, hop_val, j->nw);
+		for (uint32_t i = 0; i < j->nw; i++) {
+			hop_store s = j->t->store[j->w[i]];
+			uint32_t m = hop_store_mirror(j->body[k], s.owner, s.index);
+			j->wout[k][i] = hop_store_cur(j->body[k], m);
+		}
+	}
+}
+
+/* Contents in the parent of what a leaf of a body stands for. */
+static hop_val parent_val(hop_join *j, hop_trace *body, const hop_leaf *l)
+{
+	if (l->kind == HOP_LEAF_VIEW)
+		return hop_value_read(j->t, body->slot[l->slot].outer);
+	hop_store s = body->store[l->index];
+	return hop_store_cur(j->t, hop_store_mirror(j->t, s.owner, s.index));
+}
+
+static uint32_t add_k(hop_join *j, hop_val v)
+{
+	for (uint32_t i = 0; i < j->nk; i++)
+		if (hop_same(j->kval[i], v))
+			return i;
+	j->kval[j->nk] = v;
+	j->ktype[j->nk] = hop_typeof(&j->t->b, v);
+	return j->nk++;
+}
+
+static void collect_values(hop_join *j, const struct walk *w, int nfirst,
+                           const hop_value *first)
+{
+	hop_trace *t = j->t;
+	hop_arena *a = &t->arena;
+	size_t most = 0;
+	hop_val *pv[HOP_NBODY];
+	for (int k = 0; k < j->n; k++) {
+		most += w[k].norder;
+		pv[k] = HOP_NEWN(a, hop_val, w[k].norder);
+		for (uint32_t i = 0; i < w[k].norder; i++) {
+			const hop_leaf *l = &j->body[k]->leaf[w[k].order[i]];
+			pv[k][i] = HOP_BAD;
+			if (l->kind != HOP_LEAF_PARAM && body_w(j, j->body[k], l->index) == UINT32_MAX)
+				pv[k][i] = parent_val(j, j->body[k], l);
+		}
+	}
+	if (t->b.st)
+		return;
+	j->kval = HOP_NEWN(a, hop_val, most);
+	j->ktype = HOP_NEWN(a, const hop_type *, most);
+	for (int f = 0; f < nfirst; f++) {
+		hop_val v = hop_value_read(t, first[f]);
+		for (int k = 0; k < j->n; k++)
+			for (uint32_t i = 0; i < w[k].norder; i++)
+				if (!hop_is_bad(v) && hop_same(pv[k][i], v))
+					add_k(j, v);
+	}
+	for (int k = 0; k < j->n; k++) {
+		j->place[k] = HOP_NEWN(a, uint32_t, j->body[k]->nleaf);
+		j->used[k] = HOP_NEWN(a, uint8_t, most);
+		for (uint32_t i = 0; i < w[k].norder; i++)
+			if (!hop_is_bad(pv[k][i])) {
+				uint32_t n = add_k(j, pv[k][i]);
+				j->place[k][w[k].order[i]] = n;
+				j->used[k][n] = 1;
+			}
+	}
+}
+
+bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfirst,
+                   const hop_value *first)
+{
+	struct walk w[HOP_NBODY];
+	HOP_ASSERT(n <= HOP_NBODY);
+	*j = (hop_join){ .t = t, .n = n };
+	for (int k = 0; k < n; k++)
+		j->body[k] = o[k].body;
+	collect_written(j);
+	for (int k = 0; k < n && !t->b.st; k++) {
+		walk_body(&w[k], j->body[k], &o[k], j->nw, j->wout[k]);
+		j->live[k] = w[k].live;
+		j->seq[k] = w[k].seq;
+		j->nseq[k] = w[k].nseq;
+		for (uint32_t i = 0; i < o[k].n; i++) {
+			const hop_type *type = hop_typeof(&j->body[k]->b, o[k].v[i]);
+			int known = (int)j->body[k]->b.nsym, used = 0;
+			for (int d = 0; d < type->rank; d++)
+				if (hop_size_nsym(type->dim[d]) > used)
+					used = hop_size_nsym(type->dim[d]);
+			if (used > known)
+				hop_trace_fail(t, HOP_EREFUSED, "result %u of %s has a size that is only "
+				               "known inside it: pad it to a capacity and return the "
+				               "count", i, j->body[k]->what);
+		}
+	}
+	if (!t->b.st)
+		collect_values(j, w, nfirst, first);
+	return !t->b.st;
+}
+
+bool hop_join_pure(hop_join *j, const char *op)
+{
+	if (!j->nw)
+		return true;
+	hop_env *e = hop_env_of(j->t);
+	for (int k = 0; k < j->n; k++) {
+		hop_store *s = j->body[k]->store;
+		for (size_t i = 0; i < j->body[k]->nstore; i++)
+			if (s[i].version && s[i].owner != j->body[k])
+				j->t->b.st = hop_fail(e, s[i].wloc, HOP_EREFUSED,
+				                      "%s: a captured tensor is written in %s", op,
+				                      j->body[k]->what);
+	}
+	return false;
+}
+
+/* ---- size parameters ---- */
+
+static void keep_sym(void *user, int sym)
+{
+	hop_join *j = user;
+	int n = (int)(j->t->b.nsym + j->t->b.nlocal);
+	if (sym >= n || j->newsym[sym] >= 0)
+		return;
+	j->newsym[sym] = (int)j->nsym;
+	j->sym[j->nsym++] = sym;
+}
+
+void hop_join_syms(hop_join *j, uint32_t n, const hop_type *const *types)
+{
+	uint32_t all = j->t->b.nsym + j->t->b.nlocal;
+	j->sym = HOP_NEWN(&j->t->arena, int, all);
+	j->newsym = HOP_NEWN(&j->t->arena, int, all);
+	for (uint32_t i = 0; i < all; i++)
+		j->newsym[i] = -1;
+	for (uint32_t i = 0; i < n; i++)
+		type_syms(types[i], keep_sym, j);
+	for (uint32_t i = 0; i < j->nw; i++)
+		type_syms(j->wtype[i], keep_sym, j);
+	for (uint32_t i = 0; i < j->nk; i++)
+		type_syms(j->ktype[i], keep_sym, j);
+	for (int k = 0; k < j->n; k++)
+		for (uint32_t i = 0; i < j->nseq[k]; i++)
+			node_syms(&j->body[k]->b.node[j->seq[k][i]], keep_sym, j);
+	/* views that are derived inside: their steps mention sizes, too */
+	for (int k = 0; k < j->n; k++)
+		for (size_t i = 0; i < j->body[k]->nleaf; i++) {
+			const hop_leaf *l = &j->body[k]->leaf[i];
+			if (l->kind != HOP_LEAF_VIEW || body_w(j, j->body[k], l->index) == UINT32_MAX)
+				continue;
+			const hop_view *v = j->body[k]->slot[l->slot].view;
+			for (; v; v = v->up)
+				node_syms(&(hop_node){ .op = (uint16_t)v->op, .attr = v->attr }, keep_sym, j);
+		}
+}
+
+hop_sizes hop_join_sargs(hop_join *j)
+{
+	hop_size *s = HOP_NEWN(&j->t->arena, hop_size, j->nsym);
+	for (uint32_t i = 0; i < j->nsym; i++)
+		s[i] = hop_size_sym(hop_env_of(j->t), j->sym[i]);
+	return (hop_sizes){ j->nsym, s };
+}
+
+/* ---- sealing ---- */
+
+/* The view of a leaf, emitted on its written storage. Sizes are the draft's: translated. */
+static hop_val derive(hop_build *b, const hop_view *w, hop_val base, hop_size *map, int nmap)
+{
+	if (!w)
+		return base;
+	hop_val in = derive(b, w->up, base, map, nmap);
+	if (b->st)
+		return HOP_BAD;
+	void *attr = hop_attr_copy(b->env, &b->arena, w->op, w->attr, map, nmap);
+	return hop_emit_op(b, w->op, attr, 1, &in);
+}
+
+static void place_leaves(hop_join *j, int k, const hop_layout *l, hop_build *nb, hop_val *map,
+                         hop_size *smap, int nsym)
+{
+	hop_trace *body = j->body[k];
+	for (size_t i = 0; i < body->nleaf; i++) {
+		const hop_leaf *f = &body->leaf[i];
+		if (f->kind == HOP_LEAF_PARAM) {
+			map[f->val.id] = (hop_val){ l->param[f->index] };
+			continue;
+		}
+		uint32_t w = body_w(j, body, f->index);
+		if (w == UINT32_MAX)
+			map[f->val.id] = (hop_val){ l->k0 + j->place[k][i] };
+		else if (f->kind == HOP_LEAF_STORE)
+			map[f->val.id] = (hop_val){ l->w0 + w };
+		else
+			map[f->val.id] = derive(nb, body->slot[f->slot].view,
+			                        (hop_val){ l->w0 + w }, smap, nsym);
+	}
+}
+
+hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
+                         const hop_val *out, const char *name, const hop_graph **out_g)
+{
+	hop_trace *body = j->body[k];
+	hop_build *db = &body->b, nb;
+	hop_env *e = db->env;
+	hop_arena *a = &j->t->arena;
+	int nsym = (int)(db->nsym + db->nlocal);
+	hop_size *smap = HOP_NEWN(a, hop_size, nsym);
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < db->nnode; i++)
+		most = db->node[i].nin > most ? db->node[i].nin : most;
+	hop_val *map = HOP_NEWN(a, hop_val, db->nvalue), *arg = HOP_NEWN(a, hop_val, most);
+	hop_graph draft = { .nsym = db->nsym, .nlocal = db->nlocal, .range = db->range,
+	                    .symname = db->symname };
+
+	*out_g = NULL;
+	hop_build_open(&nb, e);
+	for (uint32_t i = 0; i < j->nsym; i++)
+		hop_build_sym(&nb, db->range[j->sym[i]], db->symname[j->sym[i]]);
+	for (uint32_t i = 0; i < db->nsym; i++)
+		if (j->newsym[i] >= 0)
+			smap[i] = hop_size_sym(e, j->newsym[i]);
+	for (uint32_t i = 0; i < l->nparam; i++)
+		hop_build_param(&nb, hop_type_subst(e, l->type[i], smap, nsym));
+	place_leaves(j, k, l, &nb, map, smap, nsym);
+	for (uint32_t i = 0; i < db->nnode && !nb.st; i++) {
+		const hop_node *n = &db->node[i];
+		if (!j->live[k][i])
+			continue;
+		for (uint32_t m = 0; m < n->nin; m++)
+			arg[m] = map[n->in[m].id];
+		hop_val o = hop_emit_copy(&nb, &draft, n, arg, smap, nsym);
+		for (uint32_t m = 0; m < n->nout; m++)
+			map[n->out0.id + m] = (hop_val){ o.id + m };
+	}
+	hop_val *res = HOP_NEWN(a, hop_val, nout + l->nextra + l->nzero);
+	for (uint32_t i = 0; i < nout; i++)
+		res[i] = map[out[i].id];
+	for (uint32_t i = 0; i < l->nextra; i++)
+		res[nout++] = (hop_val){ l->extra[i] };
+	for (uint32_t i = 0; i < l->nzero; i++)
+		res[nout++] = hop_emit_zeros(&nb, hop_type_subst(e, l->zero[i], smap, nsym));
+	hop_graph *g = NULL;
+	hop_status st = hop_seal(&nb, nout, res, name, &g);
+	if (st)
+		j->t->b.st = st;
+	*out_g = g;
+	return st;
+}
+
+void hop_join_wrote(hop_join *j, const hop_val *v)
+{
+	for (uint32_t i = 0; i < j->nw; i++)
+		hop_store_set(j->t, j->w[i], v[i]);
+}

@@ -1,0 +1,66 @@
+/* loop.h -- what while, scan and their eager forms share. */
+#ifndef HOP_TRACE_LOOP_H
+#define HOP_TRACE_LOOP_H
+
+#include "trace/trace.h"
+
+/* Operands of a loop: user carries, then written captures as carries; and where the
+ * parameters of its bodies come from. */
+struct hop_loop_lists {
+	uint32_t       ncarry;         /* all */
+	const hop_val *carry;
+	hop_layout     layout;
+};
+/* Body parameters: carries, written captures, slices of xs, constants. */
+void hop_loop_lists(hop_join *j, struct hop_loop_lists *l, uint32_t ncarry,
+                    const hop_val *init, uint32_t nx, const hop_type *const *xtype);
+/* Results in the same order: carries, written captures, the rest, stop unless HOP_BAD. */
+hop_val *hop_loop_outs(hop_join *j, int body, uint32_t ncarry, uint32_t n, const hop_val *v,
+                       hop_val stop);
+/* Do the carries that a body returns have the types they started with? Numbers are adapted
+ * in v. */
+bool hop_carry_check(hop_trace *t, hop_trace *body, const char *op, int ncarry,
+                     const hop_type *const *type, const hop_tree *tree, hop_val *v);
+
+struct hop_while_call {
+	int              ncarry, n;
+	const hop_value *init;
+	hop_while_opts   opts;
+	hop_value       *out, trips;
+	hop_val         *val;          /* carries in the parent */
+	const hop_type **type;
+	hop_trace       *test, *body;
+	/* eager */
+	hop_tensor     **ten;
+	int64_t          count;
+	bool             go;
+};
+void hop_while_begin(hop_trace *t, void *arg);
+bool hop_while_test_ok(hop_trace *t, hop_trace *test);
+bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body);
+bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c,
+                     hop_body *test, hop_body *body, void *user);
+
+struct hop_scan_call {
+	int              ncarry, nx, cap, n;
+	const hop_value *init, *xs;
+	hop_scan_opts    opts;
+	hop_value       *out, steps;
+	hop_val         *val;          /* carries, then xs with the scanned axis first */
+	const hop_type **type;         /* carries, then slices */
+	hop_size         length;
+	hop_val          count;        /* HOP_ZERO = not counted */
+	hop_trace       *body;
+	/* eager */
+	hop_tensor     **ten, **ys;
+	uint32_t         ny;
+	int64_t          step, total, nrun;
+	bool             stop;
+};
+/* A stacked output, its scanned axis moved to where the user wants it. */
+hop_value hop_scan_stacked(hop_trace *t, const struct hop_scan_call *c, hop_val y);
+bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body);
+bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
+                    hop_body *body, void *user);
+
+#endif

@@ -1,0 +1,329 @@
+/* ops.c -- constructors of elementwise ops, literals, sizes and effects. Those that move
+ * values are in move.c. No rule of any op is here, only what a caller may leave out. */
+#include "trace/trace.h"
+#include "hop/ops.h"
+#include "hop/shape.h"
+
+#include <string.h>
+
+/* ---- element by element ---- */
+
+/* The dtype that the operands must have: ops on floats, and true division, make floats of
+ * integers, as PyTorch does. */
+static hop_dtype operand_dtype(hop_trace *t, int op, int n, const hop_value *v)
+{
+	hop_dtype d = hop_promote_dtype(t, n, v);
+	bool wants_float = !strcmp(hop_optab[op].cell[0], "float") || op == HOP_OP_div;
+	if (op == HOP_OP_fold_in)
+		return HOP_i64;
+	return wants_float && !hop_dtype_float(d) ? HOP_f32 : d;
+}
+
+static hop_val emit_same(hop_trace *t, int op, int n, const hop_value *v, hop_dtype d)
+{
+	hop_val in[3];
+	if (!hop_promote(t, n, v, d, in))
+		return HOP_BAD;
+	return hop_emit_op(&t->b, op, NULL, (uint32_t)n, in);
+}
+
+static hop_val emit_select(hop_trace *t, const hop_value *v)
+{
+	hop_val in[3];
+	int rank;
+	hop_size dim[HOP_MAXRANK];
+	hop_dtype d = hop_promote_dtype(t, 2, v + 1);
+	in[0] = hop_promote_cast(t, v[0], HOP_bool);
+	in[1] = hop_promote_cast(t, v[1], d);
+	in[2] = hop_promote_cast(t, v[2], d);
+	if (!hop_common_shape(t, 3, in, &rank, dim))
+		return HOP_BAD;
+	for (int i = 0; i < 3; i++)
+		in[i] = hop_broadcast_to(t, in[i], rank, dim);
+	return t->b.st ? HOP_BAD : hop_emit_op(&t->b, HOP_OP_select, NULL, 3, in);
+}
+
+hop_val hop_point(hop_trace *t, int op, int n, const hop_value *v)
+{
+	if (op == HOP_OP_select)
+		return emit_select(t, v);
+	return emit_same(t, op, n, v, operand_dtype(t, op, n, v));
+}
+
+struct point {
+	int       op, n;
+	hop_value v[3], r;
+};
+
+static void make_point(hop_trace *t, void *arg)
+{
+	struct point *p = arg;
+	p->r = hop_value_new(t, hop_point(t, p->op, p->n, p->v));
+}
+
+static hop_value point(hop_trace *t, const char *file, int line, struct point p)
+{
+	if (!hop_enter(t, file, line, make_point, &p))
+		return (hop_value){ 0, 0 };
+	return p.r;
+}
+
+/* One function for each elementwise row; those with attributes are not declared in public. */
+#define ROW_1(name) \
+	hop_value hop_op_##name(hop_trace *t, const char *file, int line, hop_value x) \
+	{ return point(t, file, line, (struct point){ HOP_OP_##name, 1, { x }, { 0, 0 } }); }
+#define ROW_2(name) \
+	hop_value hop_op_##name(hop_trace *t, const char *file, int line, hop_value x, \
+	                        hop_value y) \
+	{ return point(t, file, line, (struct point){ HOP_OP_##name, 2, { x, y }, { 0, 0 } }); }
+#define ROW_3(name) \
+	hop_value hop_op_##name(hop_trace *t, const char *file, int line, hop_value p, \
+	                        hop_value x, hop_value y) \
+	{ return point(t, file, line, (struct point){ HOP_OP_##name, 3, { p, x, y }, { 0, 0 } }); }
+#define ROW_PE(name, in)   ROW_##in(name)
+#define ROW_PCE(name, in)  ROW_##in(name)
+#define ROW_PLE(name, in)  ROW_##in(name)
+#define ROW_PCLE(name, in) ROW_##in(name)
+#define ROW_P(name, in)
+#define ROW_PL(name, in)
+#define ROW_PLV(name, in)
+#define ROW_R(name, in)
+#define ROW_X(name, in)
+hop_value hop_op_cast(hop_trace *t, const char *file, int line, hop_value x);
+#define HOP_OP(name, in, out, flags, ...) ROW_##flags(name, in)
+#include "ir/ops.def"
+#undef HOP_OP
+
+hop_value hop_at_gt(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
+{
+	return hop_op_lt(t, file, line, y, x);
+}
+
+hop_value hop_at_ge(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
+{
+	return hop_op_le(t, file, line, y, x);
+}
+
+static void make_idiv(hop_trace *t, void *arg)
+{
+	struct point *p = arg;
+	p->r = hop_value_new(t, emit_same(t, HOP_OP_div, 2, p->v, HOP_NDTYPE));
+}
+
+hop_value hop_at_idiv(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
+{
+	struct point p = { .n = 2, .v = { x, y } };
+	return hop_enter(t, file, line, make_idiv, &p) ? p.r : (hop_value){ 0, 0 };
+}
+
+/* ---- numbers ---- */
+
+struct number {
+	enum hop_weak w;
+	double        f;
+	int64_t       i;
+	hop_value     r;
+};
+
+static void make_number(hop_trace *t, void *arg)
+{
+	struct number *n = arg;
+	n->r = hop_value_weak(t, n->w, n->f, n->i);
+}
+
+static hop_value number(hop_trace *t, const char *file, int line, struct number n)
+{
+	return hop_enter(t, file, line, make_number, &n) ? n.r : (hop_value){ 0, 0 };
+}
+
+hop_value hop_at_f(hop_trace *t, const char *file, int line, double v)
+{
+	return number(t, file, line, (struct number){ .w = HOP_WEAK_FLOAT, .f = v });
+}
+
+hop_value hop_at_i(hop_trace *t, const char *file, int line, int64_t v)
+{
+	return number(t, file, line, (struct number){ .w = HOP_WEAK_INT, .i = v });
+}
+
+static void make_with(hop_trace *t, void *arg)
+{
+	struct point *p = arg;
+	p->r = hop_value_new(t, hop_point(t, p->op, 2, p->v));
+}
+
+hop_value hop_at_with(hop_trace *t, const char *file, int line, enum hop_with w, hop_value x,
+                      double v)
+{
+	static const int op[] = { HOP_OP_add, HOP_OP_sub, HOP_OP_mul, HOP_OP_div };
+	hop_value n = hop_at_f(t, file, line, v);
+	struct point p = { .op = op[w & 3], .n = 2, .v = { x, n } };
+	return hop_enter(t, file, line, make_with, &p) ? p.r : (hop_value){ 0, 0 };
+}
+
+/* ---- sizes ---- */
+
+int hop_axis(hop_trace *t, const char *op, int axis, int rank)
+{
+	int a = axis < 0 ? axis + rank : axis;
+	if (a >= 0 && a < rank)
+		return a;
+	hop_trace_fail(t, HOP_EVALUE, "%s: axis %d of a value of rank %d", op, axis, rank);
+	return -1;
+}
+
+bool hop_size_known(hop_trace *t, const char *op, hop_size s)
+{
+	if (hop_size_nsym(s) <= (int)(t->b.nsym + t->b.nlocal))
+		return true;
+	hop_trace_fail(t, HOP_EUSE, "%s: a size that is only known inside another body", op);
+	return false;
+}
+
+struct sizing {
+	enum hop_dim_op op;
+	hop_size        a, b;
+	hop_value       v;
+	int             axis;
+	int64_t         min, max;
+};
+
+static hop_size inner(hop_dim d)
+{
+	return (hop_size){ d.k, d.e };
+}
+
+static void make_dim_op(hop_trace *t, void *arg)
+{
+	static hop_size (*const f[])(hop_env *, hop_size, hop_size) = {
+		[HOP_DIM_ADD] = hop_size_add, [HOP_DIM_SUB] = hop_size_sub,
+		[HOP_DIM_MUL] = hop_size_mul, [HOP_DIM_DIV] = hop_size_div,
+		[HOP_DIM_MIN] = hop_size_min, [HOP_DIM_MAX] = hop_size_max,
+	};
+	struct sizing *s = arg;
+	if (s->op > HOP_DIM_MAX)
+		hop_trace_fail(t, HOP_EVALUE, "no such operation on sizes");
+	else if (hop_size_known(t, "a size", s->a) && hop_size_known(t, "a size", s->b))
+		s->a = f[s->op](hop_env_of(t), s->a, s->b);
+}
+
+hop_dim hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_op op,
+                      hop_dim a, hop_dim b)
+{
+	struct sizing s = { .op = op, .a = inner(a), .b = inner(b) };
+	if (!hop_enter(t, file, line, make_dim_op, &s))
+		return hop_n(1);
+	return (hop_dim){ s.a.k, s.a.e };
+}
+
+static void make_size(hop_trace *t, void *arg)
+{
+	struct sizing *s = arg;
+	if (hop_size_known(t, "a size", s->a))
+		s->v = hop_value_new(t, hop_emit_size(&t->b, s->a));
+}
+
+hop_value hop_at_size(hop_trace *t, const char *file, int line, hop_dim d)
+{
+	struct sizing s = { .a = inner(d) };
+	return hop_enter(t, file, line, make_size, &s) ? s.v : (hop_value){ 0, 0 };
+}
+
+static void make_size_of(hop_trace *t, void *arg)
+{
+	struct sizing *s = arg;
+	const hop_type *type = hop_value_type(t, s->v);
+	int axis = type ? hop_axis(t, "size_of", s->axis, type->rank) : -1;
+	s->v = (hop_value){ 0, 0 };
+	if (axis >= 0)
+		s->v = hop_value_new(t, hop_emit_size(&t->b, type->dim[axis]));
+}
+
+hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, int axis)
+{
+	struct sizing s = { .v = v, .axis = axis };
+	return hop_enter(t, file, line, make_size_of, &s) ? s.v : (hop_value){ 0, 0 };
+}
+
+/* Eager: the number is there, so the size is a constant. */
+static void make_as_size(hop_trace *t, void *arg)
+{
+	struct sizing *s = arg;
+	hop_val v = hop_promote_cast(t, s->v, HOP_i64);
+	if (hop_is_bad(v))
+		return;
+	if (hop_typeof(&t->b, v)->rank) {
+		hop_trace_fail(t, HOP_ESHAPE, "as_size: %s is not a scalar",
+		               hop_type_text(t, hop_typeof(&t->b, v)));
+		return;
+	}
+	if (s->min < 0 || s->max < s->min || s->max > HOP_SIZE_MAX) {
+		hop_trace_fail(t, HOP_EVALUE, "as_size: the range %lld..%lld is not one of sizes",
+		               (long long)s->min, (long long)s->max);
+		return;
+	}
+	if (t->eager) {
+		hop_eager_settle(t);
+		if (hop_env_of(t)->diag.st)
+			return;
+		int64_t n = hop_tensor_i(hop_eager_tensor(t, v), 0);
+		s->a = hop_size_of(n < s->min ? s->min : n > s->max ? s->max : n);
+		return;
+	}
+	int sym = hop_build_local(&t->b, (hop_range){ s->min, s->max }, NULL);
+	struct hop_attr_as_size a = { .min = s->min, .max = s->max, .sym = sym };
+	if (!hop_is_bad(hop_emit_op(&t->b, HOP_OP_as_size, &a, 1, &v)))
+		s->a = hop_size_sym(hop_env_of(t), sym);
+}
+
+hop_dim hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, int64_t min,
+                       int64_t max)
+{
+	struct sizing s = { .v = v, .min = min, .max = max };
+	if (!hop_enter(t, file, line, make_as_size, &s))
+		return hop_n(1);
+	return (hop_dim){ s.a.k, s.a.e };
+}
+
+/* ---- effects ---- */
+
+struct saying {
+	int              op, n;
+	const hop_value *v;
+	hop_value        ok;
+	const char      *text;
+};
+
+static void make_effect(hop_trace *t, void *arg)
+{
+	struct saying *s = arg;
+	int first = s->op == HOP_OP_assert;
+	if (s->n < 0 || (s->n && !s->v) || !s->text) {
+		hop_trace_fail(t, HOP_EUSE, "%s: no text, or no values", hop_optab[s->op].name);
+		return;
+	}
+	hop_val *in = HOP_NEWN(&t->arena, hop_val, s->n + first);
+	if (first)
+		in[0] = hop_promote_cast(t, s->ok, HOP_bool);
+	for (int i = 0; i < s->n; i++)
+		in[first + i] = hop_value_read(t, s->v[i]);
+	if (t->b.st)
+		return;
+	struct hop_attr_print a = { .text = { (int64_t)strlen(s->text), s->text } };
+	hop_emit_op(&t->b, s->op, &a, (uint32_t)(s->n + first), in);
+}
+
+void hop_at_print(hop_trace *t, const char *file, int line, const char *text, int n,
+                  const hop_value *v)
+{
+	hop_enter(t, file, line, make_effect,
+	          &(struct saying){ .op = HOP_OP_print, .n = n, .v = v, .text = text });
+}
+
+void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const char *text,
+                   int n, const hop_value *v)
+{
+	hop_enter(t, file, line, make_effect,
+	          &(struct saying){ .op = HOP_OP_assert, .n = n, .v = v, .ok = ok,
+	                            .text = text });
+}

@@ -1,0 +1,317 @@
+/* trace.c -- the door every public call comes through, and the opening and closing of traces
+ * and bodies. It does not know what any op does. */
+#include "trace/trace.h"
+
+#include <string.h>
+
+/* ---- the door ---- */
+
+/* Is this the trace that may record now? */
+static bool usable(hop_trace *t)
+{
+	hop_root *r = t->root;
+	if (r->env.diag.st)
+		return false;
+	if (r->top != t) {
+		hop_trace_fail(t, HOP_EUSE, "this trace is not the innermost one: inside a body, "
+		               "use the trace that the body was given");
+		return false;
+	}
+	if (t->returned) {
+		hop_trace_fail(t, HOP_EUSE, "nothing may follow hop_return in %s", t->what);
+		return false;
+	}
+	return true;
+}
+
+bool hop_enter(hop_trace *t, const char *file, int line, hop_make_fn *make, void *arg)
+{
+	if (!t || !t->root)
+		return false;
+	hop_env *e = hop_env_of(t);
+	if (e->diag.st)
+		return false;
+	hop_frame f;
+	if (HOP_GUARD(e, &f)) {
+		hop_guard_nomem(e, &f);
+		return false;
+	}
+	hop_trace *top = t->root->top;
+	hop_loc loc = file ? hop_loc_get(e, file, line, 0) : 0;
+	t->b.loc = top->b.loc = loc;
+	if (usable(t)) {
+		make(t, arg);
+		if (t->eager && !e->diag.st && t->root->top == t)
+			hop_eager_settle(t);
+	}
+	hop_guard_end(e, &f);
+	return !e->diag.st;
+}
+
+/* ---- traces ---- */
+
+/* A trace of the pool, or a new one: traces live as long as the root, so that a handle kept
+ * too long is an error and not a crash. */
+static hop_trace *trace_new(hop_root *r, hop_trace *up, bool eager)
+{
+	hop_trace *t = r->pool;
+	if (t)
+		r->pool = t->next;
+	else
+		t = HOP_NEW(&r->arena, hop_trace);
+	*t = (hop_trace){ .root = r, .up = up, .eager = eager, .what = "this body" };
+	t->serial = hop_ctx_serial(r->ctx);
+	hop_arena_open(&t->arena, &r->env);
+	hop_build_open(&t->b, &r->env);
+	t->lifted.a = t->mirrors.a = &t->arena;
+	t->stop = HOP_BAD;
+	if (up)
+		for (uint32_t i = 0; i < up->b.nsym + up->b.nlocal; i++)
+			hop_build_sym(&t->b, up->b.range[i], up->b.symname[i]);
+	return t;
+}
+
+static void trace_end(hop_trace *t)
+{
+	for (size_t i = 0; i < t->nten; i++)
+		if (t->ten[i])
+			hop_tensor_release(&t->root->ip, t->ten[i]);
+	t->nten = 0;
+	t->serial = 0;
+	hop_build_drop(&t->b);
+	hop_arena_free(&t->arena, &t->root->env.mem);
+	t->next = t->root->pool;
+	t->root->pool = t;
+}
+
+hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t)
+{
+	*out_t = NULL;
+	hop_mem mem = hop_ctx_mem(c);
+	hop_root *r = hop_raw_try(&mem, sizeof *r);
+	if (!r) {
+		hop_ctx_set_message(c, &(hop_diag){ .st = HOP_ENOMEM });
+		return HOP_ENOMEM;
+	}
+	memset(r, 0, sizeof *r);
+	r->ctx = c;
+	hop_env_init(&r->env, c, mem);
+	hop_interp_init(&r->ip, &r->env);
+	hop_frame f;
+	if (HOP_GUARD(&r->env, &f)) {
+		hop_status st = hop_guard_nomem(&r->env, &f);
+		hop_ctx_set_message(c, &r->env.diag);
+		hop_interp_fini(&r->ip);
+		hop_env_fini(&r->env);
+		hop_raw_free(&mem, r, sizeof *r);
+		return st;
+	}
+	hop_arena_open(&r->arena, &r->env);
+	r->top = r->base = trace_new(r, NULL, eager);
+	hop_guard_end(&r->env, &f);
+	*out_t = r->base;
+	return HOP_OK;
+}
+
+hop_status hop_root_free(hop_trace *t)
+{
+	hop_root *r = t->root;
+	hop_mem mem = r->env.mem;
+	hop_status st = r->env.diag.st;
+	if (st)
+		hop_ctx_set_message(r->ctx, &r->env.diag);
+	for (size_t i = 0; i < r->narray; i++)
+		hop_array_release(r->array[i]);
+	hop_interp_fini(&r->ip);
+	hop_env_fini(&r->env);               /* and every arena still open */
+	hop_raw_free(&mem, r, sizeof *r);
+	return st;
+}
+
+/* ---- bodies ---- */
+
+struct opening {
+	const hop_body_args *a;
+	hop_trace           *child;
+	hop_value           *in;
+};
+
+static void body_open(hop_trace *t, void *arg)
+{
+	struct opening *o = arg;
+	const hop_body_args *a = o->a;
+	if (!a->fn) {
+		hop_trace_fail(t, HOP_EUSE, "no function was given for %s", a->what);
+		return;
+	}
+	hop_trace *c = trace_new(t->root, t, a->eager);
+	c->what = a->what;
+	c->site = c->b.loc = t->b.loc;
+	c->in_scan = a->in_scan;
+	c->in_custom = a->in_custom;
+	o->in = HOP_NEWN(&c->arena, hop_value, a->n);
+	for (int i = 0; i < a->n; i++) {
+		if (a->in)
+			o->in[i] = a->in[i];
+		else if (a->ten)
+			o->in[i] = hop_value_new(c, hop_eager_leaf(c, hop_tensor_retain(a->ten[i])));
+		else
+			o->in[i] = hop_value_new(c, hop_param_new(c, a->type[i]));
+	}
+	t->root->top = o->child = c;
+}
+
+/* What a failed body leaves: nothing but the message. Needs no memory. */
+static void body_failed(hop_trace *t, hop_trace *c)
+{
+	if (c->site)
+		hop_note(hop_env_of(t), c->site, "in %s", c->what);
+	t->root->top = t;
+	trace_end(c);
+}
+
+hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a)
+{
+	struct opening o = { .a = a };
+	bool ok = hop_enter(t, file, line, body_open, &o);
+	if (!o.child)
+		return NULL;
+	if (ok)
+		a->fn(o.child, o.in, a->user);
+	hop_trace *c = o.child;
+	hop_env *e = hop_env_of(t);
+	if (!e->diag.st && t->root->top != c)
+		hop_fail(e, c->b.loc, HOP_EUSE, "%s was left while another was open", c->what);
+	if (!e->diag.st && !c->returned)
+		hop_fail(e, c->b.loc, HOP_EUSE, "%s ended without hop_return", c->what);
+	if (e->diag.st) {
+		body_failed(t, c);
+		return NULL;
+	}
+	t->root->top = t;
+	return c;
+}
+
+void hop_body_drop(hop_trace *child)
+{
+	if (child)
+		trace_end(child);
+}
+
+/* ---- returning ---- */
+
+struct list {
+	int              n;
+	const hop_value *v;
+};
+
+static void make_return(hop_trace *t, void *arg)
+{
+	struct list *l = arg;
+	if (l->n < 0 || (l->n && !l->v)) {
+		hop_trace_fail(t, HOP_EUSE, "hop_return: no values were given");
+		return;
+	}
+	t->ret = HOP_NEWN(&t->arena, uint32_t, l->n);
+	t->out = HOP_NEWN(&t->arena, hop_val, l->n);
+	for (int i = 0; i < l->n; i++) {
+		int64_t s = hop_slot_of(t, l->v[i]);
+		if (s < 0)
+			return;
+		t->ret[i] = (uint32_t)s;
+		t->out[i] = hop_slot_read(t, (uint32_t)s);
+	}
+	t->nret = (uint32_t)l->n;
+	if (t->eager)
+		hop_eager_settle(t);
+	t->returned = true;
+}
+
+void hop_at_return(hop_trace *t, const char *file, int line, int n, const hop_value *v)
+{
+	hop_enter(t, file, line, make_return, &(struct list){ n, v });
+}
+
+static void make_save(hop_trace *t, void *arg)
+{
+	struct list *l = arg;
+	if (!t->in_custom) {
+		hop_trace_fail(t, HOP_EUSE, "hop_save belongs into the forward body of a custom "
+		               "gradient, this is %s", t->what);
+		return;
+	}
+	if (l->n < 0 || (l->n && !l->v)) {
+		hop_trace_fail(t, HOP_EUSE, "hop_save: no values were given");
+		return;
+	}
+	hop_val *all = HOP_NEWN(&t->arena, hop_val, t->nsave + (uint32_t)l->n);
+	for (uint32_t i = 0; i < t->nsave; i++)
+		all[i] = t->save[i];
+	for (int i = 0; i < l->n; i++)
+		all[t->nsave + (uint32_t)i] = hop_value_read(t, l->v[i]);
+	t->save = all;
+	t->nsave += (uint32_t)l->n;
+}
+
+void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_value *v)
+{
+	hop_enter(t, file, line, make_save, &(struct list){ n, v });
+}
+
+/* ---- asking ---- */
+
+bool hop_failed(const hop_trace *t)
+{
+	return !t || !t->root || t->root->env.diag.st;
+}
+
+bool hop_is_eager(const hop_trace *t)
+{
+	return t && t->eager;
+}
+
+struct ask {
+	hop_value       v;
+	const hop_type *type;
+};
+
+static void make_ask(hop_trace *t, void *arg)
+{
+	struct ask *a = arg;
+	a->type = hop_value_type(t, a->v);
+}
+
+int hop_at_rank(hop_trace *t, const char *file, int line, hop_value v)
+{
+	struct ask a = { .v = v };
+	return hop_enter(t, file, line, make_ask, &a) ? a.type->rank : 0;
+}
+
+hop_dtype hop_at_dtype(hop_trace *t, const char *file, int line, hop_value v)
+{
+	struct ask a = { .v = v };
+	return hop_enter(t, file, line, make_ask, &a) ? (hop_dtype)a.type->dtype : HOP_f32;
+}
+
+struct ask_dim {
+	hop_value v;
+	int       axis;
+	hop_size  d;
+};
+
+static void make_dim(hop_trace *t, void *arg)
+{
+	struct ask_dim *a = arg;
+	const hop_type *type = hop_value_type(t, a->v);
+	int axis = type ? hop_axis(t, "hop_dim_of", a->axis, type->rank) : -1;
+	if (axis >= 0)
+		a->d = type->dim[axis];
+}
+
+hop_dim hop_at_dim(hop_trace *t, const char *file, int line, hop_value v, int axis)
+{
+	struct ask_dim a = { .v = v, .axis = axis };
+	if (!hop_enter(t, file, line, make_dim, &a))
+		return hop_n(1);
+	return (hop_dim){ a.d.k, a.d.e };
+}

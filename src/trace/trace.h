@@ -1,0 +1,305 @@
+/* trace.h -- capture, inside: traces, storages, slots, and the joining of captured bodies
+ * into their parent. The public view is include/hop/{trace,control,fn}.h.
+ *
+ * A trace records into a draft: a builder that is never sealed. What it uses from outside are
+ * leaves of the draft, found as the body runs. When the operator is complete, the drafts
+ * of its bodies are copied into closed graphs whose parameters are those leaves in an order
+ * that does not depend on construction, and only then is the parent touched.
+ *
+ * Size symbols: a child starts with all symbols of its parent under the same numbers, so
+ * that types need no translation on the way in; sealing keeps those that are used. */
+#ifndef HOP_TRACE_INTERNAL_H
+#define HOP_TRACE_INTERNAL_H
+
+#include "hops/hops.h"
+#include "ir/interp.h"
+
+#include "hop/control.h"
+#include "hop/fn.h"
+#include "hop/trace.h"
+#include "hop/types.h"
+#undef hop_size_of                 /* here it is the function of ir/type.h */
+
+enum { HOP_NBODY = 3 };            /* bodies of one operator */
+
+/* One step from a storage towards a view: `op` with `attr` on a value of type `in`. */
+typedef struct hop_view {
+	const struct hop_view *up;     /* the step before; NULL = the storage itself */
+	int                    op;     /* slice, reshape, permute or broadcast */
+	const void            *attr;
+	const hop_type        *in, *out;
+} hop_view;
+
+/* A storage as one trace sees it: its own, or the mirror of one of an enclosing trace.
+ * version counts writes by this trace. */
+typedef struct hop_store {
+	struct hop_trace *owner;       /* where it lives; == the trace for its own */
+	uint32_t          index;       /* its number there */
+	const hop_type   *type;
+	hop_val           cur;         /* contents; HOP_BAD = not asked for yet (mirrors) */
+	hop_val           entry;       /* mirrors: contents on entry, a leaf; or HOP_BAD */
+	uint32_t          version;
+	uint32_t          first;       /* number of its first write among those of the trace */
+	hop_loc           wloc;        /* of the last write */
+} hop_store;
+
+enum hop_weak { HOP_STRONG, HOP_WEAK_INT, HOP_WEAK_FLOAT };
+
+/* What a public id stands for: a view of a storage. */
+typedef struct hop_cell {
+	uint32_t        store;
+	const hop_view *view;
+	const hop_type *type;
+	hop_val         val;           /* valid while version is the store's; or HOP_BAD */
+	uint32_t        version;
+	hop_value       outer;         /* lifted: the handle it came by */
+	enum hop_weak   weak;          /* a number: f or i, not a tensor */
+	double          f;
+	int64_t         i;
+} hop_cell;
+
+/* A value of the draft that comes from outside. */
+enum hop_leaf_kind { HOP_LEAF_PARAM, HOP_LEAF_STORE, HOP_LEAF_VIEW };
+typedef struct hop_leaf {
+	enum hop_leaf_kind kind;
+	hop_val            val;
+	uint32_t           index;      /* parameter number, or store */
+	uint32_t           slot;       /* HOP_LEAF_VIEW */
+} hop_leaf;
+
+/* What belongs to the outermost trace and all under it. One thread. */
+typedef struct hop_root {
+	hop_ctx          *ctx;
+	hop_env           env;
+	hop_interp        ip;          /* eager: tensors and effects */
+	struct hop_trace *top;         /* the one that may be used now */
+	struct hop_trace *pool;        /* ended ones, to be used again */
+	struct hop_trace *base;        /* the outermost */
+	size_t            narray, arraycap;
+	struct hop_array **array;      /* captured arrays, retained */
+	uint32_t         *array_slot;  /* their slots in the outermost trace */
+	hop_arena         arena;       /* of the two lists */
+} hop_root;
+
+struct hop_trace {
+	hop_root    *root;
+	hop_trace   *up;               /* enclosing trace; NULL = outermost */
+	hop_trace   *next;             /* root->pool */
+	uint32_t     serial;
+	bool         eager, returned;
+	bool         in_scan, in_custom;
+	const char  *what;             /* "the body of scan", for notes */
+	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
+	hop_arena    arena;
+	hop_build    b;
+	size_t       nslot, slotcap;
+	hop_cell    *slot;
+	size_t       nstore, storecap;
+	hop_store   *store;
+	size_t       nleaf, leafcap;
+	hop_leaf    *leaf;
+	hop_map      lifted;           /* outer handle -> slot + 1 */
+	hop_map      mirrors;          /* owner serial, index -> store + 1 */
+	uint32_t     nparam, nwrite;
+	uint32_t     nret, nsave;
+	uint32_t    *ret;              /* slots returned */
+	hop_val     *out;              /* their contents at that moment */
+	hop_val     *save;
+	hop_val      stop;             /* scan: or of the stop conditions; HOP_BAD = none */
+	/* eager */
+	size_t       nten, tencap;
+	hop_tensor **ten;              /* per draft value; NULL = not computed */
+	size_t       ndone;            /* nodes of the draft already run */
+};
+
+static inline hop_env *hop_env_of(hop_trace *t) { return &t->root->env; }
+/* A failed draft makes nothing more: what was asked for may be HOP_BAD. */
+#define hop_trace_fail(t, code, ...) \
+	((t)->b.st = hop_fail(&(t)->root->env, (t)->b.loc, (code), __VA_ARGS__))
+
+/* ---- trace.c: the guarded door, roots and bodies ---- */
+
+/* Run make(t, arg) as one public call at file:line: checks t, guards, and in eager mode runs
+ * what was emitted. False when the trace is or becomes failed. Every public function goes
+ * through here, so that no other file knows how a call is guarded. */
+typedef void hop_make_fn(hop_trace *t, void *arg);
+bool hop_enter(hop_trace *t, const char *file, int line, hop_make_fn *make, void *arg);
+
+hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t);
+/* Copies the failure to the context's message. */
+hop_status hop_root_free(hop_trace *t);
+
+/* One body of an operator being captured. types: explicit parameters; or NULL, and then the
+ * body gets the handles `in` of the caller. */
+typedef struct hop_body_args {
+	hop_body              *fn;
+	void                  *user;
+	const char            *what;
+	bool                   eager, in_scan, in_custom;
+	int                    n;
+	const hop_type *const *type;
+	hop_tensor *const     *ten;    /* eager parameters, instead of types */
+	const hop_value       *in;
+} hop_body_args;
+/* Unguarded: opens a child, calls the user, closes. NULL after a failure, with its note. */
+hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a);
+/* Give the child back. */
+void       hop_body_drop(hop_trace *child);
+
+/* ---- value.c ---- */
+
+/* A new storage with these contents. {0, 0} for HOP_BAD. */
+hop_value hop_value_new(hop_trace *t, hop_val v);
+hop_value hop_value_weak(hop_trace *t, enum hop_weak w, double f, int64_t i);
+/* The slot of a handle in this trace, lifting it; -1 and a failure when it is none. */
+int64_t   hop_slot_of(hop_trace *t, hop_value v);
+/* Contents of a slot; HOP_BAD after a failure. */
+hop_val   hop_slot_read(hop_trace *t, uint32_t slot);
+hop_val   hop_value_read(hop_trace *t, hop_value v);
+const hop_type *hop_value_type(hop_trace *t, hop_value v);      /* NULL after a failure */
+/* A view of x by one more step; attr is copied. */
+hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr);
+hop_val   hop_view_emit(hop_build *b, const hop_view *w, hop_val base);
+uint32_t  hop_store_mirror(hop_trace *t, hop_trace *owner, uint32_t index);
+hop_val   hop_store_cur(hop_trace *t, uint32_t store);
+hop_val   hop_param_new(hop_trace *t, const hop_type *type);
+/* Type as text into the trace's arena, for messages. */
+const char *hop_type_text(hop_trace *t, const hop_type *type);
+
+/* ---- write.c ---- */
+
+void hop_slot_write(hop_trace *t, uint32_t slot, hop_val v);    /* v has the slot's type */
+void hop_store_set(hop_trace *t, uint32_t store, hop_val v);
+
+/* ---- promote.c ---- */
+
+hop_dtype hop_promote_dtype(hop_trace *t, int n, const hop_value *v);
+/* Contents with this dtype; a number becomes a constant of it. */
+hop_val   hop_promote_cast(hop_trace *t, hop_value v, hop_dtype d);
+/* Right-aligned broadcast of contents to a shape. */
+hop_val   hop_broadcast_to(hop_trace *t, hop_val x, int rank, const hop_size *dim);
+/* Promote and broadcast together; false after a failure. Gives contents of one shape; their
+ * dtype is d, or promoted when d is HOP_NDTYPE. */
+bool      hop_promote(hop_trace *t, int n, const hop_value *v, hop_dtype d, hop_val *out);
+/* The shape that a list of values broadcasts to. */
+bool      hop_common_shape(hop_trace *t, int n, const hop_val *v, int *out_rank,
+                           hop_size *out_dim);
+
+/* ---- ops.c ---- */
+
+hop_val hop_point(hop_trace *t, int op, int n, const hop_value *v);
+/* The axis counted from 0; -1 and a failure when it is out of range. */
+int     hop_axis(hop_trace *t, const char *op, int axis, int rank);
+/* Are all symbols of the size known here? Fails otherwise. */
+bool    hop_size_known(hop_trace *t, const char *op, hop_size s);
+
+/* ---- join.c: captured bodies to closed graphs ---- */
+
+/* The bodies of one operator and what they share. w: captured storages that some body
+ * writes; k: everything else captured, as contents in the parent. */
+typedef struct hop_join {
+	hop_trace  *t;
+	int         n;
+	hop_trace  *body[HOP_NBODY];
+	uint32_t    nw, nk;
+	uint32_t   *w;                 /* stores of the parent, in the order of writes */
+	hop_val    *wval, *kval;       /* contents in the parent */
+	const hop_type **wtype, **ktype;
+	hop_val    *wout[HOP_NBODY];   /* per body: final contents of w */
+	uint32_t   *place[HOP_NBODY];  /* per leaf: its number in k */
+	uint8_t    *used[HOP_NBODY];   /* per k: does this body need it */
+	uint8_t    *live[HOP_NBODY];   /* per node: needed */
+	uint32_t    nseq[HOP_NBODY], nsym;
+	uint32_t   *seq[HOP_NBODY];    /* needed nodes, in an order free of construction */
+	int        *sym;               /* the parent's symbols that the bodies take */
+	int        *newsym;            /* per symbol of the parent: its number in them or -1 */
+} hop_join;
+
+/* The results of one captured body, as values of its draft. */
+typedef struct hop_outs {
+	hop_trace     *body;
+	uint32_t       n;
+	const hop_val *v;
+} hop_outs;
+
+/* Where the parts of a body's parameter list start. */
+typedef struct hop_layout {
+	uint32_t               nparam;
+	const hop_type *const *type;   /* [nparam], over the symbols of the parent */
+	const uint32_t        *param;  /* parameter of the draft -> of the graph */
+	uint32_t               w0, k0;
+	/* more results: parameters as they came, then zeros of these types */
+	uint32_t               nextra, nzero;
+	const uint32_t        *extra;
+	const hop_type *const *zero;
+} hop_layout;
+
+/* first: handles of the parent that come first among k, if captured at all. False after a
+ * failure. */
+bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfirst,
+                   const hop_value *first);
+/* Choose the size parameters: those that these types, w, k and the nodes mention. */
+void hop_join_syms(hop_join *j, uint32_t n, const hop_type *const *types);
+hop_sizes hop_join_sargs(hop_join *j);
+hop_status hop_join_seal(hop_join *j, int body, const hop_layout *l, uint32_t nout,
+                         const hop_val *out, const char *name, const hop_graph **out_g);
+/* Refuse bodies that write to captured storages: unordered or differentiated ones. */
+bool hop_join_pure(hop_join *j, const char *op);
+/* Give the written storages their new contents, in the parent. */
+void hop_join_wrote(hop_join *j, const hop_val *v);
+/* Call a closed graph here: emits it, or runs it when eager. out has g->nout places. */
+hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
+                         const hop_val *in, hop_val *out);
+
+/* ---- eager.c ---- */
+
+void        hop_eager_settle(hop_trace *t);              /* run what was emitted */
+hop_tensor *hop_eager_tensor(hop_trace *t, hop_val v);   /* borrowed */
+hop_val     hop_eager_leaf(hop_trace *t, hop_tensor *x); /* takes a reference */
+const hop_type *hop_eager_type(hop_trace *t, const hop_tensor *x);
+/* Contents of a storage as the nearest enclosing trace has them. */
+hop_tensor *hop_eager_fetch(hop_trace *t, hop_trace *owner, uint32_t index);
+/* The writes of a child reach its parent. Guarded by the caller. */
+void        hop_eager_commit(hop_trace *t, hop_trace *child);
+/* Results of a child as values of its parent; then commit. */
+int         hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value *out);
+
+/* ---- tree.c ---- */
+
+/* "carry.layer[2].h", or "carry[7]" without a tree. */
+const char *hop_path_text(hop_trace *t, const char *root, const hop_tree *tree, int i);
+
+/* ---- fn.c ---- */
+
+/* A captured function: the graph's parameters are the inputs, then the captured arrays; its
+ * results are the function's, then the new contents of wrote[i], indices of parameters. */
+struct hop_fn {
+	uint32_t          refs;
+	hop_ctx          *ctx;
+	const hop_graph  *g;
+	int               nin, nout, nhidden, nwrote;
+	hop_array       **hidden;
+	int              *wrote;
+	char             *text;        /* made on demand */
+	size_t            ntext;
+};
+/* An array as a value of this trace: captured by the outermost one. */
+hop_value  hop_array_here(hop_trace *t, hop_array *a);
+/* A function over a sealed graph with the layout above; hidden arrays are retained. For
+ * transforms. */
+hop_status hop_fn_new(hop_ctx *c, const hop_graph *g, int nin, int nout, int nhidden,
+                      hop_array *const *hidden, int nwrote, const int *wrote,
+                      hop_fn **out_f);
+
+struct hop_array {
+	uint32_t  refs;
+	hop_ctx  *ctx;
+	hop_dtype dtype;
+	int       rank;
+	int64_t   dim[HOP_RANK];
+	int64_t   count;
+	size_t    bytes;               /* of data */
+	void     *data;
+};
+
+#endif

@@ -1,0 +1,380 @@
+/* transform.c -- derivatives and batching inside a body: capture, close, transform, call.
+ * What the body captures are constants to this transform, and live to those around it.
+ * Transforms of whole functions are in src/driver. */
+#include "ad/ad.h"
+#include "trace/trace.h"
+
+#include <string.h>
+
+struct xform {
+	const char      *op;
+	int              nin, nwrt, cap, n;
+	const hop_value *in, *tangents;
+	const int       *wrt, *axes;
+	hop_value       *out;
+	hop_val         *val;          /* inputs; batched ones with the axis first */
+	const hop_type **type;         /* parameters of the body */
+	hop_size         bsize;
+	hop_trace       *body;
+	/* closed */
+	const hop_graph *g;
+	hop_sizes        sargs;
+	uint32_t         nop;
+	hop_val         *operand;      /* [g->nparam], room for as many again */
+};
+
+static bool is_float(const hop_type *t)
+{
+	return hop_dtype_float((hop_dtype)t->dtype);
+}
+
+static void begin(hop_trace *t, void *arg)
+{
+	struct xform *x = arg;
+	if (x->nin < 0 || (x->nin && !x->in) || x->cap < 0 || (x->cap && !x->out) ||
+	    x->nwrt < 0 || (x->nwrt && !x->wrt)) {
+		hop_trace_fail(t, HOP_EUSE, "%s: a count is negative or a list is missing", x->op);
+		return;
+	}
+	x->val = HOP_NEWN(&t->arena, hop_val, x->nin);
+	x->type = HOP_NEWN(&t->arena, const hop_type *, x->nin);
+	for (int i = 0; i < x->nin; i++) {
+		x->val[i] = hop_value_read(t, x->in[i]);
+		if (hop_is_bad(x->val[i]))
+			return;
+		x->type[i] = hop_typeof(&t->b, x->val[i]);
+	}
+	for (int i = 0; i < x->nwrt; i++) {
+		int k = x->wrt[i];
+		if (k < 0 || k >= x->nin) {
+			hop_trace_fail(t, HOP_EVALUE, "%s: there is no input %d", x->op, k);
+			return;
+		}
+		if (!is_float(x->type[k])) {
+			hop_trace_fail(t, HOP_ENODIFF, "%s: input %d is %s, only floats have "
+			               "derivatives", x->op, k, hop_type_text(t, x->type[k]));
+			return;
+		}
+	}
+}
+
+/* The captured body as a graph of the inputs and what it captures. */
+static bool close_body(hop_trace *t, struct xform *x)
+{
+	hop_trace *b = x->body;
+	hop_join j;
+	hop_outs o = { b, b->nret, b->out };
+	if (!hop_join_open(&j, t, 1, &o, 0, NULL) || !hop_join_pure(&j, x->op))
+		return false;
+	uint32_t n = (uint32_t)x->nin, np = n + j.nk;
+	const hop_type **ty = HOP_NEWN(&t->arena, const hop_type *, np);
+	uint32_t *param = HOP_NEWN(&t->arena, uint32_t, n);
+	x->operand = HOP_NEWN(&t->arena, hop_val, 2 * np + b->nret);
+	for (uint32_t i = 0; i < np; i++) {
+		ty[i] = i < n ? x->type[i] : j.ktype[i - n];
+		x->operand[i] = i < n ? x->val[i] : j.kval[i - n];
+		if (i < n)
+			param[i] = i;
+	}
+	hop_join_syms(&j, np, ty);
+	hop_layout l = { .nparam = np, .type = ty, .param = param, .k0 = n };
+	if (hop_join_seal(&j, 0, &l, b->nret, b->out, NULL, &x->g))
+		return false;
+	x->sargs = hop_join_sargs(&j);
+	x->nop = np;
+	return true;
+}
+
+static bool *wanted(hop_trace *t, const struct xform *x)
+{
+	bool *w = HOP_NEWN(&t->arena, bool, x->g->nparam);
+	for (int i = 0; i < x->nwrt; i++)
+		w[x->wrt[i]] = true;
+	return w;
+}
+
+/* Parameters with w set before k: where the gradient of k is among the gradients. */
+static uint32_t rank_of(const bool *w, int k)
+{
+	uint32_t n = 0;
+	for (int i = 0; i < k; i++)
+		n += w[i];
+	return n;
+}
+
+static bool room(hop_trace *t, const struct xform *x, uint32_t n)
+{
+	if (n <= (uint32_t)x->cap)
+		return true;
+	hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", x->op, n,
+	               x->cap);
+	return false;
+}
+
+static void done(hop_trace *t, struct xform *x, uint32_t n)
+{
+	x->n = t->b.st ? 0 : (int)n;
+}
+
+/* ---- grad ---- */
+
+static void grad_end(hop_trace *t, void *arg)
+{
+	struct xform *x = arg;
+	const hop_graph *vg;
+	if (!close_body(t, x))
+		return;
+	uint32_t nout = x->g->nout;
+	const hop_type *r = nout ? hop_graph_out_type(x->g, 0) : NULL;
+	if (!r || r->rank || !is_float(r)) {
+		hop_trace_fail(t, HOP_ENODIFF, "grad: the first result is %s, a float scalar it "
+		               "must be", r ? hop_type_text(t, r) : "missing");
+		return;
+	}
+	if (!room(t, x, nout + (uint32_t)x->nwrt))
+		return;
+	bool *ct = HOP_NEWN(&t->arena, bool, nout), *w = wanted(t, x);
+	ct[0] = true;
+	if ((t->b.st = hop_ad_vjp(hop_env_of(t), x->g, ct, w, &vg)))
+		return;
+	x->operand[x->nop++] = hop_emit_const_f(&t->b, (hop_dtype)r->dtype, 1);
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, vg->nout);
+	if (hop_call_here(t, vg, x->sargs, x->operand, res))
+		return;
+	for (uint32_t i = 0; i < nout; i++)
+		x->out[i] = hop_value_new(t, res[i]);
+	for (int i = 0; i < x->nwrt; i++)
+		x->out[nout + (uint32_t)i] = hop_value_new(t, res[nout + rank_of(w, x->wrt[i])]);
+	done(t, x, nout + (uint32_t)x->nwrt);
+}
+
+/* ---- jvp ---- */
+
+static void jvp_end(hop_trace *t, void *arg)
+{
+	struct xform *x = arg;
+	const hop_graph *jg;
+	if (!close_body(t, x))
+		return;
+	uint32_t nout = x->g->nout, n = nout;
+	bool *outs = HOP_NEWN(&t->arena, bool, nout), *act = wanted(t, x);
+	for (uint32_t i = 0; i < nout; i++)
+		n += outs[i] = is_float(hop_graph_out_type(x->g, i));
+	if (!room(t, x, n) || (t->b.st = hop_ad_jvp(hop_env_of(t), x->g, act, outs, &jg)))
+		return;
+	for (int i = 0; i < x->nin; i++) {
+		int k = 0;
+		while (k < x->nwrt && x->wrt[k] != i)
+			k++;
+		if (k == x->nwrt)
+			continue;
+		hop_val d = hop_promote_cast(t, x->tangents[k], (hop_dtype)x->type[i]->dtype);
+		if (hop_is_bad(d))
+			return;
+		if (hop_typeof(&t->b, d) != x->type[i]) {
+			hop_trace_fail(t, HOP_ESHAPE, "jvp: the tangent of input %d is %s, the input %s",
+			               i, hop_type_text(t, hop_typeof(&t->b, d)),
+			               hop_type_text(t, x->type[i]));
+			return;
+		}
+		x->operand[x->nop++] = d;
+	}
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, jg->nout);
+	if (hop_call_here(t, jg, x->sargs, x->operand, res))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		x->out[i] = hop_value_new(t, res[i]);
+	done(t, x, n);
+}
+
+/* ---- batching ---- */
+
+/* Batch a graph whose size arguments are x->sargs; a size that is not constant becomes one
+ * more size parameter. */
+static hop_status batch(hop_trace *t, struct xform *x, const hop_graph *g, const bool *in,
+                        hop_size n, const hop_graph **out_g)
+{
+	bool *all = HOP_NEWN(&t->arena, bool, g->nout), *got = HOP_NEWN(&t->arena, bool, g->nout);
+	for (uint32_t i = 0; i < g->nout; i++)
+		all[i] = true;
+	hop_batch_spec s = { .size = hop_size_const(n) ? n.k : -1, .in = in, .force = all };
+	if (!hop_size_const(n)) {
+		hop_size *more = HOP_NEWN(&t->arena, hop_size, x->sargs.n + 1);
+		memcpy(more, x->sargs.v, (size_t)x->sargs.n * sizeof *more);
+		more[x->sargs.n] = n;
+		x->sargs = (hop_sizes){ x->sargs.n + 1, more };
+	}
+	return t->b.st = hop_ad_batch(hop_env_of(t), g, &s, out_g, got);
+}
+
+/* Rows of the identity, each of the result's shape. */
+static hop_val identity(hop_trace *t, hop_size n, const hop_type *type)
+{
+	hop_build *b = &t->b;
+	hop_size nn[2] = { n, n }, d[HOP_MAXRANK + 1] = { n };
+	hop_val i = hop_emit_iota(b, HOP_i64, 2, nn, 0), k = hop_emit_iota(b, HOP_i64, 2, nn, 1);
+	if (b->st)
+		return HOP_BAD;
+	hop_val eye = hop_emit_cast(b, hop_emit(b, eq, i, k), (hop_dtype)type->dtype);
+	for (int a = 0; a < type->rank; a++)
+		d[a + 1] = type->dim[a];
+	return hop_emit_reshape(b, eye, type->rank + 1, d);
+}
+
+static void jac_end(hop_trace *t, void *arg)
+{
+	struct xform *x = arg;
+	const hop_graph *vg, *bg;
+	if (!close_body(t, x) || !room(t, x, (uint32_t)x->nwrt))
+		return;
+	if (x->g->nout != 1 || !is_float(hop_graph_out_type(x->g, 0))) {
+		hop_trace_fail(t, HOP_ENODIFF, "jac: the body must give one float tensor");
+		return;
+	}
+	const hop_type *r = hop_type_subst(hop_env_of(t), hop_graph_out_type(x->g, 0),
+	                                   x->sargs.v, (int)x->sargs.n);
+	hop_size n = hop_type_count(hop_env_of(t), r);
+	bool ct = true, *w = wanted(t, x);
+	if ((t->b.st = hop_ad_vjp(hop_env_of(t), x->g, &ct, w, &vg)))
+		return;
+	bool *in = HOP_NEWN(&t->arena, bool, vg->nparam);
+	in[vg->nparam - 1] = true;
+	if (batch(t, x, vg, in, n, &bg))
+		return;
+	x->operand[x->nop++] = identity(t, n, r);
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, bg->nout);
+	if (t->b.st || hop_call_here(t, bg, x->sargs, x->operand, res))
+		return;
+	for (int i = 0; i < x->nwrt; i++) {
+		const hop_type *p = x->type[x->wrt[i]];
+		hop_size d[2 * HOP_MAXRANK];
+		int rank = r->rank + p->rank;
+		for (int a = 0; a < rank; a++)
+			d[a] = a < r->rank ? r->dim[a] : p->dim[a - r->rank];
+		if (rank > HOP_MAXRANK) {
+			hop_trace_fail(t, HOP_ESHAPE, "jac: the result would have %d axes", rank);
+			return;
+		}
+		hop_val v = res[1 + rank_of(w, x->wrt[i])];
+		x->out[i] = hop_value_new(t, hop_emit_reshape(&t->b, v, rank, d));
+	}
+	done(t, x, (uint32_t)x->nwrt);
+}
+
+/* ---- vmap ---- */
+
+static void vmap_begin(hop_trace *t, void *arg)
+{
+	struct xform *x = arg;
+	bool any = false;
+	begin(t, x);
+	if (t->b.st)
+		return;
+	if (x->nin && !x->axes) {
+		hop_trace_fail(t, HOP_EUSE, "vmap: no axes were given");
+		return;
+	}
+	for (int i = 0; i < x->nin; i++) {
+		if (x->axes[i] < 0)
+			continue;
+		const hop_type *type = x->type[i];
+		int axis = hop_axis(t, "vmap", x->axes[i], type->rank);
+		if (axis < 0)
+			return;
+		int64_t perm[HOP_MAXRANK];
+		for (int k = 0; k < type->rank; k++)
+			perm[k] = k == 0 ? axis : k <= axis ? k - 1 : k;
+		if (axis)
+			x->val[i] = hop_emit_permute(&t->b, x->val[i], perm);
+		if (t->b.st)
+			return;
+		type = hop_typeof(&t->b, x->val[i]);
+		if (any && !hop_size_eq(type->dim[0], x->bsize)) {
+			hop_trace_fail(t, HOP_ESHAPE, "vmap: input %d is %s, its axis %d has another "
+			               "size than those before", i, hop_type_text(t, x->type[i]), axis);
+			return;
+		}
+		x->bsize = type->dim[0];
+		any = true;
+		x->type[i] = hop_type_drop(hop_env_of(t), type);
+	}
+	if (!any)
+		hop_trace_fail(t, HOP_EUSE, "vmap: no input has an axis to go over");
+}
+
+static void vmap_end(hop_trace *t, void *arg)
+{
+	struct xform *x = arg;
+	const hop_graph *bg;
+	if (!close_body(t, x) || !room(t, x, x->g->nout))
+		return;
+	bool *in = HOP_NEWN(&t->arena, bool, x->g->nparam);
+	for (int i = 0; i < x->nin; i++)
+		in[i] = x->axes[i] >= 0;
+	if (batch(t, x, x->g, in, x->bsize, &bg))
+		return;
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, bg->nout);
+	if (hop_call_here(t, bg, x->sargs, x->operand, res))
+		return;
+	for (uint32_t i = 0; i < bg->nout; i++)
+		x->out[i] = hop_value_new(t, res[i]);
+	done(t, x, bg->nout);
+}
+
+/* ---- the doors ---- */
+
+static int run(hop_trace *t, const char *file, int line, struct xform *x, const char *what,
+               hop_body *body, void *user, hop_make_fn *first, hop_make_fn *last)
+{
+	if (!hop_enter(t, file, line, first, x))
+		return 0;
+	hop_body_args a = { .fn = body, .user = user, .what = what, .n = x->nin,
+	                    .type = x->type };
+	x->body = hop_body_run(t, file, line, &a);
+	if (x->body)
+		hop_enter(t, file, line, last, x);
+	hop_body_drop(x->body);
+	return x->n;
+}
+
+int hop_at_grad(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out)
+{
+	struct xform x = { .op = "grad", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	                   .cap = cap, .out = out };
+	return run(t, file, line, &x, "the body of grad", body, user, begin, grad_end);
+}
+
+static void jvp_begin(hop_trace *t, void *arg)
+{
+	struct xform *x = arg;
+	if (x->nwrt > 0 && !x->tangents)
+		hop_trace_fail(t, HOP_EUSE, "jvp: no tangents were given");
+	else
+		begin(t, arg);
+}
+
+int hop_at_jvp(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+               const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
+               int cap, hop_value *out)
+{
+	struct xform x = { .op = "jvp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	                   .tangents = tangents, .cap = cap, .out = out };
+	return run(t, file, line, &x, "the body of jvp", body, user, jvp_begin, jvp_end);
+}
+
+int hop_at_jac(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+               const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out)
+{
+	struct xform x = { .op = "jac", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	                   .cap = cap, .out = out };
+	return run(t, file, line, &x, "the body of jac", body, user, begin, jac_end);
+}
+
+int hop_at_vmap(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+                const hop_value *in, const int *axes, int cap, hop_value *out)
+{
+	struct xform x = { .op = "vmap", .nin = nin, .in = in, .axes = axes, .cap = cap,
+	                   .out = out };
+	return run(t, file, line, &x, "the body of vmap", body, user, vmap_begin, vmap_end);
+}

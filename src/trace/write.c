@@ -1,0 +1,300 @@
+/* write.c -- writes turned into new contents. A write to a view is undone step by step until
+ * the whole storage has new contents; readers derive their views from those. Nothing is
+ * mutated: the memory planner finds the writes again. */
+#include "trace/trace.h"
+
+/* ---- undoing one step of a view ---- */
+
+/* Step 1 is a window at a fixed place; other steps need a mask, since the elements between
+ * must stay. */
+static hop_val undo_slice(hop_build *b, const hop_view *w, hop_val whole, hop_val part)
+{
+	const struct hop_attr_slice *a = w->attr;
+	int rank = w->in->rank;
+	bool ones = true;
+	for (int i = 0; i < rank; i++)
+		ones &= !a->step.n || a->step.v[i] == 1;
+	if (ones) {
+		hop_val in[2 + HOP_MAXRANK] = { whole, part };
+		for (int i = 0; i < rank; i++)
+			in[2 + i] = hop_emit_size(b, a->start.v[i]);
+		return b->st ? HOP_BAD : hop_emit_op(b, HOP_OP_dynupdate, NULL,
+		                                     (uint32_t)(2 + rank), in);
+	}
+	/* A part walked backwards is turned round first: pad only goes forwards. */
+	hop_size start[HOP_MAXRANK], first[HOP_MAXRANK];
+	int64_t step[HOP_MAXRANK], turn[HOP_MAXRANK];
+	bool turned = false;
+	for (int i = 0; i < rank; i++) {
+		int64_t s = a->step.v[i];
+		hop_size last = hop_size_sub(b->env, w->out->dim[i], hop_size_of(1));
+		start[i] = a->start.v[i];
+		step[i] = s;
+		turn[i] = 1;
+		first[i] = hop_size_of(0);
+		if (s < 0) {
+			start[i] = hop_size_add(b->env, start[i],
+			                        hop_size_mul(b->env, last, hop_size_of(s)));
+			step[i] = -s;
+			turn[i] = -1;
+			first[i] = last;
+			turned = true;
+		}
+	}
+	if (turned)
+		part = hop_emit_slice(b, part, first, w->out->dim, turn);
+	hop_val mask = hop_emit_full(b, hop_type_with(b->env, w->out, HOP_bool), 1);
+	mask = hop_emit_pad(b, mask, start, w->in->dim, step);
+	part = hop_emit_pad(b, part, start, w->in->dim, step);
+	return b->st ? HOP_BAD : hop_emit(b, select, mask, part, whole);
+}
+
+static hop_val undo_permute(hop_build *b, const hop_view *w, hop_val part)
+{
+	const struct hop_attr_permute *a = w->attr;
+	int64_t back[HOP_MAXRANK];
+	for (int64_t i = 0; i < a->axes.n; i++)
+		back[a->axes.v[i]] = i;
+	return hop_emit_permute(b, part, back);
+}
+
+static bool repeats(const hop_view *w)
+{
+	for (; w; w = w->up)
+		if (w->op == HOP_OP_broadcast)
+			return true;
+	return false;
+}
+
+/* New contents of the storage when view w of it is `part`. */
+static hop_val undo(hop_build *b, const hop_view *w, hop_val store, hop_val part)
+{
+	for (; w && !b->st; w = w->up) {
+		if (w->op == HOP_OP_reshape)
+			part = hop_emit_reshape(b, part, w->in->rank, w->in->dim);
+		else if (w->op == HOP_OP_permute)
+			part = undo_permute(b, w, part);
+		else
+			part = undo_slice(b, w, hop_view_emit(b, w->up, store), part);
+	}
+	return b->st ? HOP_BAD : part;
+}
+
+/* ---- writing ---- */
+
+void hop_store_set(hop_trace *t, uint32_t store, hop_val v)
+{
+	hop_store *s = &t->store[store];
+	if (!s->version++)
+		s->first = t->nwrite++;
+	s->cur = v;
+	s->wloc = t->b.loc;
+}
+
+void hop_slot_write(hop_trace *t, uint32_t slot, hop_val v)
+{
+	hop_cell s = t->slot[slot];
+	if (s.weak) {
+		hop_trace_fail(t, HOP_EUSE, "a number cannot be written: make a tensor with "
+		               "hop_full");
+		return;
+	}
+	if (repeats(s.view)) {
+		hop_trace_fail(t, HOP_EREFUSED, "an expanded view cannot be written, since several "
+		               "of its elements are one: clone it first");
+		return;
+	}
+	if (t->b.st || hop_is_bad(v))
+		return;
+	hop_val all = s.view ? undo(&t->b, s.view, hop_store_cur(t, s.store), v) : v;
+	if (hop_is_bad(all))
+		return;
+	hop_store_set(t, s.store, all);
+	t->slot[slot].val = v;
+	t->slot[slot].version = t->store[s.store].version;
+}
+
+struct writing {
+	enum hop_write w;
+	hop_value      x, y;
+};
+
+static const struct { const char *name; int op; } kinds[] = {
+	[HOP_WRITE_COPY] = { "copy_", HOP_OP_nop },
+	[HOP_WRITE_ADD]  = { "add_", HOP_OP_add },
+	[HOP_WRITE_SUB]  = { "sub_", HOP_OP_sub },
+	[HOP_WRITE_MUL]  = { "mul_", HOP_OP_mul },
+	[HOP_WRITE_DIV]  = { "div_", HOP_OP_div },
+};
+
+/* What the result of x op y is must fit into x: no float into an integer. */
+static hop_val combine(hop_trace *t, const struct writing *w, const hop_type *type)
+{
+	if (w->w == HOP_WRITE_COPY)
+		return hop_promote_cast(t, w->y, (hop_dtype)type->dtype);
+	hop_val v = hop_point(t, kinds[w->w].op, 2, (hop_value[]){ w->x, w->y });
+	if (hop_is_bad(v))
+		return v;
+	hop_dtype d = (hop_dtype)hop_typeof(&t->b, v)->dtype;
+	if (hop_dtype_class(d) > hop_dtype_class((hop_dtype)type->dtype)) {
+		hop_trace_fail(t, HOP_ETYPE, "%s: the result is %s, which does not go into %s",
+		               kinds[w->w].name, hop_dtype_name(d),
+		               hop_dtype_name((hop_dtype)type->dtype));
+		return HOP_BAD;
+	}
+	return hop_emit_cast(&t->b, v, (hop_dtype)type->dtype);
+}
+
+static void make_write(hop_trace *t, void *arg)
+{
+	struct writing *w = arg;
+	int64_t s = hop_slot_of(t, w->x);
+	if (s < 0)
+		return;
+	const hop_type *type = t->slot[s].type;
+	hop_val v = combine(t, w, type);
+	if (hop_is_bad(v))
+		return;
+	const hop_type *had = hop_typeof(&t->b, v);
+	if (had->rank > type->rank) {
+		hop_trace_fail(t, HOP_ESHAPE, "%s: %s does not go into %s", kinds[w->w].name,
+		               hop_type_text(t, had), hop_type_text(t, type));
+		return;
+	}
+	v = hop_broadcast_to(t, v, type->rank, type->dim);
+	if (!hop_is_bad(v))
+		hop_slot_write(t, (uint32_t)s, v);
+}
+
+void hop_at_write(hop_trace *t, const char *file, int line, enum hop_write w, hop_value x,
+                  hop_value y)
+{
+	hop_enter(t, file, line, make_write, &(struct writing){ w, x, y });
+}
+
+/* ---- index_put ---- */
+
+struct putting {
+	hop_value x, idx, u;
+	int       axis;
+};
+
+/* Which of n indices no later one repeats: the last of equal ones wins. */
+static hop_val winners(hop_build *b, hop_val idx, hop_size n)
+{
+	hop_size nn[2] = { n, n };
+	int64_t row = 0, col = 1;
+	hop_val i = hop_emit_broadcast(b, idx, 2, nn, &row);
+	hop_val k = hop_emit_broadcast(b, idx, 2, nn, &col);
+	if (b->st)
+		return HOP_BAD;
+	hop_val same = hop_emit(b, eq, i, k);
+	hop_val ri = hop_emit_iota(b, HOP_i64, 2, nn, 0), rk = hop_emit_iota(b, HOP_i64, 2, nn, 1);
+	if (b->st)
+		return HOP_BAD;
+	hop_val later = hop_emit(b, and, same, hop_emit(b, lt, ri, rk));
+	hop_val count = hop_emit_sum(b, hop_emit_cast(b, later, HOP_i32), 1, &col);
+	if (b->st)
+		return HOP_BAD;
+	return hop_emit(b, eq, count, hop_emit_zeros(b, hop_typeof(b, count)));
+}
+
+/* The type of u for indices of type idx: the axis replaced by the index axes. */
+static int part_dims(const hop_type *x, int axis, const hop_type *idx, hop_size *dim)
+{
+	int n = 0;
+	for (int i = 0; i < x->rank; i++)
+		if (i != axis)
+			dim[n++] = x->dim[i];
+		else
+			for (int k = 0; k < idx->rank; k++)
+				dim[n++] = idx->dim[k];
+	return n;
+}
+
+/* Contents of x with rows replaced: exact, unlike adding differences. */
+static hop_val put_rows(hop_trace *t, hop_val x, int axis, hop_val idx, hop_val u)
+{
+	hop_build *b = &t->b;
+	hop_env *e = hop_env_of(t);
+	const hop_type *xt = hop_typeof(b, x), *ut = hop_typeof(b, u);
+	hop_size n = hop_typeof(b, idx)->dim[0];
+	hop_size top = hop_size_sub(e, xt->dim[axis], hop_size_of(1));
+	const hop_type *it = hop_typeof(b, idx);
+	/* clamp first, so that indices which meet by clamping are seen to meet */
+	hop_val hi = hop_emit_match(b, hop_emit_size(b, top), it);
+	if (b->st)
+		return HOP_BAD;
+	idx = hop_emit(b, min, hop_emit(b, max, idx, hop_emit_zeros(b, it)), hi);
+	hop_val win = winners(b, idx, n);
+	if (b->st)
+		return HOP_BAD;
+	int64_t at = axis;
+	hop_val w = hop_emit_broadcast(b, win, ut->rank, ut->dim, &at);
+	if (b->st)
+		return HOP_BAD;
+	bool logic = xt->dtype == HOP_bool;
+	const hop_type *ct = hop_type_with(e, xt, HOP_i32);
+	hop_val src = logic ? hop_emit_cast(b, u, HOP_i32) : u;
+	src = b->st ? HOP_BAD : hop_emit(b, select, w, src, hop_emit_zeros(b, hop_typeof(b, src)));
+	hop_val new = hop_emit_scatter_add(b, hop_emit_zeros(b, logic ? ct : xt), idx, src, axis, 0);
+	hop_val hits = hop_emit_scatter_add(b, hop_emit_zeros(b, ct), idx,
+	                                    hop_emit_cast(b, w, HOP_i32), axis, 0);
+	if (b->st)
+		return HOP_BAD;
+	hop_val hit = hop_emit(b, lt, hop_emit_zeros(b, ct), hits);
+	new = hop_emit_cast(b, new, (hop_dtype)xt->dtype);
+	return b->st ? HOP_BAD : hop_emit(b, select, hit, new, x);
+}
+
+static void make_put(hop_trace *t, void *arg)
+{
+	struct putting *p = arg;
+	hop_build *b = &t->b;
+	int64_t s = hop_slot_of(t, p->x);
+	hop_val idx = hop_promote_cast(t, p->idx, HOP_i64);
+	if (s < 0 || hop_is_bad(idx))
+		return;
+	const hop_type *xt = t->slot[s].type, *it = hop_typeof(b, idx);
+	int axis = hop_axis(t, "index_put_", p->axis, xt->rank);
+	if (axis < 0)
+		return;
+	if (it->rank > 1) {
+		hop_trace_fail(t, HOP_ESHAPE, "index_put_: the indices are %s, of rank 0 or 1 they "
+		               "may be", hop_type_text(t, it));
+		return;
+	}
+	hop_size dim[HOP_MAXRANK + 1];
+	int rank = part_dims(xt, axis, it, dim);
+	hop_val u = hop_promote_cast(t, p->u, (hop_dtype)xt->dtype);
+	if (!hop_is_bad(u) && hop_typeof(b, u)->rank > rank) {
+		hop_trace_fail(t, HOP_ESHAPE, "index_put_: %s does not go into rank %d",
+		               hop_type_text(t, hop_typeof(b, u)), rank);
+		return;
+	}
+	u = hop_is_bad(u) ? u : hop_broadcast_to(t, u, rank, dim);
+	hop_val x = hop_slot_read(t, (uint32_t)s);
+	if (hop_is_bad(u) || hop_is_bad(x))
+		return;
+	if (!it->rank) {                    /* one row: a window at a place that is a value */
+		hop_val in[2 + HOP_MAXRANK] = { x };
+		hop_size one[HOP_MAXRANK];
+		for (int i = 0; i < xt->rank; i++) {
+			one[i] = i == axis ? hop_size_of(1) : xt->dim[i];
+			in[2 + i] = i == axis ? idx : hop_emit_const_i(b, HOP_i64, 0);
+		}
+		in[1] = hop_emit_reshape(b, u, xt->rank, one);
+		x = b->st ? HOP_BAD : hop_emit_op(b, HOP_OP_dynupdate, NULL,
+		                                  (uint32_t)(2 + xt->rank), in);
+	} else {
+		x = put_rows(t, x, axis, idx, u);
+	}
+	if (!hop_is_bad(x))
+		hop_slot_write(t, (uint32_t)s, x);
+}
+
+void hop_at_index_put(hop_trace *t, const char *file, int line, hop_value x, int axis,
+                      hop_value idx, hop_value u)
+{
+	hop_enter(t, file, line, make_put, &(struct putting){ x, idx, u, axis });
+}
