@@ -146,6 +146,9 @@ hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s);
 void     hop_plan_classify(hop_emit *e, const hop_stmt *s);      /* fills e->cls */
 /* The same for the epilogue of a product; cls NULL = only say if vectors will do. */
 bool     hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls);
+/* Inside a loop vectorised over rows: should reduction s run along its own loop, one
+ * vector of partial sums a row, turned at the end? cls: classes in the outer loop. */
+bool     hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes);
 bool     hop_plan_threads(hop_emit *e, const hop_stmt *s);
 int      hop_plan_count(const hop_block *b);                     /* statements, nested too */
 

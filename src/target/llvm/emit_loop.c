@@ -202,6 +202,129 @@ static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 		                    .lane = lanes[i] > 1 ? HOP_VAR : HOP_UNI });
 }
 
+/* ---- reductions along rows, for several rows at once ---- */
+
+/* Blocks of b lanes of x and y, each folded to b/2; x's come first. */
+static hop_lv *fold(hop_emit *e, const hop_acc *c, hop_lv *x, hop_lv *y, int b)
+{
+	hop_lv *lo[16], *hi[16];
+	int     n = e->lanes;
+
+	for (int i = 0; i < n; i++) {
+		int at = i / (b / 2) * b + i % (b / 2);
+
+		lo[i] = e->L->ConstInt(e->i32, (unsigned long long)at, 0);
+		hi[i] = e->L->ConstInt(e->i32, (unsigned long long)(at + b / 2), 0);
+	}
+	return hop_e_red(e, c->op, c->dtype, n,
+	                 e->L->BuildShuffleVector(e->b, x, y,
+	                                          e->L->ConstVector(lo, (unsigned)n), ""),
+	                 e->L->BuildShuffleVector(e->b, x, y,
+	                                          e->L->ConstVector(hi, (unsigned)n), ""));
+}
+
+/* A linear register of the outer loop, as each row of it sees it. */
+typedef struct rowreg {
+	hop_reg r;
+	hop_ev  outer;
+	hop_lv *v[16];
+} rowreg;
+
+static int row_regs(hop_emit *e, const uint8_t *use, hop_lv **at, rowreg *out)
+{
+	int n = 0;
+
+	for (int i = 1; i <= e->f->nreg; i++) {
+		const hop_ev *v = &e->s.reg[i];
+
+		if (use[i] != 1 || v->lane != HOP_LIN)
+			continue;
+		if (out) {
+			out[n] = (rowreg){ .r = i, .outer = *v };
+			for (int k = 0; k < e->lanes; k++)
+				out[n].v[k] = hop_e_bin(e, LL_ADD, v->v,
+				                        hop_e_bin(e, LL_MUL, at[k], v->step));
+		}
+		n++;
+	}
+	return n;
+}
+
+/* Iterations begin..end-1 of s for each row, into part[row]. */
+static void turned_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end,
+                        bool masked, const rowreg *row, int nrow, hop_lv **part)
+{
+	hop_lv   *next[16];
+	int       n = e->lanes;
+	hop_eloop l;
+
+	hop_e_loop_begin(e, &l, begin, end, n, n, part);
+	if (masked)
+		e->mask = hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, end, l.iv), n);
+	for (int i = 0; i < n; i++) {
+		next[i] = l.phi[i];
+		for (int k = 0; k < nrow; k++) {
+			hop_ev v = row[k].outer;
+
+			v.lane = HOP_UNI;
+			v.v = row[k].v[i];
+			hop_e_set(e, row[k].r, v);
+		}
+		pass(e, s, l.iv, &next[i], &n);
+	}
+	e->mask = NULL;
+	hop_e_loop_end(e, &l, next, part);
+}
+
+static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
+{
+	const hop_acc *c = &s->acc[0];
+	int            n = e->lanes;
+	uint8_t       *use = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1), *cls = e->cls;
+	rowreg        *row;
+	hop_ev        *saved;
+	int            nrow;
+	hop_lv        *at[16], *part[16], *mid, *mask = e->mask, *init;
+	int64_t        k = hop_e_known(e, end, -1);
+
+	hop_plan_uses(s, use);
+	init = hop_e_vec(e, hop_e_reg(e, c->init));
+	/* A row past the end reads the first row instead; nobody looks at its sum. */
+	for (int i = 0; i < n; i++) {
+		at[i] = hop_e_int(e, i);
+		if (mask)
+			at[i] = hop_e_sel(e, hop_e_slice(e, mask, i, 1), at[i], hop_e_int(e, 0));
+		part[i] = hop_e_red_id(e, c->op, c->dtype, n);
+	}
+	nrow = row_regs(e, use, at, NULL);
+	row = HOP_NEWN(&e->env->tmp, rowreg, nrow);
+	row_regs(e, use, at, row);
+	saved = HOP_NEWN(&e->env->tmp, hop_ev, nrow);
+	for (int k = 0; k < nrow; k++)
+		saved[k] = row[k].outer;
+	/* The steps above stand before the loop: rows keep the depth they have outside. */
+	for (int k = 0; k < nrow; k++)
+		row[k].outer.depth = e->s.depth;
+	e->mask = NULL;
+	e->cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	hop_plan_classify(e, s);
+	mid = hop_e_bin(e, LL_AND, end, hop_e_int(e, -(int64_t)n));
+	if (k < 0 || k >= n)
+		turned_part(e, s, hop_e_int(e, 0), mid, false, row, nrow, part);
+	if (k < 0 || k % n)
+		turned_part(e, s, mid, end, true, row, nrow, part);
+	for (int k = 0; k < nrow; k++)
+		hop_e_set(e, row[k].r, saved[k]);
+	e->cls = cls;
+	e->mask = mask;
+	for (int b = n, m = n; b > 1; b /= 2, m /= 2)
+		for (int i = 0; i < m / 2; i++)
+			part[i] = fold(e, c, part[2 * i], part[2 * i + 1], b);
+	hop_e_set(e, c->result,
+	          (hop_ev){ .v = hop_e_red(e, c->op, c->dtype, n, init, part[0]),
+	                    .dtype = c->dtype, .depth = e->s.depth, .lane = HOP_VAR });
+}
+
 /* ---- vectorised loops ---- */
 
 /* Iterations begin .. end-1 in steps of n lanes; masked if the last may be partial.
@@ -311,6 +434,8 @@ void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end
 		p = hop_plan_loop(e, s);
 	if (p.vector)
 		vector_loop(e, s, &p, begin, end);
+	else if (e->lanes > 1 && hop_plan_turn(e, s, e->cls, e->lanes))
+		turned_loop(e, s, end);
 	else
 		plain_loop(e, s, begin, end);
 }

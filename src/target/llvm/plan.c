@@ -27,6 +27,7 @@ typedef struct look {
 	int       bytes;             /* widest varying value */
 	bool      ok;
 	bool      inner_red;         /* a reduction inside carries vectors */
+	bool      turned;            /* and one runs along its own loop */
 } look;
 
 static stride addr_stride(const look *k, const hop_addr *a)
@@ -117,13 +118,18 @@ static void look_access(look *k, const hop_stmt *s, double times)
 
 static void look_loop(look *k, const hop_stmt *s, double times)
 {
-	double n = trips(s);
+	double n = trips(s), before = k->cost;
+	int    w = k->e->vbits / 32;
 
 	if (s->bound && k->cls[s->bound] != HOP_UNI)
 		k->ok = false;
 	k->cls[s->dst] = HOP_UNI;
 	k->cost += times * (2 * n + 3);
 	look_block(k, &s->body, times * n);
+	if (k->ok && hop_plan_turn(k->e, s, k->cls, w)) {
+		k->turned = true;
+		k->cost = before + times * w * (ceil(n / w) * 3 + 3);
+	}
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
 		bool           v = k->cls[c->init] != HOP_UNI || k->cls[c->value] != HOP_UNI;
@@ -191,6 +197,46 @@ void hop_plan_classify(hop_emit *e, const hop_stmt *s)
 	for (int i = 0; i <= e->f->nreg; i++)
 		e->cls[i] = HOP_UNI;
 	look_at(e, s, e->cls);
+}
+
+/* A single sum whose body is a straight line of loads that are contiguous along s (or
+ * do not move) and plain operations, some load being far apart from row to row. */
+bool hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes)
+{
+	hop_mark m = hop_mark_at(&e->env->tmp);
+	bool     ok = s->loop == HOP_LOOP_RED && s->nacc == 1 && !s->bound && lanes <= 16 &&
+	              lanes >= 4 && trips(s) >= 8 && s->acc[0].dtype == HOP_f32;
+	uint8_t *u, *own;
+	look     k;
+	bool     far = false;
+
+	if (!ok)
+		return false;
+	own = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	u = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	k = look_at(e, s, own);
+	ok = k.ok && k.bytes <= 4;
+	hop_plan_uses(s, u);
+	for (int i = 1; ok && i <= e->f->nreg; i++)
+		if (u[i] == 1 && cls[i] == HOP_VAR && i != s->acc[0].init)
+			ok = false;
+	for (const hop_stmt *b = s->body.first; ok && b; b = b->next) {
+		stride along;
+
+		if (b->kind != HOP_L_OP || b->sop == HOP_SOP_store || op_cost(b->sop, b->dtype) > 1)
+			ok = false;
+		if (!ok || b->sop != HOP_SOP_load)
+			continue;
+		along = addr_stride(&k, &b->u.addr);
+		ok = along != ST_FAR && b->na == 0;
+		for (int i = 0; i < b->u.addr.nterm; i++)
+			if (cls[b->u.addr.term[i].reg] == HOP_LIN &&
+			    !hop_size_is(b->u.addr.term[i].stride, 1) &&
+			    !hop_size_is(b->u.addr.term[i].stride, 0) && along == ST_NEXT)
+				far = true;
+	}
+	hop_rewind(&e->env->tmp, m);
+	return ok && far;
 }
 
 bool hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls)
@@ -272,6 +318,8 @@ hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s)
 	/* Several registers at a time: reductions need them to hide latency, small bodies
 	 * to pay for the loop. */
 	jam = k.inner_red || (r.light && s->nacc < 3) ? 4 : 1;
+	if (k.turned)
+		jam = 1;
 	if (e->nvreg < 32 && s->nacc + k.inner_red)
 		jam = jam > 2 ? 2 : jam;
 	while (jam > 1 && r.width * jam > n)
