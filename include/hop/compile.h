@@ -18,7 +18,7 @@ typedef void hop_parallel_fn(void *user, void (*body)(void *arg, int64_t begin, 
 
 typedef struct hop_compile_opts {
 	size_t           size;           /* sizeof in the caller's build; grow at the end only */
-	int              threads;        /* 0 = as many as the machine has, 1 = none of ours */
+	int              threads;        /* 0 = the context's, as many as the machine has; 1 = none */
 	bool             no_cache;       /* neither read nor write the object cache */
 	hop_parallel_fn *parallel;       /* the caller's threads instead of ours */
 	void            *parallel_user;

@@ -49,6 +49,16 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	return HOP_OK;
 }
 
+static void *make_pool(const hop_mem *m)
+{
+	return hop_pool_new(m, 0);
+}
+
+static void drop_pool(void *p)
+{
+	hop_pool_free(p);
+}
+
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec **out_x)
 {
@@ -76,7 +86,8 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	}
 	hop_status st = build(e, g, o, x);
 	hop_guard_end(e, &f);
-	if (!st && o->threads != 1 && !o->parallel && !(x->pool = hop_pool_new(&x->mem, o->threads)))
+	if (!st && o->threads != 1 && !o->parallel &&
+	    !(x->pool = hop_ctx_shared(e->ctx, make_pool, drop_pool)))
 		st = hop_fail(e, 0, HOP_ENOMEM, "compile: no memory for threads");
 	if (st) {
 		hop_exec_release(x);
@@ -110,8 +121,6 @@ void hop_exec_release(hop_exec *x)
 	hop_mem m = x->mem;
 	if (x->drop)
 		x->drop(x->drop_user);
-	if (x->pool)
-		hop_pool_free(x->pool);
 	hop_code_release(x->code);
 	if (x->prog)
 		hop_prog_free(x->prog, &m);

@@ -18,7 +18,7 @@ struct hop_exec {
 	hop_graph       *g;              /* retained */
 	hop_prog        *prog;           /* for its effects */
 	hop_code        *code;
-	hop_pool        *pool;
+	hop_pool        *pool;           /* the context's */
 	hop_parallel_fn *parallel;
 	void            *parallel_user;
 	int              nthread;

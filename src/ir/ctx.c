@@ -58,6 +58,8 @@ struct hop_ctx {
 	struct message *messages;
 	bool            lost;       /* a message found no memory for its slot */
 	uint32_t        serial;     /* the last one given */
+	void           *shared;     /* hop_ctx_shared */
+	void          (*drop_shared)(void *p);
 };
 
 enum { BLOCK = 16384, BLOCK_ALIGN = 16 };
@@ -369,10 +371,24 @@ static void table_free(hop_ctx *c, struct table *t)
 	hop_raw_free(&c->mem, t->slot, t->nslot * sizeof *t->slot);
 }
 
+void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m), void (*drop)(void *p))
+{
+	pthread_mutex_lock(&c->lock);
+	if (!c->shared) {
+		c->shared = make(&c->mem);
+		c->drop_shared = drop;
+	}
+	void *p = c->shared;
+	pthread_mutex_unlock(&c->lock);
+	return p;
+}
+
 void hop_ctx_free(hop_ctx *c)
 {
 	if (!c)
 		return;
+	if (c->shared)
+		c->drop_shared(c->shared);
 	for (size_t i = c->graphs.n; c->free_graph && i-- > 0;)
 		c->free_graph(c, c->graphs.ent[i].val);
 	table_free(c, &c->graphs);

@@ -44,6 +44,10 @@ hop_mem hop_ctx_mem(hop_ctx *c);
  * never 0. Values of traces carry one. */
 uint32_t hop_ctx_serial(hop_ctx *c);
 
+/* The one object of later layers that a context owns (its threads): made at the first
+ * call, under the lock, dropped with the context. NULL when make gives NULL. */
+void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m), void (*drop)(void *p));
+
 /* What hop_message answers on this thread from now on: a copy of d. Called with the env's
  * diag when a public entry fails. Needs no memory to say that there is none. */
 void hop_ctx_set_message(hop_ctx *c, const hop_diag *d);

@@ -46,6 +46,8 @@ void hop_fn_release(hop_fn *f)
 	if (!f || __atomic_fetch_sub(&f->refs, 1, __ATOMIC_ACQ_REL) != 1)
 		return;
 	hop_mem m = hop_ctx_mem(f->ctx);
+	if (f->exec)
+		f->drop_exec(f->exec);
 	for (int i = 0; i < f->nhidden; i++)
 		hop_array_release(f->hidden[i]);
 	hop_graph_release((hop_graph *)(uintptr_t)f->g);
@@ -258,112 +260,6 @@ hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin, const hop_s
 		}
 	}
 	return hop_root_free(t);
-}
-
-/* ---- calling ---- */
-
-struct run {
-	hop_fn           *f;
-	hop_array *const *in;
-	hop_array       **out;
-	hop_interp        ip;
-	hop_env           e;
-};
-
-static hop_array *param_array(const struct run *r, uint32_t i)
-{
-	return i < (uint32_t)r->f->nin ? r->in[i] : r->f->hidden[i - (uint32_t)r->f->nin];
-}
-
-/* Dtypes, and that no written array is passed twice. Shapes are bound later. */
-static hop_status check_inputs(struct run *r)
-{
-	const hop_graph *g = r->f->g;
-	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *a = param_array(r, i);
-		if (!a || a->ctx != r->f->ctx)
-			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is missing or of another "
-			                "context", i);
-		if (a->dtype != (hop_dtype)g->type[i]->dtype)
-			return hop_fail(&r->e, 0, HOP_ETYPE, "call: input %u is %s, the function takes %s",
-			                i, hop_dtype_name(a->dtype),
-			                hop_dtype_name((hop_dtype)g->type[i]->dtype));
-	}
-	for (int w = 0; w < r->f->nwrote; w++)
-		for (uint32_t i = 0; i < g->nparam; i++)
-			if (i != (uint32_t)r->f->wrote[w] &&
-			    param_array(r, i) == param_array(r, (uint32_t)r->f->wrote[w]))
-				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %d is written and is also "
-				                "input %u", r->f->wrote[w], i);
-	return HOP_OK;
-}
-
-static hop_status run_graph(struct run *r)
-{
-	const hop_graph *g = r->f->g;
-	hop_arena *a = &r->e.tmp;
-	int *rank = HOP_NEWN(a, int, g->nparam);
-	const int64_t **dim = HOP_NEWN(a, const int64_t *, g->nparam);
-	int64_t *syms = HOP_NEWN(a, int64_t, g->nsym);
-	hop_tensor **x = HOP_NEWN(a, hop_tensor *, g->nparam);
-	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout);
-	HOP_TRY(check_inputs(r));
-	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *p = param_array(r, i);
-		rank[i] = p->rank;
-		dim[i] = p->dim;
-	}
-	HOP_TRY(hop_bind_shapes(&r->e, g, rank, dim, syms));
-	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *p = param_array(r, i);
-		x[i] = hop_tensor_new(&r->ip, p->dtype, p->rank, p->dim);
-		if (p->bytes)
-			memcpy(x[i]->data, p->data, p->bytes);
-	}
-	HOP_TRY(hop_interp_graph(&r->ip, g, syms, x, y));
-	for (int i = 0; i < r->f->nout; i++)
-		if (hop_array_new(r->f->ctx, y[i]->dtype, y[i]->rank, y[i]->dim, y[i]->data,
-		                  &r->out[i]))
-			hop_nomem(&r->e);
-	for (int i = 0; i < r->f->nwrote; i++) {
-		hop_array *p = param_array(r, (uint32_t)r->f->wrote[i]);
-		if (p->bytes)
-			memcpy(p->data, y[r->f->nout + i]->data, p->bytes);
-	}
-	return HOP_OK;
-}
-
-hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout, hop_array **out)
-{
-	struct run r = { .f = f, .in = in, .out = out };
-	hop_status st;
-	hop_frame fr;
-	if (!f || (nin && !in) || (nout && !out))
-		return HOP_EUSE;
-	for (int i = 0; i < nout; i++)
-		out[i] = NULL;
-	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
-	hop_interp_init(&r.ip, &r.e);
-	if (HOP_GUARD(&r.e, &fr)) {
-		st = hop_guard_nomem(&r.e, &fr);
-	} else {
-		if (nin != f->nin || nout != f->nout)
-			st = hop_fail(&r.e, 0, HOP_EUSE, "call: the function has %d inputs and %d "
-			              "results, got %d and %d", f->nin, f->nout, nin, nout);
-		else
-			st = run_graph(&r);
-		hop_guard_end(&r.e, &fr);
-	}
-	if (st) {
-		hop_ctx_set_message(f->ctx, &r.e.diag);
-		for (int i = 0; i < nout; i++) {
-			hop_array_release(out[i]);
-			out[i] = NULL;
-		}
-	}
-	hop_interp_fini(&r.ip);
-	hop_env_fini(&r.e);
-	return st;
 }
 
 /* ---- running a body at once ---- */

@@ -282,6 +282,8 @@ struct hop_fn {
 	int              *wrote;
 	char             *text;        /* made on demand */
 	size_t            ntext;
+	_Atomic(struct hop_exec *) exec;       /* driver/call.c: its code, and how to let it go */
+	void            (*_Atomic drop_exec)(void *x);
 };
 /* An array as a value of this trace: captured by the outermost one. */
 hop_value  hop_array_here(hop_trace *t, hop_array *a);

@@ -1,0 +1,212 @@
+/* call.c -- the comfortable door: arrays in, arrays out. Compiles at the first call. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/exec.h"
+#include "trace/trace.h"
+
+static void drop_exec(void *x)
+{
+	hop_exec_release(x);
+}
+
+struct run {
+	hop_fn           *f;
+	hop_array *const *in;
+	hop_array       **out;
+	hop_interp        ip;
+	hop_env           e;
+};
+
+static hop_array *param_array(const struct run *r, uint32_t i)
+{
+	return i < (uint32_t)r->f->nin ? r->in[i] : r->f->hidden[i - (uint32_t)r->f->nin];
+}
+
+/* Dtypes, and that no written array is passed twice. Shapes are bound later. */
+static hop_status check_inputs(struct run *r)
+{
+	const hop_graph *g = r->f->g;
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_array *a = param_array(r, i);
+		if (!a || a->ctx != r->f->ctx)
+			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is missing or of another "
+			                "context", i);
+		if (a->dtype != (hop_dtype)g->type[i]->dtype)
+			return hop_fail(&r->e, 0, HOP_ETYPE, "call: input %u is %s, the function takes %s",
+			                i, hop_dtype_name(a->dtype),
+			                hop_dtype_name((hop_dtype)g->type[i]->dtype));
+	}
+	for (int w = 0; w < r->f->nwrote; w++)
+		for (uint32_t i = 0; i < g->nparam; i++)
+			if (i != (uint32_t)r->f->wrote[w] &&
+			    param_array(r, i) == param_array(r, (uint32_t)r->f->wrote[w]))
+				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %d is written and is also "
+				                "input %u", r->f->wrote[w], i);
+	return HOP_OK;
+}
+
+/* The function's code, compiled by whoever calls first. NULL with a failure recorded. */
+static hop_exec *code_of(struct run *r)
+{
+	hop_fn *f = r->f;
+	hop_exec *x = atomic_load(&f->exec), *none = NULL;
+	if (x || hop_exec_new(&r->e, f->g, NULL, &x))
+		return x;
+	f->drop_exec = drop_exec;
+	if (atomic_compare_exchange_strong(&f->exec, &none, x))
+		return x;
+	hop_exec_release(x);
+	return none;
+}
+
+/* Run the code; what cannot be compiled is interpreted, and says so. */
+static hop_status compute(struct run *r, const int64_t *syms, hop_tensor *const *x,
+                          hop_tensor **y)
+{
+	hop_exec *code = getenv("HOP_INTERP") ? NULL : code_of(r);
+	if (code)
+		return hop_exec_tensors(&r->ip, code, x, y);
+	if (r->e.diag.st) {
+		if (r->e.diag.st != HOP_ETARGET && r->e.diag.st != HOP_EREFUSED)
+			return r->e.diag.st;
+		fprintf(stderr, "hop: interpreting, slowly: %s\n", r->e.diag.text);
+		hop_diag_clear(&r->e);
+	}
+	return hop_interp_graph(&r->ip, r->f->g, syms, x, y);
+}
+
+static hop_status run_graph(struct run *r)
+{
+	const hop_graph *g = r->f->g;
+	hop_arena *a = &r->e.tmp;
+	int *rank = HOP_NEWN(a, int, g->nparam);
+	const int64_t **dim = HOP_NEWN(a, const int64_t *, g->nparam);
+	int64_t *syms = HOP_NEWN(a, int64_t, g->nsym);
+	hop_tensor **x = HOP_NEWN(a, hop_tensor *, g->nparam);
+	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout);
+	HOP_TRY(check_inputs(r));
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_array *p = param_array(r, i);
+		rank[i] = p->rank;
+		dim[i] = p->dim;
+	}
+	HOP_TRY(hop_bind_shapes(&r->e, g, rank, dim, syms));
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_array *p = param_array(r, i);
+		x[i] = hop_tensor_new(&r->ip, p->dtype, p->rank, p->dim);
+		if (p->bytes)
+			memcpy(x[i]->data, p->data, p->bytes);
+	}
+	HOP_TRY(compute(r, syms, x, y));
+	for (int i = 0; i < r->f->nout; i++)
+		if (hop_array_new(r->f->ctx, y[i]->dtype, y[i]->rank, y[i]->dim, y[i]->data,
+		                  &r->out[i]))
+			hop_nomem(&r->e);
+	for (int i = 0; i < r->f->nwrote; i++) {
+		hop_array *p = param_array(r, (uint32_t)r->f->wrote[i]);
+		if (p->bytes)
+			memcpy(p->data, y[r->f->nout + i]->data, p->bytes);
+	}
+	return HOP_OK;
+}
+
+hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout, hop_array **out)
+{
+	struct run r = { .f = f, .in = in, .out = out };
+	hop_status st;
+	hop_frame fr;
+	if (!f || (nin && !in) || (nout && !out))
+		return HOP_EUSE;
+	for (int i = 0; i < nout; i++)
+		out[i] = NULL;
+	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
+	hop_interp_init(&r.ip, &r.e);
+	if (HOP_GUARD(&r.e, &fr)) {
+		st = hop_guard_nomem(&r.e, &fr);
+	} else {
+		if (nin != f->nin || nout != f->nout)
+			st = hop_fail(&r.e, 0, HOP_EUSE, "call: the function has %d inputs and %d "
+			              "results, got %d and %d", f->nin, f->nout, nin, nout);
+		else
+			st = run_graph(&r);
+		hop_guard_end(&r.e, &fr);
+	}
+	if (st) {
+		hop_ctx_set_message(f->ctx, &r.e.diag);
+		for (int i = 0; i < nout; i++) {
+			hop_array_release(out[i]);
+			out[i] = NULL;
+		}
+	}
+	hop_interp_fini(&r.ip);
+	hop_env_fini(&r.e);
+	return st;
+}
+
+/* ---- the hard door's key ---- */
+
+struct bound {
+	hop_fn *f;
+	hop_mem mem;
+	void  **data;
+	size_t  bytes;
+};
+
+static void drop_bound(void *p)
+{
+	struct bound *b = p;
+	hop_mem m = b->mem;
+	hop_fn_release(b->f);
+	hop_raw_free(&m, b->data, b->bytes);
+	hop_raw_free(&m, b, sizeof *b);
+}
+
+/* Captured arrays are bound to the exec, which keeps the function alive for them. */
+static hop_status bind_hidden(hop_env *e, hop_fn *f, hop_exec *x)
+{
+	struct bound *b = hop_raw_try(&e->mem, sizeof *b);
+	size_t bytes = sizeof(void *) * ((size_t)f->nhidden + 1);
+	void **data = hop_raw_try(&e->mem, bytes);
+	if (!b || !data) {
+		hop_raw_free(&e->mem, b, sizeof *b);
+		hop_raw_free(&e->mem, data, bytes);
+		return hop_fail(e, 0, HOP_ENOMEM, "compile: no memory");
+	}
+	for (int i = 0; i < f->nhidden; i++)
+		data[i] = f->hidden[i]->data;
+	*b = (struct bound){ .f = hop_fn_retain(f), .mem = e->mem, .data = data, .bytes = bytes };
+	hop_exec_bind(x, f->nhidden, data, drop_bound, b);
+	return HOP_OK;
+}
+
+hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts, hop_exec **out_x)
+{
+	hop_env e;
+	hop_frame fr;
+	hop_exec *volatile x = NULL;
+	hop_status st;
+	if (!f || !out_x)
+		return HOP_EUSE;
+	*out_x = NULL;
+	hop_env_init(&e, f->ctx, hop_ctx_mem(f->ctx));
+	if (HOP_GUARD(&e, &fr)) {
+		st = hop_guard_nomem(&e, &fr);
+	} else {
+		hop_exec *made;
+		st = hop_exec_new(&e, f->g, opts, &made);
+		x = made;
+		if (!st)
+			st = bind_hidden(&e, f, made);
+		hop_guard_end(&e, &fr);
+	}
+	if (st) {
+		hop_ctx_set_message(f->ctx, &e.diag);
+		hop_exec_release(x);
+	} else {
+		*out_x = x;
+	}
+	hop_env_fini(&e);
+	return st;
+}

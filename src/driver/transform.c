@@ -1,0 +1,258 @@
+/* transform.c -- transforms of functions: the graph is transformed, and its parameters and
+ * results put in the order that include/hop/fn.h promises. The rules are elsewhere. */
+#include "ad/ad.h"
+#include "trace/trace.h"
+
+#include <string.h>
+
+/* A function being made from another: a graph over the same inputs and some more. */
+struct made {
+	hop_env    e;
+	hop_frame  f;
+	hop_build  b;
+	hop_fn    *from;
+	hop_val   *in;               /* [g->nparam] parameters of the old graph */
+	hop_val   *more;             /* parameters between the inputs and the captured arrays */
+	uint32_t   nmore;
+};
+
+static bool is_float(const hop_type *t)
+{
+	return hop_dtype_float((hop_dtype)t->dtype);
+}
+
+/* The flags of the inputs to differentiate; checks them. */
+static hop_status pick(hop_env *e, const hop_fn *f, const char *what, int nwrt,
+                       const int *wrt, bool **out_want)
+{
+	bool *want = HOP_NEWN(&e->tmp, bool, f->g->nparam);
+	*out_want = want;
+	if (nwrt < 0 || (nwrt && !wrt))
+		return hop_fail(e, 0, HOP_EVALUE, "%s: %d inputs to differentiate", what, nwrt);
+	for (int i = 0; i < nwrt; i++) {
+		if (wrt[i] < 0 || wrt[i] >= f->nin)
+			return hop_fail(e, 0, HOP_EVALUE, "%s: there is no input %d: the function has %d",
+			                what, wrt[i], f->nin);
+		if (!is_float(f->g->type[wrt[i]]))
+			return hop_fail(e, 0, HOP_ENODIFF, "%s: input %d is %s: only float inputs have "
+			                "derivatives", what, wrt[i],
+			                hop_dtype_name((hop_dtype)f->g->type[wrt[i]]->dtype));
+		if (want[wrt[i]])
+			return hop_fail(e, 0, HOP_EVALUE, "%s: input %d is named twice", what, wrt[i]);
+		want[wrt[i]] = true;
+	}
+	return HOP_OK;
+}
+
+/* Open the new graph: inputs, nmore parameters of the given types, captured arrays. */
+static void open_made(struct made *m, uint32_t nmore, const hop_type *const *type)
+{
+	const hop_graph *g = m->from->g;
+	hop_arena *tmp = &m->e.tmp;
+	uint32_t nin = (uint32_t)m->from->nin;
+	hop_build_open(&m->b, &m->e);
+	hop_build_syms_of(&m->b, g);
+	m->in = HOP_NEWN(tmp, hop_val, g->nparam);
+	m->more = HOP_NEWN(tmp, hop_val, nmore);
+	m->nmore = nmore;
+	for (uint32_t i = 0; i < nin; i++)
+		m->in[i] = hop_build_param(&m->b, g->type[i]);
+	for (uint32_t i = 0; i < nmore; i++)
+		m->more[i] = hop_build_param(&m->b, type[i]);
+	for (uint32_t i = nin; i < g->nparam; i++)
+		m->in[i] = hop_build_param(&m->b, g->type[i]);
+}
+
+static hop_status inline_all(struct made *m, const hop_graph *g, const hop_val *in,
+                             hop_val *out)
+{
+	hop_size *s = HOP_NEWN(&m->e.tmp, hop_size, g->nsym);
+	for (uint32_t i = 0; i < g->nsym; i++)
+		s[i] = hop_size_sym(&m->e, (int)i);
+	return hop_emit_inline(&m->b, g, s, in, out);
+}
+
+/* Seal with results: those of f, n more, then what f wrote. */
+static hop_status close_made(struct made *m, const hop_val *old, uint32_t n,
+                             const hop_val *more, hop_fn **out_f)
+{
+	const hop_fn *f = m->from;
+	uint32_t no = (uint32_t)f->nout, nw = f->g->nout - no, k = 0, nin = (uint32_t)f->nin;
+	hop_val *out = HOP_NEWN(&m->e.tmp, hop_val, no + n + nw);
+	int *wrote = HOP_NEWN(&m->e.tmp, int, nw);
+	hop_graph *g;
+	for (uint32_t i = 0; i < no; i++)
+		out[k++] = old[i];
+	for (uint32_t i = 0; i < n; i++)
+		out[k++] = more[i];
+	for (uint32_t i = 0; i < nw; i++) {
+		out[k++] = old[no + i];
+		wrote[i] = f->wrote[i] + (f->wrote[i] >= (int)nin ? (int)m->nmore : 0);
+	}
+	HOP_TRY(hop_seal(&m->b, k, out, NULL, &g));
+	return hop_fn_new(f->ctx, g, f->nin + (int)m->nmore, f->nout + (int)n, f->nhidden,
+	                  f->hidden, (int)nw, wrote, out_f);
+}
+
+/* ---- the transforms, inside the guard ---- */
+
+struct args {
+	int         nwrt;
+	const int  *wrt;
+	const bool *batched;
+	int64_t     size;
+};
+typedef hop_status make_fn(struct made *m, const struct args *a, hop_fn **out_f);
+
+static hop_status make_grad(struct made *m, const struct args *a, hop_fn **out_f)
+{
+	const hop_graph *g = m->from->g, *j;
+	hop_env *e = &m->e;
+	bool *want, *ct = HOP_NEWN(&e->tmp, bool, g->nout);
+	HOP_TRY(pick(e, m->from, "grad", a->nwrt, a->wrt, &want));
+	const hop_type *t = m->from->nout ? hop_graph_out_type(g, 0) : NULL;
+	if (!t || !is_float(t) || t->rank)
+		return hop_fail(e, 0, HOP_ENODIFF, "grad: the first result must be a float scalar: "
+		                "sum it, or use hop_vjp");
+	ct[0] = true;
+	HOP_TRY(hop_ad_vjp(e, g, ct, want, &j));
+	open_made(m, 0, NULL);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
+	hop_val *grad = HOP_NEWN(&e->tmp, hop_val, (size_t)a->nwrt);
+	memcpy(in, m->in, g->nparam * sizeof *in);
+	in[g->nparam] = hop_emit_const_f(&m->b, (hop_dtype)t->dtype, 1);
+	inline_all(m, j, in, out);
+	for (int i = 0; i < a->nwrt; i++) {       /* in the order asked for */
+		uint32_t k = g->nout;
+		for (int p = 0; p < a->wrt[i]; p++)
+			k += want[p];
+		grad[i] = out[k];
+	}
+	return close_made(m, out, (uint32_t)a->nwrt, grad, out_f);
+}
+
+static hop_status make_vjp(struct made *m, const struct args *a, hop_fn **out_f)
+{
+	const hop_graph *g = m->from->g, *j;
+	hop_env *e = &m->e;
+	bool *want, *ct = HOP_NEWN(&e->tmp, bool, g->nout);
+	const hop_type **type = HOP_NEWN(&e->tmp, const hop_type *, g->nout);
+	uint32_t n = 0;
+	HOP_TRY(pick(e, m->from, "vjp", a->nwrt, a->wrt, &want));
+	for (uint32_t i = 0; i < (uint32_t)m->from->nout; i++)
+		if ((ct[i] = is_float(hop_graph_out_type(g, i))))
+			type[n++] = hop_graph_out_type(g, i);
+	HOP_TRY(hop_ad_vjp(e, g, ct, want, &j));
+	open_made(m, n, type);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
+	hop_val *grad = HOP_NEWN(&e->tmp, hop_val, (size_t)a->nwrt);
+	memcpy(in, m->in, g->nparam * sizeof *in);
+	memcpy(in + g->nparam, m->more, n * sizeof *in);
+	inline_all(m, j, in, out);
+	for (int i = 0; i < a->nwrt; i++) {
+		uint32_t k = g->nout;
+		for (int p = 0; p < a->wrt[i]; p++)
+			k += want[p];
+		grad[i] = out[k];
+	}
+	return close_made(m, out, (uint32_t)a->nwrt, grad, out_f);
+}
+
+static hop_status make_jvp(struct made *m, const struct args *a, hop_fn **out_f)
+{
+	const hop_graph *g = m->from->g, *j;
+	hop_env *e = &m->e;
+	bool *act, *outs = HOP_NEWN(&e->tmp, bool, g->nout);
+	const hop_type **type = HOP_NEWN(&e->tmp, const hop_type *, (size_t)a->nwrt);
+	HOP_TRY(pick(e, m->from, "jvp", a->nwrt, a->wrt, &act));
+	uint32_t n = 0;
+	for (int i = 0; i < a->nwrt; i++)
+		type[i] = g->type[a->wrt[i]];
+	for (uint32_t i = 0; i < (uint32_t)m->from->nout; i++)
+		n += outs[i] = is_float(hop_graph_out_type(g, i));
+	HOP_TRY(hop_ad_jvp(e, g, act, outs, &j));
+	open_made(m, (uint32_t)a->nwrt, type);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
+	memcpy(in, m->in, g->nparam * sizeof *in);
+	for (int i = 0; i < a->nwrt; i++) {
+		uint32_t k = g->nparam;
+		for (int p = 0; p < a->wrt[i]; p++)
+			k += act[p];
+		in[k] = m->more[i];
+	}
+	inline_all(m, j, in, out);
+	return close_made(m, out, n, out + g->nout, out_f);
+}
+
+static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f)
+{
+	hop_fn *f = m->from;
+	const hop_graph *g = f->g, *h;
+	hop_env *e = &m->e;
+	bool *in = HOP_NEWN(&e->tmp, bool, g->nparam), *force = HOP_NEWN(&e->tmp, bool, g->nout);
+	bool *bo = HOP_NEWN(&e->tmp, bool, g->nout);
+	memcpy(in, a->batched, (size_t)f->nin);
+	memset(force, 1, (size_t)f->nout);
+	for (int i = 0; i < f->nwrote; i++)
+		force[f->nout + i] = in[f->wrote[i]];
+	hop_batch_spec s = { .size = a->size, .in = in, .force = force };
+	HOP_TRY(hop_ad_batch(e, g, &s, &h, bo));
+	for (int i = 0; i < f->nwrote; i++)
+		if (bo[f->nout + i] && !in[f->wrote[i]])
+			return hop_fail(e, 0, HOP_EREFUSED, "vmap: input %d is written with what differs "
+			                "between lanes: batch it too", f->wrote[i]);
+	return hop_fn_new(f->ctx, h, f->nin, f->nout, f->nhidden, f->hidden, f->nwrote, f->wrote,
+	                  out_f);
+}
+
+/* ---- the doors ---- */
+
+static hop_status transform(hop_fn *f, make_fn *make, const struct args *a, hop_fn **out_f)
+{
+	struct made *m;
+	if (out_f)
+		*out_f = NULL;
+	if (!f || !out_f)
+		return HOP_EUSE;
+	hop_mem mem = hop_ctx_mem(f->ctx);
+	m = hop_raw_try(&mem, sizeof *m);
+	if (!m)
+		return HOP_ENOMEM;
+	memset(m, 0, sizeof *m);
+	m->from = f;
+	hop_env_init(&m->e, f->ctx, mem);
+	hop_status st;
+	if (HOP_GUARD(&m->e, &m->f)) {
+		st = hop_guard_nomem(&m->e, &m->f);
+	} else {
+		st = make(m, a, out_f);
+		hop_guard_end(&m->e, &m->f);
+	}
+	if (st)
+		hop_ctx_set_message(f->ctx, &m->e.diag);
+	hop_env_fini(&m->e);
+	hop_raw_free(&mem, m, sizeof *m);
+	return st;
+}
+
+hop_status hop_grad(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
+{
+	return transform(f, make_grad, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
+}
+
+hop_status hop_vjp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
+{
+	return transform(f, make_vjp, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
+}
+
+hop_status hop_jvp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
+{
+	return transform(f, make_jvp, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
+}
+
+hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f)
+{
+	if (!f || !batched || n < -1)
+		return HOP_EUSE;
+	return transform(f, make_vmap, &(struct args){ .batched = batched, .size = n }, out_f);
+}
