@@ -69,8 +69,8 @@ hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
 	hop_buf     b;
 
 	hop_buf_open(&b, e);
-	hop_putf(&b, "abi %d level %d threads %d llvm %s\n", HOP_ABI, o->level, !o->no_threads,
-	         own ? own : "");
+	hop_putf(&b, "abi %d level %d bits %d threads %d llvm %s\n", HOP_ABI, o->level,
+	         o->vector_bits, !o->no_threads, own ? own : "");
 	put_cpu(&b);
 	put_self(&b);
 	hop_prog_print(&b, p);

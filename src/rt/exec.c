@@ -24,7 +24,8 @@ static hop_status load(hop_env *e, hop_code *c, const void *p, size_t n)
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *o,
                           hop_code *c, const hop_hash *key)
 {
-	hop_llvm_opts lo = { .level = o->level, .threads = !o->no_threads };
+	hop_llvm_opts lo = { .level = o->level, .vector_bits = o->vector_bits,
+	                     .threads = !o->no_threads };
 	hop_status    st;
 	void         *obj = NULL;
 	size_t        n = 0;

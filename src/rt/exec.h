@@ -12,6 +12,7 @@ typedef struct hop_code hop_code;
 
 typedef struct hop_target_opts {
 	int  level;            /* LLVM's code generation level; 0 = ours */
+	int  vector_bits;      /* no wider vectors than this; 0 = as the machine has */
 	bool no_cache;         /* neither read nor write the object cache */
 	bool no_threads;       /* emit no forks */
 } hop_target_opts;

@@ -32,6 +32,8 @@ typedef struct rig {
 
 #define K(k) hop_size_of(k)
 
+static int rig_bits;             /* widest vectors; 0 = as the machine has */
+
 static inline void rig_func(rig *r, int i, int nin, int nout, int nsym)
 {
 	r->f[i] = (hop_lfunc){ .name = "t", .nin = nin, .nout = nout, .nsym = nsym };
@@ -50,6 +52,7 @@ static void rig_up(rig *r, int nin, int nout, int nsym)
 	hop_arena_open(&r->a, &r->e);
 	r->p = (hop_prog){ .a = &r->a, .func = r->f };
 	r->opts.no_cache = true;
+	r->opts.vector_bits = rig_bits;
 	rig_func(r, 0, nin, nout, nsym);
 }
 

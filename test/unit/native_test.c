@@ -857,5 +857,12 @@ int main(void)
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_verify),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	static const int bits[] = { 0, 256, 128 };
+	int              bad = 0;
+
+	for (int i = 0; i < 3; i++) {
+		rig_bits = bits[i];
+		bad += cmocka_run_group_tests(tests, NULL, NULL);
+	}
+	return bad;
 }

@@ -47,7 +47,7 @@ static bool has(const work *w, const char *feature)
 	return false;
 }
 
-static void registers(work *w)
+static void registers(work *w, int most)
 {
 	w->e.vbits = 128;
 	w->e.nvreg = 16;
@@ -60,6 +60,10 @@ static void registers(work *w)
 	    has(w, "+avx512dq")) {
 		w->e.vbits = 512;
 		w->e.nvreg = 32;
+	}
+	if (most >= 128 && most < w->e.vbits) {
+		w->e.vbits = most;
+		w->e.nvreg = 16;
 	}
 }
 
@@ -84,7 +88,7 @@ static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 	if (!w->machine)
 		return hop_fail(e, 0, HOP_ETARGET, "LLVM: no machine for %s", w->triple);
 	w->layout = L->CreateTargetDataLayout(w->machine);
-	registers(w);
+	registers(w, o->vector_bits);
 	w->e.cx = L->ContextCreate();
 	w->e.mod = L->ModuleCreateWithNameInContext("hop", w->e.cx);
 	w->e.b = L->CreateBuilderInContext(w->e.cx);
