@@ -13,8 +13,8 @@ hop_status hop_lower_custom(hop_lower *l, const hop_node *n)
 	return hop_lower_call_body(l, n, HOP_ATTR(n, custom)->fwd);
 }
 
-static hop_status branch(hop_lower *l, const hop_node *n, const hop_graph *body, hop_stmt *s,
-                         hop_block *b, const hop_view *dest)
+static hop_status branch(hop_lower *l, const hop_node *n, const hop_graph *body,
+                         hop_stmt *s, hop_block *b, const hop_view *dest)
 {
 	hop_linst *in = hop_lower_body(l, n, body);
 	hop_status st;

@@ -127,6 +127,7 @@ hop_status hop_lower_scan(hop_lower *l, const hop_node *n)
 			hop_lower_fill(l, hop_lower_out(l, n, s.nc + k), &s.ys[k]);
 	}
 	s.in = hop_lower_body(l, n, s.a->body);
+	s.in->many = !hop_size_const(s.length) || s.length.k >= 8;
 	HOP_TRY(before(l, &s));
 	return s.a->stops ? stopping(l, &s) : plain(l, &s);
 }

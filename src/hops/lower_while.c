@@ -90,6 +90,7 @@ hop_status hop_lower_while(hop_lower *l, const hop_node *n)
 		tape[k] = tape_new(l, n, k);
 
 	in = hop_lower_body(l, n, a->body);
+	in->many = a->max_trips <= 0 || a->max_trips >= 8;
 	bind(l, n, in, &c);
 	for (uint32_t i = 0; i < a->body->nparam; i++)
 		fixed[i] = (int)i >= nc;

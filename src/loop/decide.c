@@ -48,6 +48,7 @@ static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
 	l->dry_val = x;
 	HOP_TRY(dry_whole(l, n, false));
 	l->dry_val = NULL;
+	x->uniform = l->reg && hop_lower_reg_scope(l, l->reg) == l->cur;
 	x->cost = l->dry_cost < 10000 ? l->dry_cost : 10000;
 	x->size = l->dry_size;
 	if (x->size > SIZE_MAX_NEST && !(hop_optab[n->op].flags & HOP_F_V))
@@ -108,7 +109,7 @@ static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_
 		return true;
 	if (x->cost == 0 && !x->heavy)
 		return false;
-	if (rank == 0)
+	if (rank == 0 || x->uniform)
 		return x->heavy && (out || x->ndemand > 1);
 	if (out || x->ndemand > MANY || (x->fixed && step))
 		return true;

@@ -278,7 +278,8 @@ const hop_ix *hop_ix_mod(hop_lower *l, const hop_ix *x, hop_size c)
 	return intern(l, &s);
 }
 
-const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim, const hop_ix *const *x)
+const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim,
+                          const hop_ix *const *x)
 {
 	const hop_ix *p = hop_ix_size(l, hop_size_of(0));
 

@@ -288,15 +288,29 @@ static hop_status inline_body(hop_lower *l, const hop_node *n, const hop_graph *
 	hop_linst *in = hop_lower_body(l, n, body);
 	hop_view  *dest = HOP_NEWN(l->w, hop_view, body->nout);
 
-	for (uint32_t i = 0; i < body->nparam; i++)
+	bool      *fixed = HOP_NEWN(l->w, bool, body->nparam);
+	hop_scope *cur = l->cur;
+
+	for (uint32_t i = 0; i < body->nparam; i++) {
 		hop_lower_bind_arg(l, n, (int)i, in, (int)i, NULL);
+		fixed[i] = l->inst->val[n->in[i].id].fixed;
+	}
 	for (uint32_t i = 0; i < body->nout; i++) {
 		dest[i].buf = HOP_VIEW_NONE;
 		if (i < n->nout)
 			dest[i] = hop_lower_result(l, n, (int)i);
 	}
-	HOP_TRY(hop_lower_decide(l, in, dest, NULL));
-	return hop_lower_emit(l, in, dest, false);
+	if (!l->inst->outer) {
+		HOP_TRY(hop_lower_decide(l, in, dest, NULL));
+		return hop_lower_emit(l, in, dest, false);
+	}
+	/* in a step: what does not change leaves the loop here too */
+	in->many = l->inst->many;
+	HOP_TRY(hop_lower_decide(l, in, dest, fixed));
+	l->cur = l->inst->outer;
+	hop_status st = hop_lower_emit(l, in, dest, true);
+	l->cur = cur;
+	return st ? st : hop_lower_emit(l, in, dest, false);
 }
 
 /* One function for equal bodies on equal constant sizes. */

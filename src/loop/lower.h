@@ -68,7 +68,8 @@ const hop_ix *hop_ix_mul(hop_lower *l, const hop_ix *a, hop_size c);
 const hop_ix *hop_ix_div(hop_lower *l, const hop_ix *a, hop_size c);   /* a >= 0, c > 0 */
 const hop_ix *hop_ix_mod(hop_lower *l, const hop_ix *a, hop_size c);
 /* Row-major position of an index in dims, and back. */
-const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim, const hop_ix *const *x);
+const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim,
+                          const hop_ix *const *x);
 void          hop_ix_unflat(hop_lower *l, const hop_ix *p, int rank, const hop_size *dim,
                             const hop_ix **out);
 /* Provably at least 0, with what is known of the symbols. */
@@ -125,6 +126,7 @@ typedef struct hop_lval {
 	bool            must;          /* has to be a root: too large, or no expression */
 	bool            special;       /* its cell stores the whole value itself */
 	bool            heavy;         /* loops to compute one element */
+	bool            uniform;       /* every element is the same register */
 	bool            root;
 	bool            fixed;         /* does not change from step to step */
 	bool            has_dest;
@@ -140,6 +142,8 @@ struct hop_linst {
 	hop_size        *smap;
 	hop_lval        *val;
 	hop_scope       *scope;        /* where its nests go */
+	hop_scope       *outer;        /* around the loop whose step this is; or NULL */
+	bool             many;         /* that loop is worth preparing for */
 	int             *local;        /* [nlocal] buffers of its local symbols */
 	bool            *live;         /* [nnode] */
 	bool            *done;         /* [nnode] lowered before the loop */
@@ -264,11 +268,16 @@ void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d);
 hop_status hop_lower_store_arg(hop_lower *l, const hop_node *n, int k, const hop_view *to);
 hop_status hop_lower_arg_view(hop_lower *l, const hop_node *n, int k, bool dense,
                               hop_view *out);
+/* Operand k with its axes in the given order in memory, rearranged once before the loop
+ * that we are in. False when it changes from step to step or there is no loop. */
+bool       hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *order,
+                                hop_view *out);
 hop_status hop_lower_nest(hop_lower *l, const hop_node *n);     /* ASK_STORE, plainly */
 void       hop_lower_fill(hop_lower *l, const hop_type *t, const hop_view *to);  /* zeros */
 hop_view   hop_lower_temp(hop_lower *l, const hop_type *t);
 hop_view   hop_lower_dense(hop_lower *l, int buf, const hop_type *t);
-const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank, const hop_ix *const *x);
+const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank,
+                          const hop_ix *const *x);
 bool       hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t);
 /* Result i of an operator: where it must be written; marks it readable. */
 hop_view   hop_lower_result(hop_lower *l, const hop_node *n, int i);

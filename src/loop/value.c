@@ -88,7 +88,8 @@ static hop_status run(hop_lower *l, hop_linst *in, const hop_node *n, enum hop_a
 	return st;
 }
 
-const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank, const hop_ix *const *x)
+const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank,
+                          const hop_ix *const *x)
 {
 	const hop_ix *p = v->base;
 
@@ -199,7 +200,7 @@ static hop_reg dry_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *con
 	hop_scope *s = l->top;
 	hop_reg    r = hop_l_reg(&l->b);
 
-	for (int i = 0; i < rank; i++)
+	for (int i = 0; i < rank && !x->uniform; i++)
 		s = hop_lower_deeper(s, hop_lower_ix_scope(l, ix[i]));
 	if (l->mask)
 		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
@@ -421,6 +422,48 @@ hop_status hop_lower_arg_view(hop_lower *l, const hop_node *n, int k, bool dense
 	return store(l, l->inst, n->in[k], out);
 }
 
+bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *order,
+                          hop_view *out)
+{
+	hop_linst      *in = l->inst;
+	const hop_type *t = hop_lower_in(l, n, k);
+	const void     *key[4 + HOP_MAXRANK] = { in, (void *)(uintptr_t)n->in[k].id };
+	hop_size        dim[HOP_MAXRANK];
+
+	if (l->dry || !in->outer || !in->many || !in->val[n->in[k].id].fixed)
+		return false;
+	for (int i = 0; i < t->rank; i++) {
+		dim[i] = t->dim[order[i]];
+		key[4 + i] = (void *)(uintptr_t)order[i];
+		if (hop_size_nsym(dim[i]) > l->b.f->nsym)
+			return false;
+	}
+	key[3] = "packed";
+	size_t    nb = sizeof *key * (size_t)(4 + t->rank);
+	hop_view *v = hop_map_get(&l->memo, key, nb);
+	if (v) {
+		*out = *v;
+		return true;
+	}
+	hop_scope *was = l->cur, *home = in->scope;
+	hop_reg    mask = l->mask;
+	l->cur = in->scope = in->outer;
+	l->mask = 0;
+	hop_view d = hop_lower_temp(l, hop_type_get(l->env, (hop_dtype)t->dtype, t->rank, dim));
+	v = HOP_NEW(l->w, hop_view);
+	*v = d;
+	for (int i = 0; i < t->rank; i++)
+		v->stride[order[i]] = d.stride[i];
+	hop_status st = store(l, in, n->in[k], v);
+	l->cur = was;
+	in->scope = home;
+	l->mask = mask;
+	HOP_ASSERT(!st);
+	hop_map_put(&l->memo, key, nb, v);
+	*out = *v;
+	return true;
+}
+
 hop_reg hop_lower_scalar(hop_lower *l, const hop_node *n, int k)
 {
 	return hop_lower_arg(l, n, k, NULL);
@@ -494,6 +537,8 @@ static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
 hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, bool before)
 {
 	in->scope = l->cur;
+	if (before)
+		in->outer = l->cur;
 	for (uint32_t i = 0; i < in->g->nnode; i++) {
 		const hop_node *n = &in->g->node[i];
 		bool            r = hop_optab[n->op].flags & (HOP_F_R | HOP_F_X);

@@ -101,16 +101,33 @@ static hop_status packed(hop_lower *l, const hop_node *n, int k, const side *s,
 	return hop_lower_store_arg(l, n, k, out);
 }
 
-/* The operand, its sum axes in one stride. */
+/* Axes with the sum before the free ones: rows that a vector can run along. */
+static void rows_last(const side *s, int *ax)
+{
+	int r = 0;
+
+	for (int64_t i = 0; i < s->batch.n; i++)
+		ax[r++] = (int)s->batch.v[i];
+	for (int64_t i = 0; i < s->sum.n; i++)
+		ax[r++] = (int)s->sum.v[i];
+	for (int i = 0; i < s->nfree; i++)
+		ax[r++] = s->free[i];
+}
+
+/* The operand, its sum axes in one stride. The right one is best with rows along the
+ * free axes; inside a loop that is worth a copy before it. */
 static hop_status operand(hop_lower *l, const hop_node *n, int k, const side *s,
                           hop_view *out, hop_size *out_sum)
 {
 	const hop_type *t = hop_lower_in(l, n, k);
-	int             ax[HOP_MAXRANK];
+	int             ax[HOP_MAXRANK], rows[HOP_MAXRANK];
 
 	for (int64_t i = 0; i < s->sum.n; i++)
 		ax[i] = (int)s->sum.v[i];
 	HOP_TRY(hop_lower_arg_view(l, n, k, false, out));
+	rows_last(s, rows);
+	if (k == 1 && s->nfree && !hop_size_is(out->stride[s->free[s->nfree - 1]], 1))
+		(void)hop_lower_arg_packed(l, n, k, rows, out);
 	if (joined(l, out, t, 0, (int)s->sum.n, ax, out_sum))
 		return HOP_OK;
 	HOP_TRY(packed(l, n, k, s, out));
@@ -181,6 +198,25 @@ static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, con
 
 /* ---- one element ---- */
 
+/* An element of operand k. A matrix that a loop multiplies with vectors is turned so that
+ * neighbouring results are neighbours in it. */
+static hop_reg element(hop_lower *l, const hop_node *n, int k, const side *s,
+                       const side *other, const hop_ix *const *x)
+{
+	const hop_type *t = hop_lower_in(l, n, k);
+	int             ax[HOP_MAXRANK];
+	hop_view        v;
+
+	if (s->nfree && s->sum.n && !other->nfree && !l->dry && l->inst->many &&
+	    !l->mask && worth(t->dim[s->free[s->nfree - 1]])) {
+		rows_last(s, ax);
+		if (hop_lower_arg_packed(l, n, k, ax, &v))
+			return hop_lower_load(l, (hop_dtype)t->dtype, v.buf,
+			                      hop_view_at(l, &v, t->rank, x), l->inst->outer);
+	}
+	return hop_lower_arg(l, n, k, x);
+}
+
 hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_dot *p = HOP_ATTR(n, dot);
@@ -211,8 +247,8 @@ hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 		x[a.sum.v[k]] = y[b.sum.v[k]] =
 			hop_lower_open(l, HOP_LOOP_RED, hop_lower_in(l, n, 0)->dim[a.sum.v[k]],
 			               k ? NULL : at);
-	r = hop_lower_arg(l, n, 0, x);
-	s = hop_lower_arg(l, n, 1, y);
+	r = element(l, n, 0, &a, &b, x);
+	s = element(l, n, 1, &b, &a, y);
 	r = d == HOP_bool ? hop_lower_do(l, and, d, r, s) : hop_lower_do(l, mul, d, r, s);
 	for (int64_t k = 0; k < a.sum.n; k++) {
 		r = hop_lower_acc(l, d == HOP_bool ? HOP_RED_or : HOP_RED_add, d, init, r);
