@@ -20,7 +20,26 @@ struct cutter {
 	bool            *needed;       /* [nvalue] forward, read by a late node or a gradient */
 	bool            *banned;       /* [nnode] never recomputed */
 	bool            *saved;        /* [nvalue] the answer */
+	uint32_t        *binder;       /* [nlocal] node that binds the symbol */
+	uint8_t         *mention;      /* [nlocal] scratch: symbols that one node mentions */
 };
+
+/* Forward nodes whose symbols node n mentions: saving a value does not bind a symbol, so
+ * they must be there again wherever n is. Returns how many; at[] gets the symbols. */
+static uint32_t mentioned(const struct cutter *c, const hop_node *n, uint32_t *at)
+{
+	uint32_t k = 0;
+	if (!c->j->nlocal)
+		return 0;
+	memset(c->mention, 0, c->j->nlocal);
+	hop_node_mentions(n, c->j->nsym, c->mention);
+	for (uint32_t s = 0; s < c->j->nlocal; s++) {
+		const hop_node *d = &c->j->node[c->binder[s]];
+		if (c->mention[s] && d != n && !c->late[d->out0.id])
+			at[k++] = s;
+	}
+	return k;
+}
 
 /* Sizes are not known here: a symbol counts as 64, or its bound if that is smaller. */
 static int64_t bytes_of(const struct cutter *c, const hop_type *t)
@@ -62,6 +81,22 @@ static int64_t cost_of(const struct cutter *c, uint32_t v)
 	return bytes_of(c, t);
 }
 
+/* Reads a late value, or mentions a size that only the reverse pass knows. */
+static bool is_late(const struct cutter *c, const hop_node *n)
+{
+	for (uint32_t k = 0; k < n->nin; k++)
+		if (c->late[n->in[k].id])
+			return true;
+	if (!c->j->nlocal)
+		return false;
+	memset(c->mention, 0, c->j->nlocal);
+	hop_node_mentions(n, c->j->nsym, c->mention);
+	for (uint32_t s = 0; s < c->j->nlocal; s++)
+		if (c->mention[s] && c->late[c->j->node[c->binder[s]].out0.id])
+			return true;
+	return false;
+}
+
 static void mark_late(struct cutter *c)
 {
 	const hop_graph *j = c->j;
@@ -69,9 +104,7 @@ static void mark_late(struct cutter *c)
 		c->late[i] = true;
 	for (uint32_t i = 0; i < j->nnode; i++) {
 		const hop_node *n = &j->node[i];
-		bool late = false;
-		for (uint32_t k = 0; k < n->nin; k++)
-			late |= c->late[n->in[k].id];
+		bool late = is_late(c, n);
 		for (uint32_t k = 0; k < n->nout; k++)
 			c->late[n->out0.id + k] = late;
 		for (uint32_t k = 0; late && k < n->nin; k++)
@@ -122,30 +155,61 @@ static void ban(struct cutter *c, enum hop_cut_policy policy)
 		               (policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]));
 }
 
-/* Vertices: 2v and 2v+1 for value v, then source and sink. Returns the bytes saved. */
+/* Symbol k is a vertex, too: reached from the operands of its binder. */
+static void symbol_edges(struct cutter *c, hop_flow *f, int first, int s, int t)
+{
+	const hop_graph *j = c->j;
+	uint32_t *at = HOP_NEWN(&c->env->tmp, uint32_t, j->nlocal);
+	for (uint32_t k = 0; k < j->nlocal; k++) {
+		const hop_node *n = &j->node[c->binder[k]];
+		if (c->late[n->out0.id])
+			continue;
+		for (uint32_t i = 0; i < n->nin; i++)
+			hop_flow_edge(f, 2 * (int)n->in[i].id + 1, first + (int)k, HOP_FLOW_INF);
+		for (uint32_t i = 0, m = mentioned(c, n, at); i < m; i++)
+			hop_flow_edge(f, first + (int)at[i], first + (int)k, HOP_FLOW_INF);
+		if (node_has_effect(n))
+			hop_flow_edge(f, s, first + (int)k, HOP_FLOW_INF);
+	}
+	for (uint32_t i = 0; i < j->nnode; i++) {
+		const hop_node *n = &j->node[i];
+		bool late = is_late(c, n);
+		for (uint32_t k = 0, m = mentioned(c, n, at); k < m; k++) {
+			if (late)
+				hop_flow_edge(f, first + (int)at[k], t, HOP_FLOW_INF);
+			for (uint32_t o = 0; !late && !c->banned[i] && o < n->nout; o++)
+				hop_flow_edge(f, first + (int)at[k], 2 * (int)(n->out0.id + o),
+				              HOP_FLOW_INF);
+		}
+	}
+}
+
+/* Vertices: 2v and 2v+1 for value v, then source, sink, symbols. Returns the bytes saved. */
 static int64_t min_cut(struct cutter *c)
 {
 	const hop_graph *j = c->j;
 	hop_mark m = hop_mark_at(&c->env->tmp);
-	int nv = 2 * (int)j->nvalue, s = nv, t = nv + 1;
+	int nv = 2 * (int)j->nvalue, s = nv, t = nv + 1, n = nv + 2 + (int)j->nlocal;
 	hop_flow f;
-	hop_flow_init(&f, &c->env->tmp, nv + 2);
+	hop_flow_init(&f, &c->env->tmp, n);
 	for (uint32_t v = 0; v < j->nvalue; v++) {
 		if (c->late[v])
 			continue;
-		const hop_node *n = j->def[v] == UINT32_MAX ? NULL : &j->node[j->def[v]];
-		if (n && !n->nin && !c->banned[j->def[v]])
-			continue;              /* constants: made again where they are needed */
-		hop_flow_edge(&f, 2 * (int)v, 2 * (int)v + 1, cost_of(c, v));
-		if (!n || c->banned[j->def[v]])
+		const hop_node *d = j->def[v] == UINT32_MAX ? NULL : &j->node[j->def[v]];
+		bool banned = d && c->banned[j->def[v]];
+		/* constants are made again where they are needed */
+		bool leaf = d && !d->nin && !banned;
+		hop_flow_edge(&f, 2 * (int)v, 2 * (int)v + 1, leaf ? HOP_FLOW_INF : cost_of(c, v));
+		if (!d || banned)
 			hop_flow_edge(&f, s, 2 * (int)v, HOP_FLOW_INF);
 		else
-			for (uint32_t k = 0; k < n->nin; k++)
-				hop_flow_edge(&f, 2 * (int)n->in[k].id + 1, 2 * (int)v, HOP_FLOW_INF);
+			for (uint32_t k = 0; k < d->nin; k++)
+				hop_flow_edge(&f, 2 * (int)d->in[k].id + 1, 2 * (int)v, HOP_FLOW_INF);
 		if (c->needed[v])
 			hop_flow_edge(&f, 2 * (int)v + 1, t, HOP_FLOW_INF);
 	}
-	bool *in_sink = HOP_NEWN(&c->env->tmp, bool, nv + 2);
+	symbol_edges(c, &f, nv + 2, s, t);
+	bool *in_sink = HOP_NEWN(&c->env->tmp, bool, n);
 	int64_t flow = hop_flow_run(&f, s, t, in_sink);
 	for (uint32_t v = 0; v < j->nvalue; v++)
 		c->saved[v] = !c->late[v] && in_sink[2 * v + 1] && !in_sink[2 * v];
@@ -277,10 +341,7 @@ static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *ex
 		map[i] = hop_build_param(&b, j->type[i]);
 	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
 		const hop_node *n = &j->node[i];
-		bool late = n->nout && c->late[n->out0.id];
-		for (uint32_t k = 0; k < n->nin; k++)
-			late |= c->late[n->in[k].id];
-		if (!late)
+		if (!is_late(c, n))
 			copy_node(&b, j, n, map, smap, (int)(j->nsym + j->nlocal));
 	}
 	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, c->nout + nextra);
@@ -299,6 +360,8 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 	hop_val *map;
 	hop_size *smap;
 	bool *need = HOP_NEWN(&c->env->tmp, bool, j->nvalue);
+	bool *used = HOP_NEWN(&c->env->tmp, bool, j->nnode);
+	uint32_t *at = HOP_NEWN(&c->env->tmp, uint32_t, j->nlocal);
 	start(c, &b, &map, &smap);
 	for (uint32_t k = 0; k < nres; k++)
 		map[res[k]] = hop_build_param(&b, j->type[res[k]]);
@@ -308,26 +371,27 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 		need[j->out[i].id] = true;
 	for (uint32_t i = j->nnode; i-- > 0; ) {
 		const hop_node *n = &j->node[i];
-		bool any = false;
+		used[i] |= !n->nout && is_late(c, n);          /* an effect of the reverse pass */
 		for (uint32_t k = 0; k < n->nout; k++)
-			any |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
-		for (uint32_t k = 0; any && k < n->nin; k++)
+			used[i] |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
+		for (uint32_t k = 0; used[i] && k < n->nin; k++)
 			need[n->in[k].id] = true;
+		for (uint32_t k = 0, m = used[i] ? mentioned(c, n, at) : 0; k < m; k++)
+			used[c->binder[at[k]]] = true;
 	}
 	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
 		const hop_node *n = &j->node[i];
-		bool any = false;
-		for (uint32_t k = 0; k < n->nout; k++)
-			any |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
-		if (!any)
+		if (!used[i])
 			continue;
-		hop_val keep[64];          /* a partly saved node: its saved results stay as they are */
-		uint32_t nk = n->nout < 64 ? n->nout : 64;
-		memcpy(keep, map + n->out0.id, nk * sizeof *keep);
+		/* a partly saved node: its saved results stay as they are */
+		hop_mark m = hop_mark_at(&c->env->tmp);
+		hop_val *keep = HOP_NEWN(&c->env->tmp, hop_val, n->nout);
+		memcpy(keep, map + n->out0.id, n->nout * sizeof *keep);
 		copy_node(&b, j, n, map, smap, (int)(j->nsym + j->nlocal));
-		for (uint32_t k = 0; k < nk; k++)
+		for (uint32_t k = 0; k < n->nout; k++)
 			if (c->saved[n->out0.id + k])
 				map[n->out0.id + k] = keep[k];
+		hop_rewind(&c->env->tmp, m);
 	}
 	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, j->nout);
 	for (uint32_t i = c->nout; i < j->nout; i++)
@@ -344,6 +408,13 @@ static hop_status cut(struct cutter *c, enum hop_cut_policy policy, double budge
 	c->needed = HOP_NEWN(tmp, bool, j->nvalue);
 	c->saved = HOP_NEWN(tmp, bool, j->nvalue);
 	c->banned = HOP_NEWN(tmp, bool, j->nnode);
+	c->binder = HOP_NEWN(tmp, uint32_t, j->nlocal);
+	c->mention = HOP_NEWN(tmp, uint8_t, j->nlocal);
+	for (uint32_t i = 0; i < j->nnode; i++) {
+		int64_t s = hop_node_binds(&j->node[i]);
+		if (s >= j->nsym)
+			c->binder[s - j->nsym] = i;
+	}
 	HOP_TRY(decide(c, policy, budget));
 	uint32_t *res = HOP_NEWN(tmp, uint32_t, j->nvalue), nres = 0;
 	uint32_t *extra = HOP_NEWN(tmp, uint32_t, j->nvalue), nextra = 0;

@@ -208,17 +208,17 @@ static hop_status empty_branch(hop_env *e, const hop_graph *g, hop_graph **out_g
 	return hop_seal(&b, g->nout, out, NULL, out_g);
 }
 
-/* Skipping a branch that no lane takes is worth a test when it loops, and is needed when an
- * unbatched operand's gradient would sum over lanes that computed nonsense. */
-static bool worth_test(const hop_rule *r, const hop_graph *g)
+/* A branch that no lane takes would compute with whatever lane 0 has, and nonsense times a
+ * zero cotangent is NaN. Only a branch of linear ops, whose reverse multiplies by nothing
+ * it read, may run without a test. */
+static bool worth_test(const hop_graph *g)
 {
-	for (uint32_t i = 0; i < g->nnode; i++)
-		if (hop_optab[g->node[i].op].flags & HOP_F_R)
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_opinfo *o = &hop_optab[g->node[i].op];
+		if (!(o->flags & HOP_F_L) && (o->jvp != hop_jvp_zero || o->flags & HOP_F_X))
 			return true;
-	for (uint32_t i = 1; i < r->n->nin; i++)
-		if (!r->bin[i] && hop_dtype_float((hop_dtype)r->type[r->n->in[i].id]->dtype))
-			return true;
-	return g->has_effect;
+	}
+	return false;
 }
 
 /* Run one branch for the lanes of mask m, on operands that are safe in the others. */
@@ -239,7 +239,7 @@ static hop_status run_branch(hop_build *b, hop_rule *r, const hop_graph *g, hop_
 	in[g->nparam] = m;
 	if (b->st)
 		return b->st;
-	if (!worth_test(r, g))
+	if (!worth_test(g))
 		return hop_emit_call(b, h, hop_batch_sargs(b, r), in, out);
 	HOP_TRY(empty_branch(e, h, &none));
 	return hop_emit_cond(b, h, none, hop_batch_sargs(b, r), hop_emit_any(b, m), in, out);

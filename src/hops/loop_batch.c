@@ -273,8 +273,12 @@ static hop_status split_body(hop_env *e, const hop_rule *r, const hop_graph *g,
 	for (uint32_t k = nc; k < nc + ny && !b.st; k++)
 		out[n++] = hop_emit_lanes(&b, active, res[k],
 		                          hop_emit_zeros(&b, hop_typeof(&b, res[k])));
-	if (a->stops && !b.st)
-		out[n++] = hop_emit(&b, not, hop_emit_any(&b, out[0]));
+	if (a->stops && !b.st) {           /* no lane left that runs and is due */
+		hop_val next = hop_emit(&b, add, t, hop_emit_const_i(&b, HOP_i64, 1));
+		due = hop_emit(&b, lt, hop_emit_lead(&b, next, lanes), count);
+		out[n++] = b.st ? HOP_BAD :
+		           hop_emit(&b, not, hop_emit_any(&b, hop_emit(&b, and, out[0], due)));
+	}
 	return hop_seal(&b, n, out, NULL, out_g);
 }
 
@@ -338,9 +342,11 @@ hop_status hop_batch_scan(hop_build *b, hop_rule *r)
 	bool *bin = HOP_NEWN(&b->env->tmp, bool, r->n->nin);
 	bool *bo = HOP_NEWN(&b->env->tmp, bool, no);
 	const hop_graph *h;
+	/* under a mask, inner loops split, so more carries may become batched */
+	bool masked = !hop_is_zero(r->mask) && hop_ad_needs_mask(a->body);
 	memcpy(bin, r->bin + lead, r->n->nin - lead);
-	HOP_TRY(fix_carries(b, r, a->body, false, nc, bin));
-	HOP_TRY(hop_batch_body(b, r, a->body, false, bin, NULL, &h, bo));
+	HOP_TRY(fix_carries(b, r, a->body, masked, nc, bin));
+	HOP_TRY(hop_batch_body(b, r, a->body, masked, bin, NULL, &h, bo));
 	if ((lead && r->bin[0]) || (a->stops && bo[no - 1]))
 		return scan_split(b, r, bin);
 	return scan_shared(b, r, bin);

@@ -146,6 +146,11 @@ enum { HOP_MAXSUB = 4 };
 int         hop_node_subs(const hop_node *n, const hop_graph **out_sub);
 /* The size arguments passed to its bodies (empty when none). */
 hop_sizes   hop_node_sargs(const hop_node *n);
+/* The local size symbol that the node binds, or -1. */
+int64_t     hop_node_binds(const hop_node *n);
+/* Sets need[s - nsym] for the local symbols s that its sizes mention: whoever binds them
+ * must come first. */
+void        hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need);
 bool        hop_attr_equal(int op, const void *a, const void *b);
 /* Deep copy into an arena; size expressions are substituted when nsub >= 0. */
 void       *hop_attr_copy(hop_env *e, hop_arena *a, int op, const void *attr,

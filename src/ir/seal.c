@@ -30,7 +30,7 @@ static bool has_effect(const hop_node *n)
 	return false;
 }
 
-static int64_t bound_sym(const hop_node *n)
+int64_t hop_node_binds(const hop_node *n)
 {
 	for (int i = 0; i < hop_optab[n->op].nfield; i++)
 		if (!strcmp(hop_optab[n->op].field[i].name, "sym"))
@@ -38,8 +38,7 @@ static int64_t bound_sym(const hop_node *n)
 	return -1;
 }
 
-/* A local symbol mentioned by a size: its binder must come first. */
-static void need_size(struct order *o, hop_size s, uint8_t *need)
+static void need_size(hop_size s, uint32_t nsym, uint8_t *need)
 {
 	if (!s.e)
 		return;
@@ -47,23 +46,23 @@ static void need_size(struct order *o, hop_size s, uint8_t *need)
 		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
 			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
 			if (a->kind != HOP_ATOM_SYM) {
-				need_size(o, a->a, need);
-				need_size(o, a->b, need);
-			} else if ((uint32_t)a->sym >= o->b->nsym) {
-				need[a->sym - (int)o->b->nsym] = 1;
+				need_size(a->a, nsym, need);
+				need_size(a->b, nsym, need);
+			} else if ((uint32_t)a->sym >= nsym) {
+				need[(uint32_t)a->sym - nsym] = 1;
 			}
 		}
 }
 
-static void need_node(struct order *o, const hop_node *n, uint8_t *need)
+void hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need)
 {
 	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
 		const void *p = (const char *)n->attr + hop_attr_offset(n->op, i);
 		if (hop_optab[n->op].field[i].kind == HOP_AK_size)
-			need_size(o, *(const hop_size *)p, need);
+			need_size(*(const hop_size *)p, nsym, need);
 		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes)
 			for (int64_t k = 0; k < ((const hop_sizes *)p)->n; k++)
-				need_size(o, ((const hop_sizes *)p)->v[k], need);
+				need_size(((const hop_sizes *)p)->v[k], nsym, need);
 	}
 }
 
@@ -82,7 +81,7 @@ static int64_t dep(struct order *o, uint32_t i, uint32_t c)
 	if (c >= b->nlocal)
 		return DEP_END;
 	memset(o->need, 0, b->nlocal);
-	need_node(o, n, o->need);
+	hop_node_mentions(n, b->nsym, o->need);
 	if (!o->need[c] || o->binder[c] == i)
 		return DEP_NONE;
 	return o->binder[c];
@@ -123,7 +122,7 @@ static void order_nodes(struct order *o, hop_build *b, uint32_t nout, const hop_
 	o->binder = HOP_NEWN(tmp, uint32_t, b->nlocal);
 	o->need = HOP_NEWN(tmp, uint8_t, b->nlocal);
 	for (uint32_t i = 0; i < b->nnode; i++) {
-		int64_t s = bound_sym(&b->node[i]);
+		int64_t s = hop_node_binds(&b->node[i]);
 		if (s >= b->nsym)
 			o->binder[s - b->nsym] = i;
 	}
@@ -143,9 +142,9 @@ static int renumber_locals(struct order *o, hop_size *map)
 	for (uint32_t i = 0; i < b->nsym; i++)
 		map[i] = hop_size_sym(b->env, (int)i);
 	for (uint32_t i = 0; i < b->nlocal; i++)
-		map[b->nsym + i] = hop_size_of(0);
+		map[b->nsym + i] = hop_size_of(HOP_SIZE_BAD);
 	for (uint32_t k = 0; k < o->nseq; k++) {
-		int64_t s = bound_sym(&b->node[o->seq[k]]);
+		int64_t s = hop_node_binds(&b->node[o->seq[k]]);
 		if (s >= b->nsym)
 			map[s] = hop_size_sym(b->env, n++);
 	}
@@ -189,7 +188,7 @@ static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t n
 		hop_val *in = HOP_NEWN(a, hop_val, s->nin);
 		*n = *s;
 		n->attr = hop_attr_copy(e, a, s->op, s->attr, smap, same ? -1 : nsym);
-		int64_t sym = bound_sym(s);
+		int64_t sym = hop_node_binds(s);
 		if (sym >= 0)       /* attr_copy maps sizes, not the index of a bound symbol */
 			for (int i = 0; i < hop_optab[s->op].nfield; i++)
 				if (!strcmp(hop_optab[s->op].field[i].name, "sym"))
