@@ -92,7 +92,7 @@ static int text(hop_ctx *c, int op, int arg)
 
 static int symbolic(hop_ctx *c, int op, int arg)
 {
-	static const double x[7] = { 0.3, -0.2, 0.5, 0.1, -0.7, 0.2, 0.05 };
+	static const double x[7] = { 0.3, -0.2, 0.5, 0.1, -0.6, 0.2, 0.05 };
 	subject s = { 1, { op }, false };
 	hop_spec in[2] = { hop_spec_sym(hop_spec1(HOP_f64, 0), 0, "s", 0, 64),
 	                   hop_spec0(HOP_f64) };
