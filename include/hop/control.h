@@ -17,15 +17,13 @@ extern "C" {
 int hop_at_cond(hop_trace *t, const char *file, int line, hop_value pred, hop_body *then_,
                 hop_body *else_, void *user, int nin, const hop_value *in, int cap,
                 hop_value *out);
-#define hop_cond(t, pred, then_, else_, user, nin, in, cap, out) \
-	hop_at_cond(t, __FILE__, __LINE__, pred, then_, else_, user, nin, in, cap, out)
+#define hop_cond(t, ...) hop_at_cond(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The same for results whose sizes may differ: each has the larger size on every axis, zeros
  * behind what is there; then one i64 count for each axis that differs, in order. */
 int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
                       hop_body *then_, hop_body *else_, void *user, int nin,
                       const hop_value *in, int cap, hop_value *out);
-#define hop_cond_sized(t, pred, then_, else_, user, nin, in, cap, out) \
-	hop_at_cond_sized(t, __FILE__, __LINE__, pred, then_, else_, user, nin, in, cap, out)
+#define hop_cond_sized(t, ...) hop_at_cond_sized(t, __FILE__, __LINE__, __VA_ARGS__)
 
 typedef struct hop_while_opts {
 	int64_t         max_trips;     /* 0 = no bound */
@@ -37,8 +35,7 @@ typedef struct hop_while_opts {
 int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_body *body,
                  void *user, int ncarry, const hop_value *init, const hop_while_opts *opts,
                  hop_value *out, hop_value *out_trips);
-#define hop_while(t, test, body, user, ncarry, init, opts, out, out_trips) \
-	hop_at_while(t, __FILE__, __LINE__, test, body, user, ncarry, init, opts, out, out_trips)
+#define hop_while(t, ...) hop_at_while(t, __FILE__, __LINE__, __VA_ARGS__)
 
 typedef struct hop_scan_opts {
 	int             axis;          /* of the xs, and where the ys are stacked */
@@ -57,18 +54,15 @@ typedef struct hop_scan_opts {
 int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *user,
                 int ncarry, const hop_value *init, int nx, const hop_value *xs,
                 const hop_scan_opts *opts, int cap, hop_value *out, hop_value *out_steps);
-#define hop_scan(t, body, user, ncarry, init, nx, xs, opts, cap, out, out_steps) \
-	hop_at_scan(t, __FILE__, __LINE__, body, user, ncarry, init, nx, xs, opts, cap, out, \
-	            out_steps)
+#define hop_scan(t, ...) hop_at_scan(t, __FILE__, __LINE__, __VA_ARGS__)
 /* In the body of a scan: this step is the last if pred (bool scalar) holds. */
 void hop_at_stop_if(hop_trace *t, const char *file, int line, hop_value pred);
-#define hop_stop_if(t, pred) hop_at_stop_if(t, __FILE__, __LINE__, pred)
+#define hop_stop_if(t, ...) hop_at_stop_if(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* A body as a graph of its own, called here: equal regions are compiled once. */
 int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out);
-#define hop_region(t, name, body, user, nin, in, cap, out) \
-	hop_at_region(t, __FILE__, __LINE__, name, body, user, nin, in, cap, out)
+#define hop_region(t, ...) hop_at_region(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* A function with its own derivative.
  * fwd: inputs -> results; hop_save keeps values for bwd.
@@ -80,10 +74,9 @@ typedef struct hop_custom_rule {
 } hop_custom_rule;
 int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rule *rule,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out);
-#define hop_custom(t, rule, user, nin, in, cap, out) \
-	hop_at_custom(t, __FILE__, __LINE__, rule, user, nin, in, cap, out)
+#define hop_custom(t, ...) hop_at_custom(t, __FILE__, __LINE__, __VA_ARGS__)
 void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_value *v);
-#define hop_save(t, n, v) hop_at_save(t, __FILE__, __LINE__, n, v)
+#define hop_save(t, ...) hop_at_save(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- transforms inside a body: the body is captured, transformed and called ---- */
 
@@ -91,26 +84,22 @@ void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_valu
  * wrt[0..nwrt). */
 int hop_at_grad(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
-#define hop_grad_at(t, body, user, nin, in, nwrt, wrt, cap, out) \
-	hop_at_grad(t, __FILE__, __LINE__, body, user, nin, in, nwrt, wrt, cap, out)
+#define hop_grad_at(t, ...) hop_at_grad(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The results, then the derivative along tangents[k] of the inputs wrt[k], a float result
  * each. */
 int hop_at_jvp(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
                int cap, hop_value *out);
-#define hop_jvp_at(t, body, user, nin, in, nwrt, wrt, tangents, cap, out) \
-	hop_at_jvp(t, __FILE__, __LINE__, body, user, nin, in, nwrt, wrt, tangents, cap, out)
+#define hop_jvp_at(t, ...) hop_at_jvp(t, __FILE__, __LINE__, __VA_ARGS__)
 /* Jacobians of the only result: one a wrt, of shape [result, input]. */
 int hop_at_jac(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
-#define hop_jac_at(t, body, user, nin, in, nwrt, wrt, cap, out) \
-	hop_at_jac(t, __FILE__, __LINE__, body, user, nin, in, nwrt, wrt, cap, out)
+#define hop_jac_at(t, ...) hop_at_jac(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The body on every element of axis axes[i] of input i; -1 = the same for all. Results are
  * stacked on axis 0. */
 int hop_at_vmap(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, const int *axes, int cap, hop_value *out);
-#define hop_vmap_at(t, body, user, nin, in, axes, cap, out) \
-	hop_at_vmap(t, __FILE__, __LINE__, body, user, nin, in, axes, cap, out)
+#define hop_vmap_at(t, ...) hop_at_vmap(t, __FILE__, __LINE__, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

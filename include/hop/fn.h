@@ -30,8 +30,7 @@ HOP_MUST_USE hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int 
 /* Call it inside a trace. */
 int hop_at_apply(hop_trace *t, const char *file, int line, hop_fn *f, int nin,
                  const hop_value *in, int cap, hop_value *out);
-#define hop_apply(t, f, nin, in, cap, out) \
-	hop_at_apply(t, __FILE__, __LINE__, f, nin, in, cap, out)
+#define hop_apply(t, ...) hop_at_apply(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- transforms of functions; each gives a new function ---- */
 

@@ -10,20 +10,19 @@ extern "C" {
 
 /* As PyTorch's matmul: vectors, matrices, broadcast batches of matrices. */
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
-#define hop_matmul(t, x, y) hop_at_matmul(t, __FILE__, __LINE__, x, y)
+#define hop_matmul(t, ...) hop_at_matmul(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis);
-#define hop_softmax(t, x, axis) hop_at_softmax(t, __FILE__, __LINE__, x, axis)
+#define hop_softmax(t, ...) hop_at_softmax(t, __FILE__, __LINE__, __VA_ARGS__)
 /* Over the last axis; weight and bias may be {0, 0} = none. */
 hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value x,
                             hop_value weight, hop_value bias, double eps);
-#define hop_layer_norm(t, x, weight, bias, eps) \
-	hop_at_layer_norm(t, __FILE__, __LINE__, x, weight, bias, eps)
+#define hop_layer_norm(t, ...) hop_at_layer_norm(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x);
-#define hop_sigmoid(t, x) hop_at_sigmoid(t, __FILE__, __LINE__, x)
+#define hop_sigmoid(t, ...) hop_at_sigmoid(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x);
-#define hop_relu(t, x) hop_at_relu(t, __FILE__, __LINE__, x)
+#define hop_relu(t, ...) hop_at_relu(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x);
-#define hop_silu(t, x) hop_at_silu(t, __FILE__, __LINE__, x)
+#define hop_silu(t, ...) hop_at_silu(t, __FILE__, __LINE__, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -15,25 +15,23 @@ extern "C" {
 /* Numbers: they take the dtype of what they meet; alone they are f32 and i64. */
 hop_value hop_at_f(hop_trace *t, const char *file, int line, double v);
 hop_value hop_at_i(hop_trace *t, const char *file, int line, int64_t v);
-#define hop_f(t, v) hop_at_f(t, __FILE__, __LINE__, v)
-#define hop_i(t, v) hop_at_i(t, __FILE__, __LINE__, v)
+#define hop_f(t, ...) hop_at_f(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_i(t, ...) hop_at_i(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_full(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const hop_dim *dim, double v);
-#define hop_full(t, d, rank, dim, v)  hop_at_full(t, __FILE__, __LINE__, d, rank, dim, v)
+#define hop_full(t, ...) hop_at_full(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_zeros(t, d, rank, dim)    hop_at_full(t, __FILE__, __LINE__, d, rank, dim, 0)
 hop_value hop_at_full_like(hop_trace *t, const char *file, int line, hop_value x, double v);
-#define hop_full_like(t, x, v)  hop_at_full_like(t, __FILE__, __LINE__, x, v)
+#define hop_full_like(t, ...) hop_at_full_like(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_zeros_like(t, x)    hop_at_full_like(t, __FILE__, __LINE__, x, 0)
 /* Bytes copied now, row-major. */
 hop_value hop_at_data(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const int64_t *dim, const void *bytes);
-#define hop_data(t, d, rank, dim, bytes) \
-	hop_at_data(t, __FILE__, __LINE__, d, rank, dim, bytes)
+#define hop_data(t, ...) hop_at_data(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The index along an axis. */
 hop_value hop_at_iota(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const hop_dim *dim, int axis);
-#define hop_iota(t, d, rank, dim, axis) \
-	hop_at_iota(t, __FILE__, __LINE__, d, rank, dim, axis)
+#define hop_iota(t, ...) hop_at_iota(t, __FILE__, __LINE__, __VA_ARGS__)
 /* From a key (i64 scalar): 32 bits, or floats in [0, 1). */
 hop_value hop_at_random(hop_trace *t, const char *file, int line, hop_value key, bool bits,
                         hop_dtype d, int rank, const hop_dim *dim);
@@ -46,72 +44,68 @@ hop_value hop_at_random(hop_trace *t, const char *file, int line, hop_value key,
 
 hop_value hop_at_reshape(hop_trace *t, const char *file, int line, hop_value x, int rank,
                          const hop_dim *dim);
-#define hop_reshape(t, x, rank, dim) hop_at_reshape(t, __FILE__, __LINE__, x, rank, dim)
+#define hop_reshape(t, ...) hop_at_reshape(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_permute(hop_trace *t, const char *file, int line, hop_value x,
                          const int *axes);
-#define hop_permute(t, x, axes) hop_at_permute(t, __FILE__, __LINE__, x, axes)
+#define hop_permute(t, ...) hop_at_permute(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_transpose(hop_trace *t, const char *file, int line, hop_value x, int a,
                            int b);
-#define hop_transpose(t, x, a, b) hop_at_transpose(t, __FILE__, __LINE__, x, a, b)
+#define hop_transpose(t, ...) hop_at_transpose(t, __FILE__, __LINE__, __VA_ARGS__)
 /* n elements of an axis from start, every step-th; a negative step goes backwards. */
 hop_value hop_at_narrow(hop_trace *t, const char *file, int line, hop_value x, int axis,
                         hop_dim start, hop_dim n, int64_t step);
-#define hop_slice(t, x, axis, start, n, step) \
-	hop_at_narrow(t, __FILE__, __LINE__, x, axis, start, n, step)
+#define hop_slice(t, ...) hop_at_narrow(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_narrow(t, x, axis, start, n) \
 	hop_at_narrow(t, __FILE__, __LINE__, x, axis, hop_n(start), hop_n(n), 1)
 /* Element i of an axis, which goes; negative i counts from the end. */
 hop_value hop_at_index(hop_trace *t, const char *file, int line, hop_value x, int axis,
                        int64_t i);
-#define hop_index(t, x, axis, i) hop_at_index(t, __FILE__, __LINE__, x, axis, i)
+#define hop_index(t, ...) hop_at_index(t, __FILE__, __LINE__, __VA_ARGS__)
 /* As PyTorch's expand: right aligned, sizes of 1 are repeated. Not writable. */
 hop_value hop_at_expand(hop_trace *t, const char *file, int line, hop_value x, int rank,
                         const hop_dim *dim);
-#define hop_expand(t, x, rank, dim) hop_at_expand(t, __FILE__, __LINE__, x, rank, dim)
+#define hop_expand(t, ...) hop_at_expand(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_unsqueeze(hop_trace *t, const char *file, int line, hop_value x, int axis);
-#define hop_unsqueeze(t, x, axis) hop_at_unsqueeze(t, __FILE__, __LINE__, x, axis)
+#define hop_unsqueeze(t, ...) hop_at_unsqueeze(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- copies ---- */
 
 hop_value hop_at_cast(hop_trace *t, const char *file, int line, hop_value x, hop_dtype d);
-#define hop_cast(t, x, d) hop_at_cast(t, __FILE__, __LINE__, x, d)
+#define hop_cast(t, ...) hop_at_cast(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The same contents in a storage of its own. */
 hop_value hop_at_clone(hop_trace *t, const char *file, int line, hop_value x);
-#define hop_clone(t, x) hop_at_clone(t, __FILE__, __LINE__, x)
+#define hop_clone(t, ...) hop_at_clone(t, __FILE__, __LINE__, __VA_ARGS__)
 /* x among zeros: before[i] and after[i] of them on axis i. */
 hop_value hop_at_pad(hop_trace *t, const char *file, int line, hop_value x,
                      const hop_dim *before, const hop_dim *after);
-#define hop_pad(t, x, before, after) hop_at_pad(t, __FILE__, __LINE__, x, before, after)
+#define hop_pad(t, ...) hop_at_pad(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_concat(hop_trace *t, const char *file, int line, int n, const hop_value *x,
                         int axis);
-#define hop_concat(t, n, x, axis) hop_at_concat(t, __FILE__, __LINE__, n, x, axis)
+#define hop_concat(t, ...) hop_at_concat(t, __FILE__, __LINE__, __VA_ARGS__)
 /* A window at places that are values (i64 scalars, clamped), and x with it replaced by u. */
 hop_value hop_at_dynslice(hop_trace *t, const char *file, int line, hop_value x,
                           const hop_value *start, const hop_dim *dim);
-#define hop_dynslice(t, x, start, dim) hop_at_dynslice(t, __FILE__, __LINE__, x, start, dim)
+#define hop_dynslice(t, ...) hop_at_dynslice(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_dynupdate(hop_trace *t, const char *file, int line, hop_value x,
                            hop_value u, const hop_value *start);
-#define hop_dynupdate(t, x, u, start) hop_at_dynupdate(t, __FILE__, __LINE__, x, u, start)
+#define hop_dynupdate(t, ...) hop_at_dynupdate(t, __FILE__, __LINE__, __VA_ARGS__)
 /* x at indices (clamped) along an axis; and x with u added there. */
 hop_value hop_at_gather(hop_trace *t, const char *file, int line, hop_value x, int axis,
                         hop_value idx);
-#define hop_gather(t, x, axis, idx) hop_at_gather(t, __FILE__, __LINE__, x, axis, idx)
+#define hop_gather(t, ...) hop_at_gather(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_scatter_add(hop_trace *t, const char *file, int line, hop_value x, int axis,
                              hop_value idx, hop_value u);
-#define hop_scatter_add(t, x, axis, idx, u) \
-	hop_at_scatter_add(t, __FILE__, __LINE__, x, axis, idx, u)
+#define hop_scatter_add(t, ...) hop_at_scatter_add(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- many to one: naxes 0 = all axes; the axes go ---- */
 
 enum hop_reduce { HOP_REDUCE_SUM, HOP_REDUCE_MAX, HOP_REDUCE_MEAN };
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
                         hop_value x, int naxes, const int *axes);
-#define hop_sum(t, x, naxes, axes) \
-	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_SUM, x, naxes, axes)
-#define hop_amax(t, x, naxes, axes) \
-	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MAX, x, naxes, axes)
-#define hop_mean(t, x, naxes, axes) \
-	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MEAN, x, naxes, axes)
+#define hop_sum(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_SUM, __VA_ARGS__)
+#define hop_amax(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MAX, __VA_ARGS__)
+#define hop_mean(t, ...) \
+	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MEAN, __VA_ARGS__)
 #define hop_sum_all(t, x) \
 	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_SUM, x, 0, NULL)
 
@@ -120,19 +114,19 @@ hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduc
 hop_value hop_at_gt(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
 hop_value hop_at_ge(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
 hop_value hop_at_idiv(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
-#define hop_gt(t, x, y)   hop_at_gt(t, __FILE__, __LINE__, x, y)
-#define hop_ge(t, x, y)   hop_at_ge(t, __FILE__, __LINE__, x, y)
-#define hop_idiv(t, x, y) hop_at_idiv(t, __FILE__, __LINE__, x, y)
+#define hop_gt(t, ...) hop_at_gt(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_ge(t, ...) hop_at_ge(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_idiv(t, ...) hop_at_idiv(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- with a number ---- */
 
 enum hop_with { HOP_WITH_ADD, HOP_WITH_SUB, HOP_WITH_MUL, HOP_WITH_DIV };
 hop_value hop_at_with(hop_trace *t, const char *file, int line, enum hop_with w, hop_value x,
                       double v);
-#define hop_addf(t, x, v) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_ADD, x, v)
-#define hop_subf(t, x, v) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_SUB, x, v)
-#define hop_mulf(t, x, v) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_MUL, x, v)
-#define hop_divf(t, x, v) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_DIV, x, v)
+#define hop_addf(t, ...) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_ADD, __VA_ARGS__)
+#define hop_subf(t, ...) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_SUB, __VA_ARGS__)
+#define hop_mulf(t, ...) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_MUL, __VA_ARGS__)
+#define hop_divf(t, ...) hop_at_with(t, __FILE__, __LINE__, HOP_WITH_DIV, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

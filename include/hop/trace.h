@@ -19,17 +19,17 @@ HOP_MUST_USE hop_status hop_eager_free(hop_trace *t);
  * function, which retains it; writes to the value reach the array when the function has
  * run. In an eager trace they reach it when the trace ends. */
 hop_value hop_at_array(hop_trace *t, const char *file, int line, hop_array *a);
-#define hop_use(t, a) hop_at_array(t, __FILE__, __LINE__, a)
+#define hop_use(t, ...) hop_at_array(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The contents of a value of an eager trace, as a new array. */
 HOP_MUST_USE hop_status hop_at_read(hop_trace *t, const char *file, int line, hop_value v,
                                     hop_array **out_a);
-#define hop_read(t, v, out_a) hop_at_read(t, __FILE__, __LINE__, v, out_a)
+#define hop_read(t, ...) hop_at_read(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- results ---- */
 
 /* Once, as the last call of a body. */
 void hop_at_return(hop_trace *t, const char *file, int line, int n, const hop_value *v);
-#define hop_return_n(t, n, v) hop_at_return(t, __FILE__, __LINE__, n, v)
+#define hop_return_n(t, ...) hop_at_return(t, __FILE__, __LINE__, __VA_ARGS__)
 #ifdef __cplusplus
 }
 template <typename... V>
@@ -54,9 +54,9 @@ bool      hop_is_eager(const hop_trace *t);
 int       hop_at_rank(hop_trace *t, const char *file, int line, hop_value v);
 hop_dtype hop_at_dtype(hop_trace *t, const char *file, int line, hop_value v);
 hop_dim   hop_at_dim(hop_trace *t, const char *file, int line, hop_value v, int axis);
-#define hop_rank(t, v)          hop_at_rank(t, __FILE__, __LINE__, v)
-#define hop_dtype_of(t, v)      hop_at_dtype(t, __FILE__, __LINE__, v)
-#define hop_dim_of(t, v, axis)  hop_at_dim(t, __FILE__, __LINE__, v, axis)
+#define hop_rank(t, ...) hop_at_rank(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_dtype_of(t, ...) hop_at_dtype(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_dim_of(t, ...) hop_at_dim(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- sizes: size_of and as_size are the only bridges to data ---- */
 
@@ -64,31 +64,31 @@ enum hop_dim_op { HOP_DIM_ADD, HOP_DIM_SUB, HOP_DIM_MUL, HOP_DIM_DIV, HOP_DIM_MI
                   HOP_DIM_MAX };
 hop_dim   hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_op op,
                         hop_dim a, hop_dim b);
-#define hop_dim_add(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_ADD, a, b)
-#define hop_dim_sub(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_SUB, a, b)
-#define hop_dim_mul(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MUL, a, b)
-#define hop_dim_div(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_DIV, a, b)
-#define hop_dim_min(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MIN, a, b)
-#define hop_dim_max(t, a, b) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MAX, a, b)
+#define hop_dim_add(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_ADD, __VA_ARGS__)
+#define hop_dim_sub(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_SUB, __VA_ARGS__)
+#define hop_dim_mul(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MUL, __VA_ARGS__)
+#define hop_dim_div(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_DIV, __VA_ARGS__)
+#define hop_dim_min(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MIN, __VA_ARGS__)
+#define hop_dim_max(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MAX, __VA_ARGS__)
 /* A size as an i64 scalar; and of an axis of a value. */
 hop_value hop_at_size(hop_trace *t, const char *file, int line, hop_dim d);
-#define hop_size_value(t, d)     hop_at_size(t, __FILE__, __LINE__, d)
+#define hop_size_value(t, ...) hop_at_size(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, int axis);
-#define hop_size_of(t, v, axis)  hop_at_size_of(t, __FILE__, __LINE__, v, axis)
+#define hop_size_of(t, ...) hop_at_size_of(t, __FILE__, __LINE__, __VA_ARGS__)
 /* An i64 scalar, clamped to min..max, as a size of later types. */
 hop_dim   hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, int64_t min,
                          int64_t max);
-#define hop_as_size(t, v, min, max) hop_at_as_size(t, __FILE__, __LINE__, v, min, max)
+#define hop_as_size(t, ...) hop_at_as_size(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- effects: they keep their order ---- */
 
 void hop_at_print(hop_trace *t, const char *file, int line, const char *text, int n,
                   const hop_value *v);
-#define hop_print(t, text, n, v) hop_at_print(t, __FILE__, __LINE__, text, n, v)
+#define hop_print(t, ...) hop_at_print(t, __FILE__, __LINE__, __VA_ARGS__)
 /* Stops the program with the text unless every element of ok holds. */
 void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const char *text,
                    int n, const hop_value *v);
-#define hop_assert_(t, ok, text, n, v) hop_at_assert(t, __FILE__, __LINE__, ok, text, n, v)
+#define hop_assert_(t, ...) hop_at_assert(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- writes: x keeps its type; what is written is cast and broadcast to it. Views of x,
  * and what x is a view of, see the write from here on. ---- */
@@ -97,17 +97,16 @@ enum hop_write { HOP_WRITE_COPY, HOP_WRITE_ADD, HOP_WRITE_SUB, HOP_WRITE_MUL,
                  HOP_WRITE_DIV };
 void hop_at_write(hop_trace *t, const char *file, int line, enum hop_write w, hop_value x,
                   hop_value y);
-#define hop_copy_(t, x, y) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_COPY, x, y)
-#define hop_add_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_ADD, x, y)
-#define hop_sub_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_SUB, x, y)
-#define hop_mul_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_MUL, x, y)
-#define hop_div_(t, x, y)  hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_DIV, x, y)
+#define hop_copy_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_COPY, __VA_ARGS__)
+#define hop_add_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_ADD, __VA_ARGS__)
+#define hop_sub_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_SUB, __VA_ARGS__)
+#define hop_mul_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_MUL, __VA_ARGS__)
+#define hop_div_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_DIV, __VA_ARGS__)
 /* x[.., idx[k], ..] = u[.., k, ..] along axis; of equal indices the last wins; idx is i64
  * of rank 0 or 1, and out of range indices are clamped. */
 void hop_at_index_put(hop_trace *t, const char *file, int line, hop_value x, int axis,
                       hop_value idx, hop_value u);
-#define hop_index_put_(t, x, axis, idx, u) \
-	hop_at_index_put(t, __FILE__, __LINE__, x, axis, idx, u)
+#define hop_index_put_(t, ...) hop_at_index_put(t, __FILE__, __LINE__, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

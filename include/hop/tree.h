@@ -56,13 +56,11 @@ void hop_tree_map(hop_trace *t, const hop_tree *tree, hop_tree_fn *f, void *user
                   const hop_value *in, hop_value *out);
 void hop_at_tree_zeros(hop_trace *t, const char *file, int line, const hop_tree *tree,
                        const hop_value *in, hop_value *out);
-#define hop_tree_zeros_like(t, tree, in, out) \
-	hop_at_tree_zeros(t, __FILE__, __LINE__, tree, in, out)
+#define hop_tree_zeros_like(t, ...) hop_at_tree_zeros(t, __FILE__, __LINE__, __VA_ARGS__)
 /* out = a*x + y, part by part. */
 void hop_at_tree_axpy(hop_trace *t, const char *file, int line, const hop_tree *tree,
                       hop_value a, const hop_value *x, const hop_value *y, hop_value *out);
-#define hop_tree_axpy(t, tree, a, x, y, out) \
-	hop_at_tree_axpy(t, __FILE__, __LINE__, tree, a, x, y, out)
+#define hop_tree_axpy(t, ...) hop_at_tree_axpy(t, __FILE__, __LINE__, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -97,6 +97,8 @@ hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t)
 	r->ctx = c;
 	hop_env_init(&r->env, c, mem);
 	hop_interp_init(&r->ip, &r->env);
+	r->none.ctx = c;
+	r->ip.g = &r->none;
 	hop_frame f;
 	if (HOP_GUARD(&r->env, &f)) {
 		hop_status st = hop_guard_nomem(&r->env, &f);

@@ -72,6 +72,7 @@ typedef struct hop_root {
 	hop_ctx          *ctx;
 	hop_env           env;
 	hop_interp        ip;          /* eager: tensors and effects */
+	hop_graph         none;        /* what ip runs when it runs single nodes: no symbols */
 	struct hop_trace *top;         /* the one that may be used now */
 	struct hop_trace *pool;        /* ended ones, to be used again */
 	struct hop_trace *base;        /* the outermost */
