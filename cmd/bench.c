@@ -78,9 +78,10 @@ static hop_status compiled(hop_interp *p, const hop_exec *x, hop_tensor *const *
 }
 
 static hop_status bench(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
-                        int64_t reps, bool interp)
+                        int64_t reps, bool interp, int64_t threads)
 {
 	hop_tensor **in;
+	hop_compile_opts o = { .size = sizeof o, .threads = (int)threads };
 	double *took = HOP_NEWN(&c->env->tmp, double, reps);
 	int64_t *syms;
 	hop_exec *x;
@@ -88,7 +89,7 @@ static hop_status bench(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inp
 	p->print = silent;
 	if (interp)
 		return interpreted(p, g, syms, in, reps, took);
-	HOP_TRY(hop_exec_new(c->env, g, NULL, &x));
+	HOP_TRY(hop_exec_new(c->env, g, &o, &x));
 	hop_status st = compiled(p, x, in, reps, took);
 	hop_exec_release(x);
 	return st;
@@ -97,7 +98,7 @@ static hop_status bench(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inp
 hop_status cmd_bench(cmd *c)
 {
 	cmd_inputs from = { 0 };
-	int64_t reps = 20;
+	int64_t reps = 20, threads = 1;
 	bool interp = false;
 	const char *s;
 	hop_status st;
@@ -106,6 +107,8 @@ hop_status cmd_bench(cmd *c)
 			interp = true;
 		else if (cmd_input_option(c, &from, &st))
 			HOP_TRY(st);
+		else if (cmd_value(c, "--threads", &s))
+			HOP_TRY(cmd_number(c, "--threads", s, 0, &threads));
 		else if (cmd_value(c, "--reps", &s))
 			HOP_TRY(cmd_number(c, "--reps", s, 1, &reps));
 		else
@@ -118,7 +121,7 @@ hop_status cmd_bench(cmd *c)
 	HOP_TRY(cmd_pick(c, &g));
 	hop_interp p;
 	hop_interp_init(&p, c->env);
-	st = bench(c, &p, g, &from, reps, interp);
+	st = bench(c, &p, g, &from, reps, interp, threads);
 	hop_interp_fini(&p);
 	return st;
 }

@@ -25,7 +25,7 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "opt -p PASS,PASS... [FILE]\n"
 	  "    apply passes by name and print; `hop opt --list` names them" },
 	{ "bench", cmd_bench,
-	  "bench [FILE] [--reps N] [options of run]\n"
+	  "bench [FILE] [--reps N] [--threads N] [options of run]\n"
 	  "    run a graph many times; print the least and the median time" },
 };
 enum { NSUB = sizeof sub / sizeof *sub };
