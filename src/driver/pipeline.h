@@ -17,4 +17,17 @@ typedef struct hop_pass {
 const hop_pass *hop_pass_find(const char *name);      /* NULL = none */
 const hop_pass *hop_pass_at(size_t i);                /* NULL past the last */
 
+/* Called after each pass with what it made and how long it took. */
+typedef void hop_pass_hook(void *user, const hop_pass *p, const hop_graph *g, double seconds);
+
+/* Run every pass that is `always`. With the environment variable HOP_DUMP=name,name the
+ * graph is printed on standard error after those passes ("all" names every one). */
+hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hook, void *user,
+                              const hop_graph **out_g);
+
+/* The transforms as passes: every float parameter is differentiated, every parameter
+ * batched. grad: result 0 and its gradients. */
+hop_pass_fn hop_pass_grad, hop_pass_vjp, hop_pass_jvp, hop_pass_vmap, hop_pass_vmap_any;
+
 #endif

@@ -1,0 +1,97 @@
+/* derive.c -- derivatives and batching as passes, for the command: what to differentiate is
+ * not asked, it is all there is. For functions see transform.c. */
+#include "driver/pipeline.h"
+
+#include <string.h>
+
+#include "ad/ad.h"
+#include "hops/body.h"
+
+enum { LANES = 4 };
+
+/* Flags of the float ones among n types. */
+static bool *floats(hop_env *e, uint32_t n, const hop_graph *g, bool results)
+{
+	bool *f = HOP_NEWN(&e->tmp, bool, n);
+	for (uint32_t i = 0; i < n; i++)
+		f[i] = hop_dtype_float((hop_dtype)(results ? hop_graph_out_type(g, i)
+		                                           : g->type[i])->dtype);
+	return f;
+}
+
+hop_status hop_pass_vjp(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_status st = hop_ad_vjp(e, g, floats(e, g->nout, g, true),
+	                           floats(e, g->nparam, g, false), out_g);
+	hop_rewind(&e->tmp, m);
+	return st;
+}
+
+hop_status hop_pass_jvp(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_status st = hop_ad_jvp(e, g, floats(e, g->nparam, g, false),
+	                           floats(e, g->nout, g, true), out_g);
+	hop_rewind(&e->tmp, m);
+	return st;
+}
+
+/* The joint graph with its one cotangent set to 1: result 0, then the gradients. */
+static hop_status seed(hop_env *e, const hop_graph *g, const hop_graph *joint,
+                       const hop_graph **out_g)
+{
+	hop_build b;
+	hop_graph *made = NULL;
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, joint->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, joint->nout);
+	hop_body_open(&b, e, joint);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		in[i] = hop_build_param(&b, joint->type[i]);
+	in[g->nparam] = hop_emit_const_f(&b, (hop_dtype)hop_graph_out_type(g, 0)->dtype, 1);
+	hop_body_inline(&b, joint, in, out);
+	memmove(out + 1, out + g->nout, (joint->nout - g->nout) * sizeof *out);
+	HOP_TRY(hop_seal(&b, joint->nout - g->nout + 1, out, g->name, &made));
+	*out_g = made;
+	return HOP_OK;
+}
+
+hop_status hop_pass_grad(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	const hop_type *t = g->nout ? hop_graph_out_type(g, 0) : NULL;
+	if (!t || t->rank || !hop_dtype_float((hop_dtype)t->dtype))
+		return hop_fail(e, 0, HOP_ENODIFF, "grad: the first result must be a float scalar: "
+		                "sum it, or use vjp");
+	hop_mark m = hop_mark_at(&e->tmp);
+	bool *ct = HOP_NEWN(&e->tmp, bool, g->nout);
+	const hop_graph *joint;
+	ct[0] = true;
+	hop_status st = hop_ad_vjp(e, g, ct, floats(e, g->nparam, g, false), &joint);
+	if (!st)
+		st = seed(e, g, joint, out_g);
+	hop_rewind(&e->tmp, m);
+	return st;
+}
+
+static hop_status batch(hop_env *e, const hop_graph *g, int64_t size, const hop_graph **out_g)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	bool *in = HOP_NEWN(&e->tmp, bool, g->nparam), *out = HOP_NEWN(&e->tmp, bool, g->nout);
+	bool *force = HOP_NEWN(&e->tmp, bool, g->nout);
+	memset(in, 1, g->nparam);
+	memset(force, 1, g->nout);
+	hop_batch_spec s = { .size = size, .in = in, .force = force };
+	hop_status st = hop_ad_batch(e, g, &s, out_g, out);
+	hop_rewind(&e->tmp, m);
+	return st;
+}
+
+hop_status hop_pass_vmap(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	return batch(e, g, LANES, out_g);
+}
+
+hop_status hop_pass_vmap_any(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	return batch(e, g, -1, out_g);
+}

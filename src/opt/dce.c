@@ -1,0 +1,420 @@
+/* dce.c -- what operators compute, carry or take without need.
+ *
+ * needs: nothing.  keeps: everything.  Nodes that nothing needs are gone already: sealing
+ * drops them. Left are the insides of operators: results that nobody reads, parameters
+ * that no body reads, carries that feed only themselves or never change, operands passed
+ * twice, results that are operands. custom keeps its form: its rules are written for it. */
+#include "opt/opt.h"
+#include "opt/rewrite.h"
+
+#include <string.h>
+
+#include "ir/rule.h"
+
+enum { MAX_ROUNDS = 4 };         /* each may uncover more; nearly always two do */
+
+/* An operator seen as parameters and results of its bodies. */
+struct form {
+	uint32_t         nlead;      /* operands in front of the parameters */
+	uint32_t         np, nc, nx; /* parameters: carries, xs, the rest the same each time */
+	uint32_t         nres;       /* results of each body, the stop flag included */
+	uint32_t         trips;      /* index of the result that no body makes, or UINT32_MAX */
+	int              nbody;      /* bodies that make results */
+	const hop_graph *body[2], *test;
+	bool             loop, stops;
+	hop_sizes        sargs;
+};
+
+/* What becomes of an operator. */
+struct plan {
+	bool             keep;       /* the node is needed at all */
+	bool             other;      /* it changes: the rest is set */
+	const hop_graph *body[2], *test;
+	uint32_t         nin, nc, nx, nres;
+	uint32_t        *in;         /* [nin] kept operands */
+	uint32_t        *sel;        /* [nres] kept results of the bodies */
+	int32_t         *fwd;        /* [old nres] result is operand fwd; or < 0 */
+	int32_t         *same;       /* [old nres] result is also that one; or < 0 */
+};
+
+static uint32_t result_of(const struct form *f, uint32_t k)
+{
+	return k < f->trips ? k : k + 1;
+}
+
+static bool read_form(const hop_node *n, struct form *f)
+{
+	const void *attr = n->attr;
+	hop_loop_form l;
+	*f = (struct form){ .trips = UINT32_MAX, .nbody = 1 };
+	if (hop_loop_read(n->op, attr, &l)) {
+		f->nlead = l.lead;
+		f->nc = l.nc;
+		f->nx = l.nx;
+		f->body[0] = l.body;
+		f->test = l.test;
+		f->stops = l.stops;
+		f->loop = true;
+		if (l.test)
+			f->trips = l.nc;
+	} else if (n->op == HOP_OP_call) {
+		f->body[0] = HOP_ATTR(n, call)->body;
+	} else if (n->op == HOP_OP_cond) {
+		f->nlead = 1;
+		f->nbody = 2;
+		f->body[0] = HOP_ATTR(n, cond)->then;
+		f->body[1] = HOP_ATTR(n, cond)->else_;
+	} else {
+		return false;
+	}
+	f->sargs = hop_node_sargs(n);
+	f->np = n->nin - f->nlead;
+	f->nres = f->body[0]->nout;
+	return true;
+}
+
+/* Which parameters are needed for these results; carries by fix-point, `res` grows. */
+static void needed(hop_env *e, const struct form *f, bool *res, bool *par)
+{
+	bool *one = HOP_NEWN(&e->tmp, bool, f->np);
+	for (bool more = true; more; ) {
+		more = false;
+		for (int j = 0; j < f->nbody; j++) {
+			hop_rw_needs(e, f->body[j], res, one);
+			for (uint32_t i = 0; i < f->np; i++)
+				par[i] |= one[i];
+		}
+		if (f->test) {
+			hop_rw_needs(e, f->test, NULL, one);
+			for (uint32_t i = 0; i < f->np; i++)
+				par[i] |= one[i];
+		}
+		for (uint32_t k = 0; k < f->nc; k++) {
+			if (par[k] && !res[k])
+				res[k] = more = true;
+			par[k] |= res[k];        /* its initial value may be its final one */
+		}
+	}
+}
+
+/* Result k of every body is parameter *out_p. */
+static bool is_param(const struct form *f, uint32_t k, uint32_t *out_p)
+{
+	*out_p = f->body[0]->out[k].id;
+	for (int j = 0; j < f->nbody; j++)
+		if (f->body[j]->out[k].id != *out_p)
+			return false;
+	return *out_p < f->body[0]->nparam;
+}
+
+/* Results that are operands: all of call and cond, unchanged carries of loops. */
+static void find_forwards(const hop_graph *g, const hop_node *n, const struct form *f,
+                          struct plan *p)
+{
+	for (uint32_t k = 0; k < f->nres; k++) {
+		uint32_t i;
+		p->fwd[k] = -1;
+		if (!is_param(f, k, &i) || (f->loop && (k >= f->nc || i != k)))
+			continue;
+		if (g->type[n->in[f->nlead + i].id] == g->type[n->out0.id + result_of(f, k)])
+			p->fwd[k] = (int32_t)(f->nlead + i);
+	}
+}
+
+/* Results equal in every body: the second is read from the first. */
+static void find_doubles(const hop_graph *g, const hop_node *n, const struct form *f,
+                         struct plan *p)
+{
+	uint32_t from = f->loop ? f->nc : 0, to = f->nres - (f->stops ? 1 : 0);
+	for (uint32_t k = 0; k < f->nres; k++)
+		p->same[k] = -1;
+	for (uint32_t k = from; k < to; k++)
+		for (uint32_t i = from; i < k && p->same[k] < 0; i++) {
+			bool eq = p->same[i] < 0 && p->fwd[i] < 0 &&
+			          g->type[n->out0.id + result_of(f, i)] ==
+			          g->type[n->out0.id + result_of(f, k)];
+			for (int j = 0; j < f->nbody; j++)
+				eq = eq && hop_same(f->body[j]->out[i], f->body[j]->out[k]);
+			if (eq)
+				p->same[k] = (int32_t)i;
+		}
+}
+
+/* The parameter that takes the same value as i and does so every time, or i itself. */
+static uint32_t twin(const hop_node *n, const struct form *f, const bool *fixed, uint32_t i)
+{
+	if (i < f->nc && !fixed[i])
+		return i;
+	bool x = i >= f->nc && i < f->nc + f->nx;
+	for (uint32_t k = 0; k < i; k++) {
+		bool kx = k >= f->nc && k < f->nc + f->nx, ok = kx == x;
+		if (!ok || (k < f->nc && !fixed[k]) ||
+		    !hop_same(n->in[f->nlead + k], n->in[f->nlead + i]))
+			continue;
+		for (int j = 0; j < f->nbody; j++)
+			ok = ok && f->body[j]->type[k] == f->body[j]->type[i];
+		if (f->test)
+			ok = ok && f->test->type[k] == f->test->type[i];
+		if (ok)
+			return k;
+	}
+	return i;
+}
+
+/* New parameters: carries, xs, the rest. Returns their number; pmap as in reform. */
+static uint32_t number_params(hop_env *e, const hop_node *n, const struct form *f,
+                              struct plan *p, const bool *par, int32_t *pmap)
+{
+	bool *fixed = HOP_NEWN(&e->tmp, bool, f->np);      /* carries that never change */
+	uint32_t *tw = HOP_NEWN(&e->tmp, uint32_t, f->np), m = 0;
+	bool *used = HOP_NEWN(&e->tmp, bool, f->np);
+	for (uint32_t k = 0; k < f->nc; k++)
+		fixed[k] = p->fwd[k] >= 0;
+	for (uint32_t i = 0; i < f->np; i++) {
+		tw[i] = twin(n, f, fixed, i);
+		pmap[i] = -1;
+		used[tw[i]] |= par[i];
+	}
+	for (uint32_t i = 0; i < f->nlead; i++)
+		p->in[p->nin++] = i;
+	for (int group = 0; group < 3; group++)
+		for (uint32_t i = 0; i < f->np; i++) {
+			int of = i < f->nc && !fixed[i] ? 0 : i >= f->nc && i < f->nc + f->nx ? 1 : 2;
+			if (of != group || !used[i] || tw[i] != i)
+				continue;
+			pmap[i] = (int32_t)m++;
+			p->in[p->nin++] = f->nlead + i;
+			p->nc += group == 0 && f->loop;
+			p->nx += group == 1;
+		}
+	for (uint32_t i = 0; i < f->np; i++)
+		if (par[i])
+			pmap[i] = pmap[tw[i]];
+	return m;
+}
+
+/* live: [nout] results of the node that somebody reads. */
+static hop_status make_plan(hop_env *e, const hop_graph *g, const hop_node *n,
+                            const bool *live, struct plan *p)
+{
+	struct form f;
+	if (!read_form(n, &f))
+		return HOP_OK;
+	for (int j = 0; j < f.nbody; j++)
+		HOP_TRY(hop_opt_dce(e, f.body[j], &f.body[j]));
+	if (f.test)
+		HOP_TRY(hop_opt_dce(e, f.test, &f.test));
+	hop_arena *tmp = &e->tmp;
+	bool *res = HOP_NEWN(tmp, bool, f.nres), *par = HOP_NEWN(tmp, bool, f.np);
+	int32_t *pmap = HOP_NEWN(tmp, int32_t, f.np);
+	p->fwd = HOP_NEWN(tmp, int32_t, f.nres);
+	p->same = HOP_NEWN(tmp, int32_t, f.nres);
+	p->in = HOP_NEWN(tmp, uint32_t, n->nin);
+	p->sel = HOP_NEWN(tmp, uint32_t, f.nres);
+	p->other = true;
+	find_forwards(g, n, &f, p);
+	find_doubles(g, n, &f, p);
+	for (uint32_t k = 0; k < f.nres; k++)
+		if (live[result_of(&f, k)] && p->fwd[k] < 0)
+			res[p->same[k] < 0 ? k : (uint32_t)p->same[k]] = true;
+	if (f.stops)
+		res[f.nres - 1] = true;
+	needed(e, &f, res, par);
+	for (uint32_t k = 0; k < f.nres; k++)
+		if (res[k] && p->fwd[k] < 0 && p->same[k] < 0)
+			p->sel[p->nres++] = k;
+	uint32_t m = number_params(e, n, &f, p, par, pmap);
+	for (int j = 0; j < f.nbody; j++) {
+		HOP_TRY(hop_rw_reform(e, f.body[j], pmap, m, p->nres, p->sel, &p->body[j]));
+		HOP_TRY(hop_opt_dce(e, p->body[j], &p->body[j]));
+	}
+	if (f.test)
+		HOP_TRY(hop_rw_reform(e, f.test, pmap, m, 1, (uint32_t[]){ 0 }, &p->test));
+	return HOP_OK;
+}
+
+/* ---- the graph: plans from the last node to the first, since needs flow that way ---- */
+
+static bool size_has(hop_size s, int64_t sym)
+{
+	if (!s.e)
+		return false;
+	for (int t = 0; t < hop_sexpr_nterm(s.e); t++)
+		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
+			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
+			if (a->kind == HOP_ATOM_SYM ? a->sym == sym
+			                            : size_has(a->a, sym) || size_has(a->b, sym))
+				return true;
+		}
+	return false;
+}
+
+/* Whether some node makes sizes of the symbol. */
+static bool mentioned(const hop_graph *g, int64_t sym)
+{
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_node *n = &g->node[i];
+		for (int k = 0; k < hop_optab[n->op].nfield; k++) {
+			const void *p = (const char *)n->attr + hop_attr_offset(n->op, k);
+			hop_sizes s = { 0, NULL };
+			if (hop_optab[n->op].field[k].kind == HOP_AK_size)
+				s = (hop_sizes){ 1, p };
+			if (hop_optab[n->op].field[k].kind == HOP_AK_sizes)
+				s = *(const hop_sizes *)p;
+			for (int64_t j = 0; j < s.n; j++)
+				if (size_has(s.v[j], sym))
+					return true;
+		}
+	}
+	return false;
+}
+
+static int64_t bound(const hop_node *n)
+{
+	int64_t *s = n->attr ? hop_rw_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
+	return s ? *s : -1;
+}
+
+static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)
+{
+	bool *need = HOP_NEWN(&e->tmp, bool, g->nvalue);
+	for (uint32_t i = 0; i < g->nout; i++)
+		need[g->out[i].id] = true;
+	for (uint32_t i = g->nnode; i-- > 0; ) {
+		const hop_node *n = &g->node[i];
+		struct plan *p = &plan[i];
+		p->keep = hop_node_effect(n) || (bound(n) >= 0 && mentioned(g, bound(n)));
+		for (uint32_t k = 0; k < n->nout; k++)
+			p->keep |= need[n->out0.id + k];
+		if (!p->keep)
+			continue;
+		HOP_TRY(make_plan(e, g, n, need + n->out0.id, p));
+		if (!p->other) {
+			for (uint32_t k = 0; k < n->nin; k++)
+				need[n->in[k].id] = true;
+			continue;
+		}
+		for (uint32_t k = 0; k < p->nin; k++)
+			need[n->in[p->in[k]].id] = true;
+		struct form f;
+		read_form(n, &f);
+		for (uint32_t k = 0; k < f.nres; k++)
+			if (p->fwd[k] >= 0 && need[n->out0.id + result_of(&f, k)])
+				need[n->in[p->fwd[k]].id] = true;
+	}
+	return HOP_OK;
+}
+
+/* Attributes of the operator as planned. */
+static void *new_attr(hop_rw *w, const hop_node *n, const struct plan *p, bool tapes)
+{
+	hop_env *e = w->env;
+	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, w->smap, w->nsmap);
+	int j = 0;
+	if (p->test)
+		*hop_rw_sub(n->op, attr, j++) = p->test;
+	for (int i = 0; i < 2 && p->body[i]; i++)
+		*hop_rw_sub(n->op, attr, j++) = p->body[i];
+	if (n->op == HOP_OP_scan) {
+		((struct hop_attr_scan *)attr)->ncarry = p->nc;
+		((struct hop_attr_scan *)attr)->nx = p->nx;
+	}
+	if (n->op == HOP_OP_while) {
+		struct hop_attr_while *a = attr;
+		int64_t old = a->sym;
+		a->ncarry = p->nc;
+		a->sym = -1;
+		if (old >= 0 && (tapes || mentioned(w->g, old))) {
+			a->sym = hop_build_local(&w->b, w->g->range[old], w->g->symname[old]);
+			w->smap[old] = hop_size_sym(e, (int)a->sym);
+		}
+	}
+	return attr;
+}
+
+static hop_status emit_plan(hop_rw *w, const hop_node *n, const struct plan *p)
+{
+	hop_env *e = w->env;
+	struct form f;
+	read_form(n, &f);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, p->nin), *out = w->map + n->out0.id;
+	for (uint32_t k = 0; k < p->nin; k++)
+		in[k] = w->map[n->in[p->in[k]].id];
+	w->b.loc = n->loc;
+	void *attr = new_attr(w, n, p, p->nres > p->nc);
+	hop_val v = hop_emit_op(&w->b, n->op, attr, p->nin, in);
+	if (w->b.st)
+		return w->b.st;
+	for (uint32_t k = 0; k < p->nres; k++)
+		out[result_of(&f, p->sel[k])] =
+			(hop_val){ v.id + k + (f.test && k >= p->nc ? 1 : 0) };
+	if (f.test)
+		out[f.trips] = (hop_val){ v.id + p->nc };
+	for (uint32_t k = 0; k < f.nres; k++) {
+		if (p->fwd[k] >= 0)
+			out[result_of(&f, k)] = w->map[n->in[p->fwd[k]].id];
+		else if (p->same[k] >= 0)
+			out[result_of(&f, k)] = out[result_of(&f, (uint32_t)p->same[k])];
+	}
+	return HOP_OK;
+}
+
+/* A custom node: the same form, its bodies cleaned. */
+static hop_status emit_plain(hop_rw *w, const hop_node *n)
+{
+	hop_env *e = w->env;
+	const hop_graph **s;
+	if (!(hop_optab[n->op].flags & HOP_F_R))
+		return hop_rw_copy(w, n);
+	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, NULL, -1);
+	for (int i = 0; (s = hop_rw_sub(n->op, attr, i)); i++)
+		if (*s)
+			HOP_TRY(hop_opt_dce(e, *s, s));
+	hop_node copy = *n;
+	copy.attr = attr;
+	return hop_rw_copy(w, &copy);
+}
+
+static hop_status once(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	struct plan *plan = HOP_NEWN(&e->tmp, struct plan, g->nnode);
+	hop_rw w;
+	hop_graph *made = NULL;
+	hop_status st = plan_all(e, g, plan);
+	if (!st) {
+		hop_rw_open(&w, e, g);
+		for (uint32_t i = 0; i < g->nnode && !st; i++) {
+			hop_mark mi = hop_mark_at(&e->tmp);
+			if (plan[i].keep)
+				st = plan[i].other ? emit_plan(&w, &g->node[i], &plan[i])
+				                   : emit_plain(&w, &g->node[i]);
+			hop_rewind(&e->tmp, mi);
+		}
+		hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+		for (uint32_t i = 0; i < g->nout; i++)
+			out[i] = w.map[g->out[i].id];
+		if (st && !w.b.st)
+			w.b.st = st;
+		st = hop_rw_seal(&w, g->nout, out, &made);
+		*out_g = made;
+	}
+	hop_rewind(&e->tmp, m);
+	return st;
+}
+
+hop_status hop_opt_dce(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	struct { uint64_t kind; const hop_graph *g; } key = { 'O' << 8 | 'd', g };
+	const hop_graph *now = hop_ctx_memo_get(e, &key, sizeof key), *last = g;
+	if (!now) {
+		HOP_TRY(once(e, g, &now));
+		for (int i = 1; i < MAX_ROUNDS && now != last; i++) {
+			last = now;
+			HOP_TRY(once(e, last, &now));
+		}
+		now = hop_ctx_memo_put(e, &key, sizeof key, (void *)(uintptr_t)now);
+	}
+	*out_g = now;
+	return HOP_OK;
+}

@@ -1,0 +1,111 @@
+/* inline.c -- callees where they are called: small ones, and those called from one place.
+ *
+ * needs: nothing.  keeps: everything.  A callee used from several places stays one graph,
+ * compiled once. How often one is called depends on the whole graph, so the memo is of
+ * this run and not of the context. */
+#include "opt/opt.h"
+#include "opt/rewrite.h"
+
+#include "ir/rule.h"
+
+enum { SMALL = 8 };          /* nodes */
+
+struct run {
+	hop_env *env;
+	hop_map  calls;      /* body -> number of call nodes + 1 */
+	hop_map  seen;       /* graphs counted */
+	hop_map  done;       /* graph -> the same with its calls inlined */
+};
+
+static void count(struct run *r, const hop_graph *g)
+{
+	if (hop_map_get(&r->seen, &g, sizeof g))
+		return;
+	hop_map_put(&r->seen, &g, sizeof g, r);
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_graph *sub[HOP_MAXSUB];
+		int k = hop_node_subs(&g->node[i], sub);
+		for (int j = 0; j < k; j++) {
+			if (!sub[j])
+				continue;
+			count(r, sub[j]);
+			uintptr_t n = (uintptr_t)hop_map_get(&r->calls, &sub[j], sizeof *sub);
+			hop_map_put(&r->calls, &sub[j], sizeof *sub, (void *)(n + 1));
+		}
+	}
+}
+
+static hop_status walk(struct run *r, const hop_graph *g, const hop_graph **out_g);
+
+static bool types_kept(hop_rw *w, const hop_node *n)
+{
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (hop_typeof(&w->b, w->map[n->out0.id + k]) != hop_rw_type(w, n, k))
+			return false;
+	return true;
+}
+
+static hop_status node(struct run *r, hop_rw *w, const hop_node *n)
+{
+	hop_env *e = r->env;
+	const hop_graph *sub[HOP_MAXSUB], **s;
+	if (!hop_node_subs(n, sub))
+		return hop_rw_copy(w, n);
+	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, NULL, -1);
+	for (int i = 0; (s = hop_rw_sub(n->op, attr, i)); i++)
+		if (*s)
+			HOP_TRY(walk(r, *s, s));
+	hop_node copy = *n;
+	copy.attr = attr;
+	if (n->op == HOP_OP_call) {
+		const struct hop_attr_call *a = attr;
+		bool single = (uintptr_t)hop_map_get(&r->calls, &sub[0], sizeof *sub) == 1;
+		hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);
+		hop_size *v = HOP_NEWN(&e->tmp, hop_size, a->sargs.n);
+		for (uint32_t k = 0; k < n->nin; k++)
+			in[k] = w->map[n->in[k].id];
+		for (int64_t k = 0; k < a->sargs.n; k++)
+			v[k] = hop_size_subst(e, a->sargs.v[k], w->smap, w->nsmap);
+		if ((single || a->body->nnode <= SMALL) &&
+		    hop_rw_inline(w, a->body, (hop_sizes){ a->sargs.n, v }, in,
+		                  w->map + n->out0.id) &&
+		    (w->b.st || a->body->has_effect || types_kept(w, n)))
+			return w->b.st;
+	}
+	return hop_rw_copy(w, &copy);
+}
+
+static hop_status walk(struct run *r, const hop_graph *g, const hop_graph **out_g)
+{
+	hop_env *e = r->env;
+	const hop_graph *old = hop_map_get(&r->done, &g, sizeof g);
+	if (old) {
+		*out_g = old;
+		return HOP_OK;
+	}
+	hop_rw w;
+	hop_graph *made;
+	hop_status st = HOP_OK;
+	hop_rw_open(&w, e, g);
+	for (uint32_t i = 0; i < g->nnode && !st; i++)
+		st = node(r, &w, &g->node[i]);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	for (uint32_t i = 0; i < g->nout; i++)
+		out[i] = w.map[g->out[i].id];
+	if (st && !w.b.st)
+		w.b.st = st;
+	HOP_TRY(hop_rw_seal(&w, g->nout, out, &made));
+	hop_map_put(&r->done, &g, sizeof g, made);
+	*out_g = made;
+	return HOP_OK;
+}
+
+hop_status hop_opt_inline(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	struct run r = { .env = e, .calls.a = &e->tmp, .seen.a = &e->tmp, .done.a = &e->tmp };
+	count(&r, g);
+	hop_status st = walk(&r, g, out_g);
+	hop_rewind(&e->tmp, m);
+	return st;
+}

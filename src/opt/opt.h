@@ -1,0 +1,25 @@
+/* opt.h -- graph to graph: what each pass promises. A pass reads a sealed graph and gives
+ * one with the same parameters, the same results of the same types, and the same effects
+ * in the same order; g itself when there is nothing to do. Bodies are visited first, and
+ * equal bodies once: results are memoised in the context. */
+#ifndef HOP_OPT_H
+#define HOP_OPT_H
+
+#include "ir/graph.h"
+
+/* Evaluate what is known; identities that are exact; loops and conds decided already. */
+hop_status hop_opt_fold(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Put small callees, and those called from one place only, where they are called. */
+hop_status hop_opt_inline(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Equal pure nodes of one graph become one. */
+hop_status hop_opt_cse(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* What operators compute, carry or take without need goes. */
+hop_status hop_opt_dce(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Costly work of a loop body that is the same every time moves in front of the loop. */
+hop_status hop_opt_licm(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Products of a slice with something constant become one product in front of the scan. */
+hop_status hop_opt_hoist(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Products that a scan only adds up become one product behind it. */
+hop_status hop_opt_accum(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+
+#endif

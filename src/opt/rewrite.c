@@ -1,0 +1,256 @@
+/* rewrite.c -- copying graphs with a say in each node. Every value keeps its type: where a
+ * pass offers one of another type, the node is emitted as it was. */
+#include "opt/rewrite.h"
+
+#include <string.h>
+
+#include "ir/rule.h"
+
+enum { MAX_NODES = 20000, MAX_LOCALS = 48 };     /* no inlining past these */
+
+bool hop_node_effect(const hop_node *n)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	if (hop_optab[n->op].flags & HOP_F_X)
+		return true;
+	int k = hop_node_subs(n, sub);
+	for (int i = 0; i < k; i++)
+		if (sub[i] && sub[i]->has_effect)
+			return true;
+	return false;
+}
+
+int64_t *hop_rw_sym(int op, void *attr)
+{
+	for (int i = 0; i < hop_optab[op].nfield; i++)
+		if (!strcmp(hop_optab[op].field[i].name, "sym"))
+			return (int64_t *)((char *)attr + hop_attr_offset(op, i));
+	return NULL;
+}
+
+const hop_graph **hop_rw_sub(int op, void *attr, int k)
+{
+	for (int i = 0; i < hop_optab[op].nfield; i++)
+		if (hop_optab[op].field[i].kind == HOP_AK_graph && !k--)
+			return (const hop_graph **)((char *)attr + hop_attr_offset(op, i));
+	return NULL;
+}
+
+/* ---- checks ---- */
+
+static bool local_size(const hop_graph *g, hop_size s)
+{
+	return hop_size_nsym(s) > (int)g->nsym;
+}
+
+static void add_check(hop_build *b, hop_check c)
+{
+	if (hop_size_eq(c.a, c.b) || hop_size_bad(c.a) || hop_size_bad(c.b))
+		return;
+	for (size_t i = 0; i < b->ncheck; i++)
+		if (hop_size_eq(b->check[i].a, c.a) && hop_size_eq(b->check[i].b, c.b))
+			return;
+	b->check = hop_arena_grow(&b->arena, b->check, sizeof *b->check, b->ncheck + 1,
+	                          &b->checkcap);
+	b->check[b->ncheck++] = c;
+}
+
+/* The checks of g in the new graph's sizes; those of local symbols only when `local`. */
+static void copy_checks(hop_rw *w, bool local)
+{
+	const hop_graph *g = w->g;
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		hop_check c = g->check[i];
+		if ((local_size(g, c.a) || local_size(g, c.b)) != local)
+			continue;
+		c.a = hop_size_subst(w->env, c.a, w->smap, w->nsmap);
+		c.b = hop_size_subst(w->env, c.b, w->smap, w->nsmap);
+		add_check(&w->b, c);
+	}
+}
+
+/* ---- copying ---- */
+
+static void open_maps(hop_rw *w, hop_env *e, const hop_graph *g)
+{
+	*w = (hop_rw){ .env = e, .g = g, .nsmap = (int)(g->nsym + g->nlocal) };
+	w->map = HOP_NEWN(&e->tmp, hop_val, g->nvalue);
+	w->uses = HOP_NEWN(&e->tmp, uint32_t, g->nvalue);
+	w->smap = HOP_NEWN(&e->tmp, hop_size, w->nsmap);
+	for (int i = 0; i < w->nsmap; i++)
+		w->smap[i] = i < (int)g->nsym ? hop_size_sym(e, i) : hop_size_of(HOP_SIZE_BAD);
+	for (uint32_t i = 0; i < g->nvalue; i++)
+		w->map[i] = HOP_BAD;
+	for (uint32_t i = 0; i < g->nnode; i++)
+		for (uint32_t k = 0; k < g->node[i].nin; k++)
+			w->uses[g->node[i].in[k].id]++;
+	for (uint32_t i = 0; i < g->nout; i++)
+		w->uses[g->out[i].id]++;
+}
+
+void hop_rw_open(hop_rw *w, hop_env *e, const hop_graph *g)
+{
+	open_maps(w, e, g);
+	hop_build_open(&w->b, e);
+	hop_build_syms_of(&w->b, g);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		w->map[i] = hop_build_param(&w->b, g->type[i]);
+	copy_checks(w, false);
+}
+
+hop_status hop_rw_seal(hop_rw *w, uint32_t nout, const hop_val *out, hop_graph **out_g)
+{
+	if (!w->b.st)
+		copy_checks(w, true);
+	return hop_seal(&w->b, nout, out, w->g->name, out_g);
+}
+
+const hop_type *hop_rw_type(hop_rw *w, const hop_node *n, uint32_t k)
+{
+	return hop_type_subst(w->env, w->g->type[n->out0.id + k], w->smap, w->nsmap);
+}
+
+const hop_node *hop_rw_def(const hop_rw *w, hop_val v, int op)
+{
+	uint32_t d = w->b.def[v.id];
+	return d != UINT32_MAX && w->b.node[d].op == op ? &w->b.node[d] : NULL;
+}
+
+hop_status hop_rw_keep(hop_rw *w, const hop_node *n, const hop_val *in, void *attr,
+                       hop_val *out)
+{
+	w->b.loc = n->loc;
+	hop_val v = hop_emit_op(&w->b, n->op, attr, n->nin, in);
+	for (uint32_t k = 0; k < n->nout; k++)
+		out[k] = w->b.st ? HOP_BAD : (hop_val){ v.id + k };
+	return w->b.st;
+}
+
+static hop_val *operands(hop_rw *w, const hop_node *n)
+{
+	hop_val *in = HOP_NEWN(&w->env->tmp, hop_val, n->nin);
+	for (uint32_t k = 0; k < n->nin; k++)
+		in[k] = w->map[n->in[k].id];
+	return in;
+}
+
+hop_status hop_rw_copy(hop_rw *w, const hop_node *n)
+{
+	hop_mark m = hop_mark_at(&w->env->tmp);
+	hop_val v = hop_emit_copy(&w->b, w->g, n, operands(w, n), w->smap, w->nsmap);
+	for (uint32_t k = 0; k < n->nout && !w->b.st; k++)
+		w->map[n->out0.id + k] = (hop_val){ v.id + k };
+	hop_rewind(&w->env->tmp, m);
+	return w->b.st;
+}
+
+/* ---- a pass ---- */
+
+static hop_status do_bodies(hop_rw *w, const hop_rw_pass *p, int op, void *attr)
+{
+	if (!(hop_optab[op].flags & HOP_F_R))
+		return HOP_OK;
+	const hop_graph **s;
+	for (int i = 0; (s = hop_rw_sub(op, attr, i)); i++)
+		if (*s)
+			HOP_TRY(hop_rw_graph(w->env, p, *s, s));
+	return HOP_OK;
+}
+
+static bool types_kept(hop_rw *w, const hop_node *n, const hop_val *out)
+{
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (hop_is_bad(out[k]) || hop_typeof(&w->b, out[k]) != hop_rw_type(w, n, k))
+			return false;
+	return true;
+}
+
+static hop_status do_node(hop_rw *w, const hop_rw_pass *p, const hop_node *n)
+{
+	hop_env *e = w->env;
+	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, w->smap, w->nsmap);
+	const hop_val *in = operands(w, n);
+	hop_val *out = w->map + n->out0.id;
+	HOP_TRY(do_bodies(w, p, n->op, attr));
+	int64_t *sym = attr ? hop_rw_sym(n->op, attr) : NULL, old = sym ? *sym : -1;
+	if (old >= 0) {
+		*sym = hop_build_local(&w->b, w->g->range[old], w->g->symname[old]);
+		w->smap[old] = hop_size_sym(e, (int)*sym);
+	}
+	w->b.loc = n->loc;
+	HOP_TRY(p->node(w, n, in, attr, out));
+	if (w->b.st || types_kept(w, n, out))
+		return w->b.st;
+	return hop_rw_keep(w, n, in, attr, out);
+}
+
+hop_status hop_rw_graph(hop_env *e, const hop_rw_pass *p, const hop_graph *g,
+                        const hop_graph **out_g)
+{
+	struct { uint64_t kind; const hop_graph *g; } key = { p->kind, g };
+	const hop_graph *old = hop_ctx_memo_get(e, &key, sizeof key);
+	if (old) {
+		*out_g = old;
+		return HOP_OK;
+	}
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_rw w;
+	hop_status st = HOP_OK;
+	hop_rw_open(&w, e, g);
+	if (p->begin)
+		p->begin(&w);
+	for (uint32_t i = 0; i < g->nnode && !st; i++) {
+		hop_mark mi = hop_mark_at(&e->tmp);
+		st = do_node(&w, p, &g->node[i]);
+		hop_rewind(&e->tmp, mi);
+	}
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	for (uint32_t i = 0; i < g->nout; i++)
+		out[i] = w.map[g->out[i].id];
+	hop_graph *made = NULL;
+	if (st && !w.b.st)
+		w.b.st = st;
+	st = hop_rw_seal(&w, g->nout, out, &made);
+	hop_rewind(&e->tmp, m);
+	if (!st)
+		*out_g = hop_ctx_memo_put(e, &key, sizeof key, made);
+	return st;
+}
+
+/* ---- inlining ---- */
+
+bool hop_rw_may_emit(hop_rw *w, const hop_graph *body, hop_sizes sargs)
+{
+	for (uint32_t i = 0; i < body->ncheck; i++) {
+		const hop_check *c = &body->check[i];
+		if (local_size(body, c->a) || local_size(body, c->b))
+			return false;
+		hop_size a = hop_size_subst(w->env, c->a, sargs.v, (int)sargs.n);
+		hop_size b = hop_size_subst(w->env, c->b, sargs.v, (int)sargs.n);
+		hop_range d = hop_size_range(hop_size_sub(w->env, a, b), w->b.range,
+		                             (int)(w->b.nsym + w->b.nlocal));
+		if (d.lo > 0 || d.hi < 0)
+			return false;
+	}
+	return true;
+}
+
+bool hop_rw_inline(hop_rw *w, const hop_graph *body, hop_sizes sargs, const hop_val *in,
+                   hop_val *out)
+{
+	if (w->b.st || w->b.nnode + body->nnode > MAX_NODES ||
+	    w->b.nlocal + body->nlocal > MAX_LOCALS || !hop_rw_may_emit(w, body, sargs))
+		return false;
+	for (uint32_t i = 0; i < body->nparam; i++)
+		if (hop_typeof(&w->b, in[i]) !=
+		    hop_type_subst(w->env, body->type[i], sargs.v, (int)sargs.n))
+			return false;
+	for (uint32_t i = 0; i < body->ncheck; i++) {
+		hop_check c = body->check[i];
+		c.a = hop_size_subst(w->env, c.a, sargs.v, (int)sargs.n);
+		c.b = hop_size_subst(w->env, c.b, sargs.v, (int)sargs.n);
+		add_check(&w->b, c);
+	}
+	hop_emit_inline(&w->b, body, sargs.v, in, out);
+	return true;
+}
