@@ -32,16 +32,20 @@ static hop_status lowered(cmd *c, bool copies)
 	const hop_graph *opt;
 	hop_prog *p;
 	hop_buf list, text;
-	hop_buf_open(&list, c->env);
-	hop_buf_open(&text, c->env);
 	HOP_TRY(cmd_pick(c, &g));
 	HOP_TRY(hop_pipeline_run(c->env, g, &opt));
-	HOP_TRY(hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list }, &p));
-	if (!copies)
-		hop_prog_print(&text, p);
-	printf("%s", copies ? (list.n ? list.s : "no copies\n") : text.s);
-	hop_prog_free(p, &c->env->mem);
-	return HOP_OK;
+	hop_buf_open(&list, c->env);
+	hop_buf_open(&text, c->env);
+	hop_status st = hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list }, &p);
+	if (!st) {
+		if (!copies)
+			hop_prog_print(&text, p);
+		printf("%s", copies ? (list.n ? list.s : "no copies\n") : text.s);
+		hop_prog_free(p, &c->env->mem);
+	}
+	hop_buf_free(&text);
+	hop_buf_free(&list);
+	return st;
 }
 
 hop_status cmd_show(cmd *c)
