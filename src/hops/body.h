@@ -25,6 +25,10 @@ void      hop_body_open(hop_build *b, hop_env *e, const hop_graph *g);
 /* Emit all of g inside a body opened for it: size parameters pass through. */
 hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out);
 
+/* Reverse mode, first half, of any node that does what graph g does on the same operands:
+ * as a call of g. The second half is hop_bwd_call. */
+hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_sizes sargs);
+
 /* Copy slice t of x (leading axis) into a new tensor; write it back into y. */
 hop_tensor *hop_tensor_row(hop_interp *p, const hop_tensor *x, int64_t t);
 void        hop_tensor_put_row(hop_tensor *y, int64_t t, const hop_tensor *row);

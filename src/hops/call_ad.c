@@ -31,20 +31,22 @@ hop_status hop_jvp_call(hop_build *b, hop_rule *r)
 }
 
 struct saved {
-	const hop_cut *cut;
-	hop_val       *res;
-	hop_sizes      sargs;
+	const hop_graph *g;
+	const hop_cut   *cut;
+	hop_val         *res;
+	hop_sizes        sargs;
 };
 
-hop_status hop_fwd_call(hop_build *b, hop_rule *r)
+hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_sizes sargs)
 {
-	const hop_graph *g = HOP_ATTR(r->n, call)->body, *joint;
+	const hop_graph *joint;
 	struct saved *s = HOP_NEW(&b->arena, struct saved);
+	s->g = g;
+	s->sargs = sargs;
 	HOP_TRY(hop_ad_vjp(b->env, g, r->live, r->act, &joint));
 	HOP_TRY(hop_ad_cut(b->env, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, 1, &s->cut));
 	hop_val *out = HOP_NEWN(&b->arena, hop_val, g->nout + s->cut->nextra);
-	s->sargs = hop_rule_sargs(b, r);
-	HOP_TRY(hop_emit_call(b, s->cut->fwd, s->sargs, r->in, out));
+	HOP_TRY(hop_emit_call(b, s->cut->fwd, sargs, r->in, out));
 	memcpy(r->out, out, g->nout * sizeof *out);
 	s->res = HOP_NEWN(&b->arena, hop_val, s->cut->nres);
 	for (uint32_t k = 0; k < s->cut->nres; k++) {
@@ -56,10 +58,15 @@ hop_status hop_fwd_call(hop_build *b, hop_rule *r)
 	return b->st;
 }
 
+hop_status hop_fwd_call(hop_build *b, hop_rule *r)
+{
+	return hop_fwd_graph(b, r, HOP_ATTR(r->n, call)->body, hop_rule_sargs(b, r));
+}
+
 hop_status hop_bwd_call(hop_build *b, hop_rule *r)
 {
 	const struct saved *s = r->save;
-	const hop_graph *g = HOP_ATTR(r->n, call)->body;
+	const hop_graph *g = s->g;
 	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, s->cut->nres + g->nout);
 	hop_val *out = HOP_NEWN(&b->env->tmp, hop_val, g->nparam);
 	uint32_t n = s->cut->nres, k = 0;

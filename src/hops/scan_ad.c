@@ -4,6 +4,7 @@
  * `every` = k only the carry of every k-th step is kept: the scan is first rewritten as a
  * scan over chunks of an inner scan, and the outer step is recomputed. */
 #include "hops/loop_ad.h"
+#include "hops/scan_chunk.h"
 
 #include <string.h>
 
@@ -70,8 +71,6 @@ struct saved {
 	hop_size  length;
 	hop_val   count;
 	hop_val  *stacked;
-	hop_rule  chunk;               /* with memory mode: the outer scan, as its own rule */
-	hop_val  *x;                   /* and its xs */
 };
 
 static hop_status fwd_plain(hop_build *b, hop_rule *r, struct saved *s,
@@ -101,9 +100,24 @@ static hop_status fwd_plain(hop_build *b, hop_rule *r, struct saved *s,
 	return b->st;
 }
 
+/* Keep a carry a chunk: differentiate the chunked form in its place. */
+static hop_status fwd_chunked(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
+	hop_graph *g;
+	HOP_TRY(hop_scan_chunk(b->env, r->g, r->n, &g));
+	hop_sizes s = hop_rule_sargs(b, r);            /* leaves room for one more */
+	if (!hop_size_const(a->length))
+		((hop_size *)(uintptr_t)s.v)[s.n++] = hop_size_subst(b->env, a->length, r->smap,
+		                                                     r->nsmap);
+	return hop_fwd_graph(b, r, g, s);
+}
+
 hop_status hop_fwd_scan(hop_build *b, hop_rule *r)
 {
 	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
+	if (hop_scan_chunkable(r->g, r->n))
+		return fwd_chunked(b, r);
 	struct saved *s = HOP_NEW(&b->arena, struct saved);
 	r->save = s;
 	if (a->every == HOP_EVERY_RECOMPUTE)
@@ -114,6 +128,8 @@ hop_status hop_fwd_scan(hop_build *b, hop_rule *r)
 hop_status hop_bwd_scan(hop_build *b, hop_rule *r)
 {
 	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
+	if (hop_scan_chunkable(r->g, r->n))
+		return hop_bwd_call(b, r);
 	const struct saved *s = r->save;
 	const hop_loop *l = &s->l;
 	uint32_t lead = a->counted ? 1 : 0;

@@ -1,0 +1,273 @@
+/* scan_chunk.c -- a scan as a scan over chunks of an inner scan: the form whose outer step
+ * reverse mode recomputes, so that it keeps one carry a chunk. Differentiates nothing.
+ *
+ *	scan n h xs k {length = T}  =  scan h i xs' n k {length = C}:
+ *	        h, ys = scan clamp(n - i*K, 0, K) h xs'[i] k {length = K}
+ *
+ * with C = ceil(T/K) chunks of K steps; xs' is xs padded to C*K and split. Steps past n are
+ * never run, so that nothing is ever computed from the padding. */
+#include "hops/scan_chunk.h"
+
+#include <string.h>
+
+struct chunker {
+	hop_env         *e;
+	const struct hop_attr_scan *a;
+	uint32_t         lead, nc, nx, nk, ny;
+	hop_range        range;          /* of the length */
+	int64_t          k;              /* steps a chunk */
+	hop_size         length, chunks; /* over the symbols of the graph made */
+	bool             limited;        /* the inner scans are counted */
+};
+
+/* About the square root of the length, or of its bound if it has a small one. */
+static int64_t root(hop_range r)
+{
+	enum { MANY = 1 << 20, USUAL = 32 };
+	int64_t k = 1;
+	if (r.hi > MANY)
+		return USUAL;
+	while (k * k < r.hi)
+		k++;
+	return k;
+}
+
+static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_node *n)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(n, scan);
+	struct chunker c = { .e = e, .a = a, .lead = a->counted ? 1 : 0,
+	                     .nc = (uint32_t)a->ncarry, .nx = (uint32_t)a->nx };
+	c.nk = n->nin - c.lead - c.nc - c.nx;
+	c.ny = a->body->nout - c.nc - (a->stops ? 1 : 0);
+	c.range = hop_size_range(a->length, g->range, (int)(g->nsym + g->nlocal));
+	c.k = a->every > 0 ? a->every : root(c.range);
+	if (c.k > c.range.hi)
+		c.k = c.range.hi > 0 ? c.range.hi : 1;
+	c.length = hop_size_const(a->length) ? a->length
+	                                     : hop_size_sym(e, (int)a->body->nsym);
+	hop_size up = hop_size_add(e, c.length, hop_size_of(c.k - 1));
+	c.chunks = hop_size_div(e, up, hop_size_of(c.k));
+	c.limited = a->counted || !hop_size_eq(c.length, hop_size_mul(e, c.chunks,
+	                                                              hop_size_of(c.k)));
+	return c;
+}
+
+/* The symbols of the body, then the length if it is one. */
+static void open_syms(const struct chunker *c, hop_build *b)
+{
+	hop_body_open(b, c->e, c->a->body);
+	if (!hop_size_const(c->length))
+		hop_build_sym(b, c->range, NULL);
+}
+
+static hop_sizes own_syms(hop_env *e, uint32_t n)
+{
+	hop_size *s = HOP_NEWN(&e->tmp, hop_size, n);
+	for (uint32_t i = 0; i < n; i++)
+		s[i] = hop_size_sym(e, (int)i);
+	return (hop_sizes){ n, s };
+}
+
+/* The body with one carry more: whether the step said stop. */
+static hop_status inner_body(const struct chunker *c, const hop_graph **out_g)
+{
+	const hop_graph *g = c->a->body;
+	hop_env *e = c->e;
+	hop_build b;
+	hop_graph *made;
+	if (!c->a->stops) {
+		*out_g = g;
+		return HOP_OK;
+	}
+	hop_body_open(&b, e, g);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam);
+	hop_val *res = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout + 1);
+	for (uint32_t i = 0; i < c->nc; i++)
+		in[i] = hop_build_param(&b, g->type[i]);
+	hop_build_param(&b, hop_type_scalar(e, HOP_bool));
+	for (uint32_t i = c->nc; i < g->nparam; i++)
+		in[i] = hop_build_param(&b, g->type[i]);
+	hop_body_inline(&b, g, in, res);
+	memcpy(out, res, c->nc * sizeof *out);
+	out[c->nc] = res[g->nout - 1];
+	memcpy(out + c->nc + 1, res + c->nc, (c->ny + 1) * sizeof *out);
+	HOP_TRY(hop_seal(&b, g->nout + 1, out, NULL, &made));
+	*out_g = made;
+	return HOP_OK;
+}
+
+/* How many of chunk i's steps run: clamp(n - i*K, 0, K). */
+static hop_val chunk_count(hop_build *b, const struct chunker *c, hop_val n, hop_val i)
+{
+	hop_val k = hop_emit_const_i(b, HOP_i64, c->k), zero = hop_emit_const_i(b, HOP_i64, 0);
+	if (b->st)
+		return HOP_BAD;
+	hop_val left = hop_emit(b, sub, n, hop_emit(b, mul, i, k));
+	return hop_emit(b, max, zero, hop_emit(b, min, left, k));
+}
+
+/* Parameters: carries, [steps], [i], chunks of xs, [n], consts; results: carries, [steps],
+ * ys, [stop]. */
+static hop_status outer_body(const struct chunker *c, hop_graph **out_g)
+{
+	const struct hop_attr_scan *a = c->a;
+	const hop_graph *g = a->body, *body;
+	hop_env *e = c->e;
+	hop_build b;
+	HOP_TRY(inner_body(c, &body));
+	open_syms(c, &b);
+	const hop_type *i64 = hop_type_scalar(e, HOP_i64);
+	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, c->nc + 1);
+	hop_val *x = HOP_NEWN(&e->tmp, hop_val, c->nx), *k = HOP_NEWN(&e->tmp, hop_val, c->nk);
+	hop_val *res = HOP_NEWN(&e->tmp, hop_val, body->nout);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, body->nout + 1);
+	hop_val steps = HOP_ZERO, i = HOP_ZERO, n = HOP_ZERO;
+	for (uint32_t j = 0; j < c->nc; j++)
+		carry[j] = hop_build_param(&b, g->type[j]);
+	if (a->stops)
+		steps = hop_build_param(&b, i64);
+	if (c->limited)
+		i = hop_build_param(&b, i64);
+	for (uint32_t j = 0; j < c->nx; j++)
+		x[j] = hop_build_param(&b, hop_type_prepend(e, g->type[c->nc + j], hop_size_of(c->k)));
+	if (c->limited)
+		n = hop_build_param(&b, i64);
+	for (uint32_t j = 0; j < c->nk; j++)
+		k[j] = hop_build_param(&b, g->type[c->nc + c->nx + j]);
+	if (a->stops)
+		carry[c->nc] = hop_emit_const_i(&b, HOP_bool, 0);
+	hop_scan_args s = { .body = body, .sargs = own_syms(e, g->nsym),
+	                    .ncarry = c->nc + (a->stops ? 1 : 0), .nx = c->nx, .nconst = c->nk,
+	                    .length = hop_size_of(c->k), .reverse = a->reverse,
+	                    .stops = a->stops, .carry = carry, .x = x, .konst = k,
+	                    .count = c->limited ? chunk_count(&b, c, n, i) : HOP_ZERO };
+	hop_emit_scan(&b, &s, res);
+	uint32_t no = 0, y = s.ncarry;
+	for (uint32_t j = 0; j < c->nc; j++)
+		out[no++] = res[j];
+	if (a->stops)
+		out[no++] = b.st ? HOP_BAD : hop_emit(&b, add, steps, res[y + c->ny]);
+	for (uint32_t j = 0; j < c->ny; j++)
+		out[no++] = res[y + j];
+	if (a->stops)
+		out[no++] = res[c->nc];
+	return hop_seal(&b, no, out, NULL, out_g);
+}
+
+/* [T, ...] -> [C, K, ...]; zeros behind the end. */
+static hop_val split(hop_build *b, const struct chunker *c, hop_val x)
+{
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = hop_typeof(b, x);
+	hop_size dim[HOP_MAXRANK + 1], start[HOP_MAXRANK];
+	for (int i = 0; i < t->rank; i++) {
+		start[i] = hop_size_of(0);
+		dim[i] = t->dim[i];
+	}
+	dim[0] = hop_size_mul(c->e, c->chunks, hop_size_of(c->k));
+	if (!hop_size_eq(dim[0], t->dim[0]))
+		x = hop_emit_pad(b, x, start, dim, NULL);
+	memmove(dim + 2, dim + 1, (size_t)(t->rank - 1) * sizeof *dim);
+	dim[0] = c->chunks;
+	dim[1] = hop_size_of(c->k);
+	return hop_emit_reshape(b, x, t->rank + 1, dim);
+}
+
+/* [C, K, ...] -> [T, ...] */
+static hop_val join(hop_build *b, const struct chunker *c, hop_val y)
+{
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = hop_typeof(b, y);
+	hop_size dim[HOP_MAXRANK], start[HOP_MAXRANK];
+	int rank = t->rank - 1;
+	for (int i = 0; i < rank; i++) {
+		start[i] = hop_size_of(0);
+		dim[i] = t->dim[i + 1];
+	}
+	dim[0] = hop_size_mul(c->e, c->chunks, hop_size_of(c->k));
+	y = hop_emit_reshape(b, y, rank, dim);
+	if (hop_size_eq(dim[0], c->length))
+		return y;
+	dim[0] = c->length;
+	return hop_emit_slice(b, y, start, dim, NULL);
+}
+
+/* The steps to run, 0 .. T, and from them the chunks to visit. */
+static void outer_counts(hop_build *b, const struct chunker *c, hop_val count, hop_val *n,
+                         hop_val *chunks)
+{
+	hop_val zero = hop_emit_const_i(b, HOP_i64, 0);
+	*n = hop_emit_size(b, c->length);
+	*chunks = HOP_ZERO;
+	if (!c->lead || b->st)
+		return;
+	*n = hop_emit(b, max, zero, hop_emit(b, min, count, *n));
+	hop_val up = hop_emit(b, add, *n, hop_emit_const_i(b, HOP_i64, c->k - 1));
+	*chunks = hop_emit(b, div, up, hop_emit_const_i(b, HOP_i64, c->k));
+}
+
+bool hop_scan_chunkable(const hop_graph *g, const hop_node *n)
+{
+	const struct hop_attr_scan *a = HOP_ATTR(n, scan);
+	hop_range r = hop_size_range(a->length, g->range, (int)(g->nsym + g->nlocal));
+	if ((a->every <= 0 && a->every != HOP_EVERY_SQRT) || r.hi < 1)
+		return false;
+	for (uint32_t i = 0; i < a->body->nparam + a->body->nout; i++) {
+		const hop_type *t = i < a->body->nparam ? a->body->type[i] :
+		                    hop_graph_out_type(a->body, i - a->body->nparam);
+		if (t->rank + 2 > HOP_MAXRANK)
+			return false;              /* no room for the axis of the chunks */
+	}
+	return true;
+}
+
+hop_status hop_scan_chunk(hop_env *e, const hop_graph *g, const hop_node *node,
+                          hop_graph **out_g)
+{
+	struct chunker c = open_chunker(e, g, node);
+	const struct hop_attr_scan *a = c.a;
+	hop_graph *body;
+	hop_build b;
+	HOP_TRY(outer_body(&c, &body));
+	open_syms(&c, &b);
+	uint32_t nout = c.nc + c.ny + (a->stops ? 1 : 0), nc = 0, nx = 0, nk = 0;
+	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, c.nc + 1);
+	hop_val *x = HOP_NEWN(&e->tmp, hop_val, c.nx + 1), *k = HOP_NEWN(&e->tmp, hop_val, c.nk + 1);
+	hop_val *p = HOP_NEWN(&e->tmp, hop_val, node->nin), n, chunks;
+	hop_val *res = HOP_NEWN(&e->tmp, hop_val, body->nout), *out = HOP_NEWN(&e->tmp, hop_val, nout);
+	if (c.lead)
+		p[0] = hop_build_param(&b, hop_type_scalar(e, HOP_i64));
+	for (uint32_t i = 0; i < node->nin - c.lead; i++) {
+		const hop_type *t = a->body->type[i];
+		if (i >= c.nc && i < c.nc + c.nx)
+			t = hop_type_prepend(e, t, c.length);
+		p[c.lead + i] = hop_build_param(&b, t);
+	}
+	outer_counts(&b, &c, c.lead ? p[0] : HOP_ZERO, &n, &chunks);
+	for (uint32_t i = 0; i < c.nc; i++)
+		carry[nc++] = p[c.lead + i];
+	if (a->stops)
+		carry[nc++] = hop_emit_const_i(&b, HOP_i64, 0);
+	if (c.limited)
+		x[nx++] = hop_emit_iota(&b, HOP_i64, 1, &c.chunks, 0);
+	for (uint32_t i = 0; i < c.nx; i++)
+		x[nx++] = split(&b, &c, p[c.lead + c.nc + i]);
+	if (c.limited)
+		k[nk++] = n;
+	for (uint32_t i = 0; i < c.nk; i++)
+		k[nk++] = p[c.lead + c.nc + c.nx + i];
+	hop_scan_args s = { .body = body, .sargs = own_syms(e, body->nsym), .ncarry = nc,
+	                    .nx = nx, .nconst = nk, .length = c.chunks, .reverse = a->reverse,
+	                    .stops = a->stops, .every = HOP_EVERY_RECOMPUTE, .carry = carry,
+	                    .x = x, .konst = k, .count = chunks };
+	hop_emit_scan(&b, &s, res);
+	memcpy(out, res, c.nc * sizeof *out);
+	for (uint32_t i = 0; i < c.ny; i++)
+		out[c.nc + i] = join(&b, &c, res[nc + i]);
+	if (a->stops)
+		out[nout - 1] = res[c.nc];
+	return hop_seal(&b, nout, out, NULL, out_g);
+}
