@@ -5,7 +5,7 @@
  * sums must not depend on their number. */
 #include "target/llvm/emit.h"
 
-enum { KC = 128, MC = 384 };         /* packed panel: KC rows; rows of C per panel */
+enum { KC = 128, MC = 192 };         /* packed panel: KC rows; rows of C at a time */
 
 typedef struct tile {
 	hop_emit       *e;
@@ -328,78 +328,43 @@ static void cell_direct(tile *t, const cell *c)
 
 /* ---- packed ---- */
 
-/* Lanes i of a and b in turn: a's and b's low halves, or high ones. */
-static hop_lv *interleave(tile *t, hop_lv *a, hop_lv *b, bool high)
+/* panel[k - from][j] = B[k][jn + j] for k in from..to-1 and a vector of columns j. */
+static void pack_vector(tile *t, hop_lv *k, hop_lv *from, hop_lv *j, hop_lv *mask,
+                        const cell *c)
 {
 	hop_emit *e = t->e;
-	hop_lv   *m[64];
+	hop_eaddr p = { .p = at2(t, t->b, k, t->bs[0], add(t, c->jn, j), t->bs[1]),
+	                .lane = HOP_LIN, .step = t->bs[1], .dtype = t->g->dtype };
+	hop_lv   *row = mul(t, hop_e_bin(e, LL_SUB, k, from), num(t, t->nv * t->w)), *v;
 
-	for (int i = 0; i < t->w; i++) {
-		int at = i / 2 + (high ? t->w / 2 : 0) + (i & 1 ? t->w : 0);
-
-		m[i] = e->L->ConstInt(e->i32, (unsigned long long)at, 0);
-	}
-	return e->L->BuildShuffleVector(e->b, a, b, e->L->ConstVector(m, (unsigned)t->w), "");
+	e->lanes = t->w;
+	e->mask = mask;
+	v = hop_e_load(e, &p, NULL).v;
+	e->mask = NULL;
+	e->lanes = 1;
+	store_vec(t, v, at(t, at(t, t->panel, row), j));
 }
 
-/* Square blocks of a B whose columns are contiguous: w columns are loaded along k and
- * turned in registers. Gives the first k not done. */
-static hop_lv *pack_turned(tile *t, hop_lv *from, hop_lv *to, const cell *c)
+/* Columns past the end are 0. Where B's columns are apart, a few of them are followed
+ * along k at a time: all at once would not stay in the first cache. */
+static void pack(tile *t, hop_lv *from, hop_lv *to, const cell *c)
 {
 	hop_emit *e = t->e;
-	hop_lv   *len = hop_e_bin(e, LL_SUB, to, from), *mid, *v[64], *u[64];
-	hop_lv   *src, *dst;
 	hop_eloop l, lj;
 
-	len = hop_e_bin(e, LL_AND, len, num(t, -(int64_t)t->w));
-	mid = add(t, from, len);
-	hop_e_loop_begin(e, &l, from, mid, t->w, 0, NULL);
+	if (hop_size_is(t->g->bs[1], 1)) {
+		hop_e_loop_begin(e, &l, from, to, 1, 0, NULL);
+		for (int j = 0; j < c->cols; j++)
+			pack_vector(t, l.iv, from, num(t, j * t->w), cell_mask(t, c, j), c);
+		hop_e_loop_end(e, &l, NULL, NULL);
+		return;
+	}
 	hop_e_loop_begin(e, &lj, num(t, 0), num(t, c->cols * t->w), t->w, 0, NULL);
-	src = at2(t, t->b, l.iv, t->bs[0], add(t, c->jn, lj.iv), t->bs[1]);
-	dst = mul(t, hop_e_bin(e, LL_SUB, l.iv, from), num(t, t->nv * t->w));
-	dst = at(t, at(t, t->panel, dst), lj.iv);
-	for (int i = 0; i < t->w; i++)
-		v[i] = load_vec(t, at(t, src, mul(t, num(t, i), t->bs[1])), NULL);
-	for (int step = 1; step < t->w; step *= 2) {
-		for (int i = 0; i < t->w / 2; i++) {
-			u[2 * i] = interleave(t, v[i], v[i + t->w / 2], false);
-			u[2 * i + 1] = interleave(t, v[i], v[i + t->w / 2], true);
-		}
-		for (int i = 0; i < t->w; i++)
-			v[i] = u[i];
-	}
-	for (int i = 0; i < t->w; i++)
-		store_vec(t, v[i], at(t, dst, num(t, i * t->nv * t->w)));
+	hop_e_loop_begin(e, &l, from, to, 1, 0, NULL);
+	pack_vector(t, l.iv, from, lj.iv, !c->left ? NULL :
+	            hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, c->left, lj.iv), t->w), c);
+	hop_e_loop_end(e, &l, NULL, NULL);
 	hop_e_loop_end(e, &lj, NULL, NULL);
-	hop_e_loop_end(e, &l, NULL, NULL);
-	return mid;
-}
-
-/* panel[k - from][j] = B[k][jn + j] for k in from..to-1; columns past the end are 0. */
-static void pack(tile *t, hop_lv *first, hop_lv *to, const cell *c)
-{
-	hop_emit *e = t->e;
-	hop_lv   *from = first;
-	hop_eloop l;
-
-	if (hop_e_known(e, t->bs[0], 0) == 1 && !c->left)
-		first = pack_turned(t, from, to, c);
-	hop_e_loop_begin(e, &l, first, to, 1, 0, NULL);
-	e->lanes = t->w;
-	for (int j = 0; j < c->cols; j++) {
-		hop_lv   *col = add(t, c->jn, num(t, j * t->w));
-		hop_eaddr p = { .p = at2(t, t->b, l.iv, t->bs[0], col, t->bs[1]),
-		                .lane = HOP_LIN, .step = t->bs[1], .dtype = t->g->dtype };
-		hop_lv   *row = mul(t, hop_e_bin(e, LL_SUB, l.iv, from), num(t, t->nv * t->w));
-		hop_lv   *v;
-
-		e->mask = cell_mask(t, c, j);
-		v = hop_e_load(e, &p, NULL).v;
-		e->mask = NULL;
-		store_vec(t, v, at(t, at(t, t->panel, row), num(t, j * t->w)));
-	}
-	e->lanes = 1;
-	hop_e_loop_end(e, &l, NULL, NULL);
 }
 
 /* Rows im .. of a block whose first row is m0: add the packed part of k to the sums on
@@ -480,20 +445,17 @@ static void zero_sums(tile *t, hop_lv *rows)
 
 static void columns_packed(tile *t, hop_lv *m0, hop_lv *m1, const cell *c)
 {
-	hop_eloop   lm, lk;
-	hop_lv     *top;
+	hop_lv     *rows = hop_e_bin(t->e, LL_SUB, m1, m0);
+	hop_eloop   l;
 	struct part p;
 
-	hop_e_loop_begin(t->e, &lm, m0, m1, MC, 0, NULL);
-	top = least(t, add(t, lm.iv, num(t, MC)), m1);
-	zero_sums(t, hop_e_bin(t->e, LL_SUB, top, lm.iv));
-	hop_e_loop_begin(t->e, &lk, num(t, 0), t->k, KC, 0, NULL);
-	p = (struct part){ lm.iv, lk.iv, least(t, add(t, lk.iv, num(t, KC)), t->k) };
+	zero_sums(t, rows);
+	hop_e_loop_begin(t->e, &l, num(t, 0), t->k, KC, 0, NULL);
+	p = (struct part){ m0, l.iv, least(t, add(t, l.iv, num(t, KC)), t->k) };
 	pack(t, p.from, p.to, c);
-	each_rows(t, lm.iv, top, *c, do_packed, &p);
-	hop_e_loop_end(t->e, &lk, NULL, NULL);
-	finish(t, lm.iv, hop_e_bin(t->e, LL_SUB, top, lm.iv), c->jn, c->cols, c->left);
-	hop_e_loop_end(t->e, &lm, NULL, NULL);
+	each_rows(t, m0, m1, *c, do_packed, &p);
+	hop_e_loop_end(t->e, &l, NULL, NULL);
+	finish(t, m0, rows, c->jn, c->cols, c->left);
 }
 
 static void columns(tile *t, hop_lv *m0, hop_lv *m1, const cell *c)
@@ -542,13 +504,49 @@ static void shape(tile *t)
 		t->pack = true;
 }
 
+/* Rows m0 .. m1-1 of C: whole tiles of columns, then what is left. */
+static void all_columns(tile *t, hop_lv *m0, hop_lv *m1)
+{
+	hop_emit *e = t->e;
+	int64_t   n, nr = (int64_t)t->nv * t->w;
+	cell      c = { 0 };
+	hop_eloop l;
+
+	n = hop_e_known(e, t->n, -1);
+	c.cols = t->nv;
+	if (n < 0 || n >= nr) {
+		hop_lv *whole = mul(t, hop_e_bin(e, LL_SDIV, t->n, num(t, nr)), num(t, nr));
+
+		hop_e_loop_begin(e, &l, num(t, 0), whole, nr, 0, NULL);
+		c.jn = l.iv;
+		columns(t, m0, m1, &c);
+		hop_e_loop_end(e, &l, NULL, NULL);
+		c.jn = whole;
+	} else {
+		c.jn = num(t, 0);
+	}
+	if (n >= 0 && n % nr) {
+		int64_t rest = n % nr;
+
+		c.cols = (int)((rest + t->w - 1) / t->w);
+		c.left = rest % t->w ? num(t, rest) : NULL;
+		columns(t, m0, m1, &c);
+	} else if (n < 0) {
+		c.cols = 1;
+		hop_e_loop_begin(e, &l, c.jn, t->n, t->w, 0, NULL);
+		c.jn = l.iv;
+		c.left = least(t, hop_e_bin(e, LL_SUB, t->n, l.iv), num(t, t->w));
+		columns(t, m0, m1, &c);
+		hop_e_loop_end(e, &l, NULL, NULL);
+	}
+}
+
 static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 {
 	const hop_gemm *g = s->gemm;
 	tile            t = { .e = e, .s = s, .g = g };
-	int64_t         n, nr;
+	int64_t         nr;
 	hop_eloop       l;
-	cell            c = { 0 };
 
 	shape(&t);
 	t.m = hop_e_size(e, g->m);
@@ -572,33 +570,14 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 	if (t.pack || g->epilogue.first)
 		t.sums = stack(&t, (t.pack ? MC : t.mr) * nr);
 
-	n = hop_e_known(e, t.n, -1);
-	c.cols = t.nv;
-	if (n < 0 || n >= nr) {
-		hop_lv *whole = mul(&t, hop_e_bin(e, LL_SDIV, t.n, num(&t, nr)), num(&t, nr));
-
-		hop_e_loop_begin(e, &l, num(&t, 0), whole, nr, 0, NULL);
-		c.jn = l.iv;
-		columns(&t, m0, m1, &c);
-		hop_e_loop_end(e, &l, NULL, NULL);
-		c.jn = whole;
-	} else {
-		c.jn = num(&t, 0);
+	if (!t.pack) {
+		all_columns(&t, m0, m1);
+		return;
 	}
-	if (n >= 0 && n % nr) {
-		int64_t rest = n % nr;
-
-		c.cols = (int)((rest + t.w - 1) / t.w);
-		c.left = rest % t.w ? num(&t, rest) : NULL;
-		columns(&t, m0, m1, &c);
-	} else if (n < 0) {
-		c.cols = 1;
-		hop_e_loop_begin(e, &l, c.jn, t.n, t.w, 0, NULL);
-		c.jn = l.iv;
-		c.left = least(&t, hop_e_bin(e, LL_SUB, t.n, l.iv), num(&t, t.w));
-		columns(&t, m0, m1, &c);
-		hop_e_loop_end(e, &l, NULL, NULL);
-	}
+	/* These rows of A stay in the second cache while panels of B pass by. */
+	hop_e_loop_begin(e, &l, m0, m1, MC, 0, NULL);
+	all_columns(&t, l.iv, least(&t, add(&t, l.iv, num(&t, MC)), m1));
+	hop_e_loop_end(e, &l, NULL, NULL);
 }
 
 void hop_e_gemm(hop_emit *e, const hop_stmt *s)

@@ -29,9 +29,9 @@ static void *open_lib(void)
 	void       *h = NULL;
 
 	if (own)
-		return dlopen(own, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+		return dlopen(own, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	for (size_t i = 0; !h && i < sizeof names / sizeof *names; i++)
-		h = dlopen(names[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+		h = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	return h;
 }
 
