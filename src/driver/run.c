@@ -269,6 +269,20 @@ hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, voi
 
 /* ---- on tensors ---- */
 
+/* A run that stops has a status and, if an effect stopped it, a message on the context. */
+static hop_status pass_on(hop_env *e, hop_status st)
+{
+	if (st != HOP_EASSERT)
+		return hop_fail(e, 0, st, "run: the program stopped");
+	const char *text = hop_message(e->ctx);
+	size_t n = strlen(text);
+	hop_diag_clear(e);
+	e->diag.text = hop_raw_new(e, n + 1);
+	memcpy(e->diag.text, text, n + 1);
+	e->diag.len = n;
+	return e->diag.st = st;
+}
+
 hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
                             hop_tensor **out)
 {
@@ -292,7 +306,7 @@ hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const 
 	hop_status st = hop_run(x, ai, ao, work->data);
 	hop_tensor_release(p, work);
 	hop_rewind(&e->tmp, m);
-	return st && !e->diag.st ? hop_fail(e, 0, st, "%s", "run: the program stopped") : st;
+	return st ? pass_on(e, st) : HOP_OK;
 }
 
 hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,

@@ -117,7 +117,8 @@ static hop_status symbols(struct verifier *v, const hop_graph *g)
 static bool has_check(const hop_graph *g, const hop_check *c)
 {
 	for (uint32_t i = 0; i < g->ncheck; i++)
-		if (hop_size_eq(g->check[i].a, c->a) && hop_size_eq(g->check[i].b, c->b))
+		if ((hop_size_eq(g->check[i].a, c->a) && hop_size_eq(g->check[i].b, c->b)) ||
+		    (hop_size_eq(g->check[i].a, c->b) && hop_size_eq(g->check[i].b, c->a)))
 			return true;
 	return false;
 }
