@@ -52,7 +52,7 @@ static int reparse(hop_ctx *c, const char *text)
 	hop_env e;
 	hop_frame fr;
 	hop_module *m;
-	int bad = 0;
+	volatile int bad = 0;             /* read after a jump */
 
 	hop_env_init(&e, c, (hop_mem){ hop_alloc_default, NULL });
 	if (HOP_GUARD(&e, &fr))

@@ -275,7 +275,7 @@ double subject_ref(const subject *s, int nx, const double *x, double k, double *
 void subject_grad(const subject *s, int nx, const double *x, double k, double *dx, double *dk)
 {
 	const double h = 1e-5;
-	double p[SUBJECT_MAX], hi;
+	double p[SUBJECT_MAX] = { 0 }, hi;
 
 	memcpy(p, x, sizeof *p * (size_t)nx);
 	for (int i = 0; i < nx; i++) {
@@ -296,7 +296,7 @@ void subject_hess(const subject *s, int nx, const double *x, double k, const dou
 	static const int sign[2] = { 1, -1 };
 
 	for (int j = 0; j < nx; j++) {
-		double p[SUBJECT_MAX], sum = 0;
+		double p[SUBJECT_MAX] = { 0 }, sum = 0;
 
 		for (int a = 0; a < 2; a++) {
 			for (int b = 0; b < 2; b++) {
@@ -313,7 +313,7 @@ void subject_along(const subject *s, int nx, const double *x, double k, const do
                    double dk, double *out)
 {
 	const double h = 1e-5;
-	double p[SUBJECT_MAX], lo[SUBJECT_MAX];
+	double p[SUBJECT_MAX] = { 0 }, lo[SUBJECT_MAX];
 
 	for (int i = 0; i < nx; i++)
 		p[i] = x[i] - h * v[i];
