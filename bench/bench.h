@@ -7,7 +7,7 @@
 
 double bench_now(void);                         /* seconds */
 typedef void bench_fn(void *user);
-/* The median of several rounds, in seconds a call; each round runs for at least `least`. */
+/* The best of several rounds, in seconds a call; each round runs for at least `least`. */
 double bench_time(bench_fn *f, void *user, double least);
 
 /* ---- peak: multiply-adds of one core, in GFLOP/s (two operations each) ---- */
