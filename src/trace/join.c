@@ -16,6 +16,7 @@ struct walk {
 	uint32_t  *leaf_of;           /* per value: its leaf or UINT32_MAX */
 	uint8_t   *met;               /* per leaf */
 	uint32_t  *order, norder;     /* leaves */
+	uint32_t  *binder;            /* per local symbol: the node that binds it */
 	uint32_t  *stack, *cursor;
 };
 
@@ -43,29 +44,6 @@ static uint32_t reach(struct walk *w, hop_val v)
 		w->order[w->norder++] = l;
 	}
 	return UINT32_MAX;
-}
-
-static void visit(struct walk *w, uint32_t root)
-{
-	uint32_t top = 0;
-	if (root == UINT32_MAX || w->live[root])
-		return;
-	w->live[root] = 1;
-	w->stack[top++] = root;
-	while (top) {
-		uint32_t i = w->stack[top - 1];
-		const hop_node *n = &w->t->b.node[i];
-		if (w->cursor[i] == n->nin) {
-			w->seq[w->nseq++] = i;
-			top--;
-			continue;
-		}
-		uint32_t d = reach(w, n->in[w->cursor[i]++]);
-		if (d != UINT32_MAX) {
-			w->live[d] = 1;
-			w->stack[top++] = d;
-		}
-	}
 }
 
 /* Call f for each symbol that a size mentions. */
@@ -104,23 +82,55 @@ static void node_syms(const hop_node *n, sym_fn *f, void *user)
 	}
 }
 
-static void mark_sym(void *user, int sym)
+/* The first symbol bound in this draft whose binder was not visited yet. */
+struct unbound {
+	struct walk *w;
+	uint32_t     node;
+};
+
+static void find_unbound(void *user, int sym)
 {
-	((uint8_t *)user)[sym] = 1;
+	struct unbound *u = user;
+	uint32_t nsym = u->w->t->b.nsym;
+	if (u->node != UINT32_MAX || (uint32_t)sym < nsym)
+		return;
+	uint32_t i = u->w->binder[(uint32_t)sym - nsym];
+	if (i != UINT32_MAX && !u->w->live[i])
+		u->node = i;
 }
 
-/* A node that binds a size symbol is needed when a needed node mentions the symbol. */
-static void visit_binders(struct walk *w)
+/* What node i needs next: operands from left to right, then the nodes that bind the sizes
+ * it mentions, in the order it mentions them. UINT32_MAX = nothing. */
+static uint32_t next_need(struct walk *w, uint32_t i)
 {
-	hop_build *b = &w->t->b;
-	uint8_t *used = HOP_NEWN(&w->t->arena, uint8_t, b->nsym + b->nlocal);
-	for (uint32_t done = 0; b->nlocal && done < w->nseq;) {
-		for (; done < w->nseq; done++)
-			node_syms(&b->node[w->seq[done]], mark_sym, used);
-		for (uint32_t i = 0; i < b->nnode; i++)
-			if (b->node[i].op == HOP_OP_as_size &&
-			    used[HOP_ATTR(&b->node[i], as_size)->sym])
-				visit(w, i);
+	const hop_node *n = &w->t->b.node[i];
+	while (w->cursor[i] < n->nin) {
+		uint32_t d = reach(w, n->in[w->cursor[i]++]);
+		if (d != UINT32_MAX)
+			return d;
+	}
+	struct unbound u = { w, UINT32_MAX };
+	if (w->t->b.nlocal)
+		node_syms(n, find_unbound, &u);
+	return u.node;
+}
+
+static void visit(struct walk *w, uint32_t root)
+{
+	uint32_t top = 0;
+	if (root == UINT32_MAX || w->live[root])
+		return;
+	w->live[root] = 1;
+	w->stack[top++] = root;
+	while (top) {
+		uint32_t i = w->stack[top - 1], d = next_need(w, i);
+		if (d == UINT32_MAX) {
+			w->seq[w->nseq++] = i;
+			top--;
+		} else {
+			w->live[d] = 1;
+			w->stack[top++] = d;
+		}
 	}
 }
 
@@ -140,6 +150,13 @@ static void walk_body(struct walk *w, hop_trace *t, const hop_outs *o, uint32_t 
 	memset(w->leaf_of, 0xff, b->nvalue * sizeof *w->leaf_of);
 	for (uint32_t i = 0; i < t->nleaf; i++)
 		w->leaf_of[t->leaf[i].val.id] = i;
+	w->binder = HOP_NEWN(a, uint32_t, b->nlocal);
+	memset(w->binder, 0xff, b->nlocal * sizeof *w->binder);
+	for (uint32_t i = 0; i < b->nnode; i++) {
+		int64_t sym = hop_node_binds(&b->node[i]);
+		if (sym >= b->nsym)
+			w->binder[sym - b->nsym] = i;
+	}
 	for (uint32_t i = 0; i < b->nnode; i++)
 		if (is_effect(&b->node[i]))
 			visit(w, i);
@@ -147,7 +164,6 @@ static void walk_body(struct walk *w, hop_trace *t, const hop_outs *o, uint32_t 
 		visit(w, reach(w, o->v[i]));
 	for (uint32_t i = 0; i < nw; i++)
 		visit(w, reach(w, wout[i]));
-	visit_binders(w);
 }
 
 /* ---- what is captured ---- */
@@ -278,7 +294,6 @@ bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfir
 	collect_written(j);
 	for (int k = 0; k < n && !t->b.st; k++) {
 		walk_body(&w[k], j->body[k], &o[k], j->nw, j->wout[k]);
-		j->live[k] = w[k].live;
 		j->seq[k] = w[k].seq;
 		j->nseq[k] = w[k].nseq;
 		for (uint32_t i = 0; i < o[k].n; i++) {
@@ -423,10 +438,8 @@ hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
 	for (uint32_t i = 0; i < l->nparam; i++)
 		hop_build_param(&nb, hop_type_subst(e, l->type[i], smap, nsym));
 	place_leaves(j, k, l, &nb, map, smap, nsym);
-	for (uint32_t i = 0; i < db->nnode && !nb.st; i++) {
-		const hop_node *n = &db->node[i];
-		if (!j->live[k][i])
-			continue;
+	for (uint32_t i = 0; i < j->nseq[k] && !nb.st; i++) {
+		const hop_node *n = &db->node[j->seq[k][i]];
 		for (uint32_t m = 0; m < n->nin; m++)
 			arg[m] = map[n->in[m].id];
 		hop_val o = hop_emit_copy(&nb, &draft, n, arg, smap, nsym);

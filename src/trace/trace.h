@@ -209,7 +209,6 @@ typedef struct hop_join {
 	hop_val    *wout[HOP_NBODY];   /* per body: final contents of w */
 	uint32_t   *place[HOP_NBODY];  /* per leaf: its number in k */
 	uint8_t    *used[HOP_NBODY];   /* per k: does this body need it */
-	uint8_t    *live[HOP_NBODY];   /* per node: needed */
 	uint32_t    nseq[HOP_NBODY], nsym;
 	uint32_t   *seq[HOP_NBODY];    /* needed nodes, in an order free of construction */
 	int        *sym;               /* the parent's symbols that the bodies take */
