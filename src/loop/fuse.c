@@ -1,4 +1,5 @@
-/* fuse.c -- join sibling loops of equal extent, from the outside in. Two loops may be one
+/* fuse.c -- join sibling loops of equal extent, from the outside in, and put the loops
+ * that only finish a matrix product into its template. Two loops may be one
  * when every element they share belongs to one iteration: its index has the loop's
  * variable with a stride that the rest of the index never exceeds. Afterwards forward.c
  * finds stores and loads side by side. Splits nothing and changes no order of iterations.
@@ -8,7 +9,11 @@
 
 #include "loop/lower.h"
 
-enum { MAXSTMT = 200, REACH = 64 };
+enum {
+	MAXSTMT = 200, REACH = 64,
+	TILE_OPS = 12,              /* statements of an epilogue */
+	TILE_LARGE = 1 << 18        /* elements from which a pass over the product hurts */
+};
 
 typedef struct access { hop_addr *at; int buf; bool is_write; } access;
 
@@ -30,7 +35,7 @@ typedef struct pass {
 	hop_size  *extent;          /* [nreg+1] of loop variables; k = -1: not one */
 	int       *mark;            /* [nreg+1] stamp of "defined inside" */
 	int        stamp;
-	bool       changed;
+	bool       tile, tile_all;  /* second round: epilogues, and even small ones */
 } pass;
 
 /* ---- accesses ---- */
@@ -356,12 +361,183 @@ static void join(pass *p, entry *a, entry *b)
 		x->loop = HOP_LOOP_RED;
 	}
 	*a = describe(p, x);
-	p->changed = true;
+}
+
+/* ---- epilogues ---- */
+
+/* The loops of an epilogue: one over all of m*n, or two. */
+typedef struct tiling {
+	hop_stmt *rows, *cols;      /* rows NULL: cols runs through both */
+	hop_addr  c;                /* an element of the product, by their variables */
+} tiling;
+
+static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
+{
+	const hop_stmt *s = b->first;
+
+	for (; s && s != end && max-- > 0; s = s->next)
+		if (s->kind != HOP_L_OP)
+			return false;
+	return s == end;
+}
+
+static bool fits(pass *p, const hop_gemm *g, hop_stmt *s, tiling *t)
+{
+	hop_stmt *in = s->body.last;
+
+	if (s->loop != HOP_LOOP_PAR || s->bound || g->c.nterm > HOP_MAXTERM - 2)
+		return false;
+	*t = (tiling){ NULL, s, g->c };
+	if (in && in->kind == HOP_L_LOOP) {
+		if (in->loop != HOP_LOOP_PAR || in->bound || !only_ops(&s->body, in, 4) ||
+		    !hop_size_eq(s->extent, g->m) || !hop_size_eq(in->extent, g->n))
+			return false;
+		t->rows = s;
+		t->cols = in;
+		t->c.term[t->c.nterm].reg = s->dst;
+		t->c.term[t->c.nterm++].stride = g->cs[0];
+	} else if (!hop_size_eq(s->extent, hop_size_mul(p->e, g->m, g->n)) ||
+	           !hop_size_is(g->cs[1], 1) || !hop_size_eq(g->cs[0], g->n)) {
+		return false;
+	}
+	t->c.term[t->c.nterm].reg = t->cols->dst;
+	t->c.term[t->c.nterm++].stride = g->cs[1];
+	return only_ops(&t->cols->body, NULL, MAXSTMT);
+}
+
+typedef struct tally { int buf, nread, nwrite; } tally;
+
+static void tally_addr(void *user, hop_addr *a, bool is_write)
+{
+	tally *t = user;
+
+	if (a->buf == t->buf)
+		*(is_write ? &t->nwrite : &t->nread) += 1;
+}
+
+static void tally_block(hop_lfunc *f, hop_block *b, tally *t)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		hop_stmt_addrs(f, s, tally_addr, t);
+		for (int i = 0; i < k; i++)
+			tally_block(f, sub[i], t);
+	}
+}
+
+/* Measured: with the product still in cache, a loop of its own beats an epilogue, which
+ * takes registers from the tile. */
+static bool pays(const hop_gemm *g, const hop_block *b)
+{
+	int n = 0;
+
+	for (const hop_stmt *s = b->first; s; s = s->next, n++)
+		if (s->sop >= HOP_SOP_exp && s->sop <= HOP_SOP_sqrt)
+			return false;
+	return n <= TILE_OPS && hop_size_const(g->m) && hop_size_const(g->n) &&
+	       g->m.k * g->n.k >= TILE_LARGE;
+}
+
+/* The product goes nowhere but into these loops, which write nothing that it reads. */
+static bool finishes(pass *p, const entry *a, const entry *b, const tiling *t)
+{
+	const hop_gemm *g = a->s->gemm;
+	tally           n = { g->c.buf, 0, 0 };
+	int             here = 0;
+
+	if (p->f->buf[g->c.buf].kind != HOP_BUF_TEMP || b->local)
+		return false;
+	for (size_t i = 0; i < b->nacc; i++) {
+		int buf = b->acc[i].buf;
+		if (b->acc[i].is_write && (buf == g->a.buf || buf == g->b.buf || buf == g->c.buf))
+			return false;
+		if (buf == g->c.buf && !hop_addr_eq(b->acc[i].at, &t->c))
+			return false;
+		here += buf == g->c.buf;
+	}
+	tally_block(p->f, &p->f->body, &n);
+	return here > 0 && n.nread == here && n.nwrite == 1;
+}
+
+/* r in one loop over m*n becomes row * n + column. */
+static bool splits(hop_block *b, hop_reg r)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		bool mem = s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
+		for (int i = 0; i < s->na; i++)
+			if (s->a[i] == r)
+				return false;
+		if (mem && hop_addr_term(&s->u.addr, r) >= 0 &&
+		    s->u.addr.nterm == HOP_MAXTERM)
+			return false;
+	}
+	return true;
+}
+
+static void split_all(pass *p, hop_block *b, hop_reg r, hop_reg row, hop_size n)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (s->sop != HOP_SOP_load && s->sop != HOP_SOP_store)
+			continue;
+		hop_addr *a = &s->u.addr;
+		int       i = hop_addr_term(a, r);
+		if (i < 0)
+			continue;
+		a->term[a->nterm].reg = row;
+		a->term[a->nterm++].stride = hop_size_mul(p->e, a->term[i].stride, n);
+	}
+}
+
+static bool tile(pass *p, entry *a, entry *b)
+{
+	hop_gemm *g = a->s->gemm;
+	tiling    t;
+
+	if (a->s->kind != HOP_L_GEMM || b->s->kind != HOP_L_LOOP || g->beta ||
+	    g->epilogue.first || !fits(p, g, b->s, &t) || !finishes(p, a, b, &t))
+		return false;
+	hop_block *body = &t.cols->body;
+	hop_reg    r[2] = { t.cols->dst, 0 };
+	if ((!t.rows && !splits(body, r[0])) || (!p->tile_all && !pays(g, body)))
+		return false;
+	g->em = ++p->f->nreg;
+	g->en = ++p->f->nreg;
+	g->ev = ++p->f->nreg;
+	for (hop_stmt **at = &body->first, *prev = NULL; *at;) {   /* the sum is a register */
+		hop_stmt *s = *at;
+		if (s->sop != HOP_SOP_load || s->u.addr.buf != g->c.buf) {
+			prev = s;
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		if (body->last == s)
+			body->last = prev;
+		rename_in(p, body, (hop_reg[]){ s->dst, g->ev });
+	}
+	if (t.rows) {
+		hop_stmt *s = t.rows->body.first;
+		rename_in(p, &t.rows->body, (hop_reg[]){ t.rows->dst, g->em });
+		if (s != t.cols) {
+			while (s->next != t.cols)
+				s = s->next;
+			s->next = body->first;
+			body->first = t.rows->body.first;
+		}
+	} else {
+		split_all(p, body, r[0], g->em, g->n);
+	}
+	r[1] = g->en;
+	rename_in(p, body, r);
+	g->epilogue = *body;
+	g->c.nterm = 0;
+	g->c.offset = hop_size_of(0);
+	*a = describe(p, a->s);
+	return true;
 }
 
 /* ---- blocks ---- */
-
-static void block(pass *p, hop_block *b);
 
 static void relink(hop_block *b, entry *x, int n)
 {
@@ -419,8 +595,10 @@ static void block(pass *p, hop_block *b)
 		if (!is_nest(x[j].s))
 			continue;
 		for (int i = j - 1; i >= 0 && j - i <= REACH; i--) {
-			if (joins(p, &x[i], &x[j])) {
-				join(p, &x[i], &x[j]);
+			bool done = p->tile ? tile(p, &x[i], &x[j]) : joins(p, &x[i], &x[j]);
+			if (done) {
+				if (!p->tile)
+					join(p, &x[i], &x[j]);
 				memmove(&x[j], &x[j + 1], sizeof *x * (size_t)(n - j - 1));
 				n--;
 				j--;
@@ -440,15 +618,42 @@ static void block(pass *p, hop_block *b)
 	}
 }
 
-void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r)
+static int count_tiles(hop_block *b)
+{
+	int n = 0;
+
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		n += s->kind == HOP_L_GEMM;
+		for (int i = 0; i < k; i++)
+			n += count_tiles(sub[i]);
+	}
+	return n;
+}
+
+static void run(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool tile,
+                bool tile_all)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	pass     p = { .e = e, .a = a, .f = f, .range = r };
+	pass     p = { .e = e, .a = a, .f = f, .range = r, .tile = tile,
+	              .tile_all = tile_all };
+	int      nreg = f->nreg + 3 * count_tiles(&f->body);
 
-	p.extent = HOP_NEWN(&e->tmp, hop_size, f->nreg + 1);
-	p.mark = HOP_NEWN(&e->tmp, int, f->nreg + 1);
-	for (int i = 0; i <= f->nreg; i++)
+	p.extent = HOP_NEWN(&e->tmp, hop_size, nreg + 1);
+	p.mark = HOP_NEWN(&e->tmp, int, nreg + 1);
+	for (int i = 0; i <= nreg; i++)
 		p.extent[i] = hop_size_of(-1);
 	block(&p, &f->body);
 	hop_rewind(&e->tmp, m);
+}
+
+void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r)
+{
+	run(e, a, f, r, false, false);
+}
+
+void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all)
+{
+	run(e, a, f, r, true, all);
 }

@@ -12,6 +12,7 @@
 
 typedef struct hop_lower_opts {
 	bool     no_fuse;          /* leave one nest a root: for finding mistakes */
+	bool     tile_all;         /* epilogues even where they do not pay: for tests */
 	hop_buf *copies;           /* not NULL: gets a line for every copy left in a loop */
 } hop_lower_opts;
 
@@ -24,6 +25,8 @@ void       hop_prog_free(hop_prog *p, const hop_mem *m);
 
 /* Fuse sibling loops, forward stores to loads, drop temporaries nobody reads. */
 void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r);
+/* Make loops that finish a matrix product its epilogue, where that pays or all of them. */
+void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all);
 void hop_loop_forward(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Join perfect nests that run through memory in order into one loop. */
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);

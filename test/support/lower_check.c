@@ -147,8 +147,10 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		hop_diag_clear(e);
 		bad = -1;
 	} else {
-		hop_lower_opts plain = { .no_fuse = true };
+		hop_lower_opts plain = { .no_fuse = true }, tiled = { .tile_all = true };
 		bad = compare(&ip, g, &plain, syms, in, want);
+		if (!bad)
+			bad = compare(&ip, g, &tiled, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, NULL, syms, in, want);
 	}
