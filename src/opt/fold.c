@@ -90,9 +90,9 @@ static bool evaluate(hop_rw *w, const hop_node *n, const hop_val *in, const void
                      hop_val *out)
 {
 	int flags = hop_optab[n->op].flags;
-	const hop_type *t = hop_rw_type(w, n, 0);
 	if (!(flags & HOP_F_P) || flags & HOP_F_R || !n->nin || n->nout != 1)
 		return false;
+	const hop_type *t = hop_rw_type(w, n, 0);
 	if (flags & HOP_F_E && points(w, n, in, attr, t, out))
 		return true;
 	if (flags & HOP_F_V && hop_fold_splat(w, in[0])) {
@@ -309,7 +309,8 @@ static hop_val fold_sum(hop_rw *w, const hop_node *n, hop_val x,
 	for (int64_t i = 0; i < a->axes.n; i++)
 		if (!hop_size_is(t->dim[a->axes.v[i]], 1))
 			return HOP_BAD;
-	return hop_emit_reshape(&w->b, x, to->rank, to->dim);
+	const hop_node *r = hop_rw_def(w, x, HOP_OP_reshape);
+	return hop_emit_reshape(&w->b, r ? r->in[0] : x, to->rank, to->dim);
 }
 
 /* Axes of a permuted operand, seen without the permutation; false if its free axes would
