@@ -308,3 +308,40 @@ void hop_ix_unflat(hop_lower *l, const hop_ix *p, int rank, const hop_size *dim,
 		}
 	}
 }
+
+int hop_ix_refine(hop_lower *l, int na, const hop_size *a, int nb, const hop_size *b,
+                  hop_size *out)
+{
+	hop_size x = hop_size_of(1), y = x, q, rev[2 * HOP_MAXRANK];
+	int      n = 0;
+
+	for (;;) {
+		while (hop_size_is(x, 1) && na > 0)
+			x = a[--na];
+		while (hop_size_is(y, 1) && nb > 0)
+			y = b[--nb];
+		if (hop_size_is(x, 1) || hop_size_is(y, 1))
+			break;
+		if (n == HOP_MAXRANK)
+			return 0;
+		if (hop_size_eq(x, y)) {
+			rev[n++] = x;
+			x = y = hop_size_of(1);
+		} else if (hop_size_quot(l->env, y, x, &q)) {
+			rev[n++] = x;
+			x = hop_size_of(1);
+			y = q;
+		} else if (hop_size_quot(l->env, x, y, &q)) {
+			rev[n++] = y;
+			y = hop_size_of(1);
+			x = q;
+		} else {
+			return 0;
+		}
+	}
+	if (!hop_size_is(x, 1) || !hop_size_is(y, 1))
+		return 0;
+	for (int i = 0; i < n; i++)
+		out[i] = rev[n - 1 - i];
+	return n;
+}

@@ -75,6 +75,9 @@ const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim,
                           const hop_ix *const *x);
 void          hop_ix_unflat(hop_lower *l, const hop_ix *p, int rank, const hop_size *dim,
                             const hop_ix **out);
+/* Sizes that both lists can be put together from; 0 when there are none. */
+int           hop_ix_refine(hop_lower *l, int na, const hop_size *a, int nb,
+                            const hop_size *b, hop_size *out);
 /* Provably at least 0, with what is known of the symbols. */
 bool          hop_lower_nonneg(hop_lower *l, hop_size s);
 
@@ -130,6 +133,7 @@ typedef struct hop_lval {
 	bool            special;       /* its cell stores the whole value itself */
 	bool            heavy;         /* loops to compute one element */
 	bool            uniform;       /* every element is the same register */
+	const hop_type *split;         /* sizes that would make its index simple; or NULL */
 	bool            root;
 	bool            fixed;         /* does not change from step to step */
 	bool            has_dest;
@@ -263,6 +267,8 @@ void      hop_lower_leave(hop_lower *l, bool link);
 void hop_lower_must(hop_lower *l);
 void hop_lower_special(hop_lower *l);
 void hop_lower_heavy(hop_lower *l);
+/* Loops over the sizes of t would make the index simple: t has as many elements. */
+void hop_lower_split(hop_lower *l, const hop_type *t);
 /* The value is these bytes. */
 void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d);
 

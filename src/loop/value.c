@@ -208,6 +208,12 @@ static hop_reg dry_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *con
 	                             &l->regcap);
 	l->regscope[r] = hop_lower_deeper(s, l->cur->barrier);
 	if (l->dry_val) {                        /* forward: what would it cost inline? */
+		bool same = l->ix && rank && x->split && x->kind == HOP_LV_NODE &&
+		            rank == l->dry_val->type->rank;
+		for (int i = 0; same && i < rank; i++)
+			same = ix[i] == l->ix[i];
+		if (same)
+			hop_lower_split(l, x->split);
 		l->dry_cost += x->cost;
 		l->dry_size += x->kind == HOP_LV_NODE && !x->must ? x->size : 1;
 	} else if (x->kind == HOP_LV_NODE) {
@@ -237,6 +243,22 @@ void hop_lower_special(hop_lower *l)
 {
 	if (l->dry_val)
 		l->dry_val->special = true;
+}
+
+void hop_lower_split(hop_lower *l, const hop_type *t)
+{
+	hop_lval *x = l->dry_val;
+	hop_size  dim[HOP_MAXRANK];
+
+	if (!x)
+		return;
+	if (!x->split) {
+		x->split = t;
+		return;
+	}
+	int n = hop_ix_refine(l, x->split->rank, x->split->dim, t->rank, t->dim, dim);
+	if (n)
+		x->split = hop_type_get(l->env, (hop_dtype)t->dtype, n, dim);
 }
 
 void hop_lower_heavy(hop_lower *l)
@@ -302,12 +324,34 @@ void hop_lower_fill(hop_lower *l, const hop_type *t, const hop_view *to)
 	hop_lower_close_n(l, n);
 }
 
+/* Loops over the sizes of t, or over finer ones that make the index of v simple. */
+static int open_split(hop_lower *l, const hop_lval *v, const hop_type *t, const hop_ix **x)
+{
+	const hop_ix *y[HOP_MAXRANK];
+	hop_size      dim[HOP_MAXRANK], have, q;
+	int           n = 0, k, at = 0;
+
+	if (v->split && !l->dry)
+		n = hop_ix_refine(l, t->rank, t->dim, v->split->rank, v->split->dim, dim);
+	if (n <= t->rank)
+		return hop_lower_open_dims(l, t->rank, t->dim, x);
+	k = hop_lower_open_dims(l, n, dim, y);
+	for (int i = 0; i < t->rank; i++) {
+		x[i] = hop_ix_size(l, hop_size_of(0));
+		for (have = t->dim[i]; !hop_size_is(have, 1); have = q, at++) {
+			HOP_ASSERT(at < n && hop_size_quot(l->env, have, dim[at], &q));
+			x[i] = hop_ix_add(l, hop_ix_mul(l, x[i], dim[at]), y[at]);
+		}
+	}
+	return k;
+}
+
 hop_status hop_lower_nest(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_out(l, n, 0);
 	const hop_ix   *x[HOP_MAXRANK];
 	hop_view        to = l->dest;
-	int             k = hop_lower_open_dims(l, t->rank, t->dim, x);
+	int             k = open_split(l, &l->inst->val[n->out0.id], t, x);
 
 	l->reg = 0;
 	HOP_TRY(run(l, l->inst, n, HOP_ASK_AT, x));

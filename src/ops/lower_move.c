@@ -27,6 +27,7 @@ hop_status hop_lower_reshape(hop_lower *l, const hop_node *n)
 		return hop_lower_store_arg(l, n, 0, &v);
 	}
 	hop_lower_special(l);
+	hop_lower_split(l, s);
 	hop_ix_unflat(l, hop_ix_flat(l, t->rank, t->dim, l->ix), s->rank, s->dim, x);
 	l->reg = hop_lower_arg(l, n, 0, x);
 	return HOP_OK;

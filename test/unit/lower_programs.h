@@ -421,3 +421,16 @@
 "  return %3, %7, %8, %9\n"
 "}\n"
 , { 3, 4 } },
+{ "heads",
+"hop 1\n"
+"graph @f<t: 1..>(%0: f32[2, 4, t, 8], %1: f32[2, t, 32]) {\n"
+"  %2 = permute %0 {axes = [0, 2, 1, 3]}\n"
+"  %3 = reshape %2 {dims = [2, t, 32]}\n"
+"  %4 = add %3, %1\n"
+"  %5 = tanh %4\n"
+"  %6 = reshape %5 {dims = [2, t, 4, 8]}\n"
+"  %7 = permute %6 {axes = [0, 2, 1, 3]}\n"
+"  %8 = dot %7, %0 {lbatch = [0, 1], rbatch = [0, 1], lsum = [3], rsum = [3]}\n"
+"  return %5, %8\n"
+"}\n"
+, { 3 } },

@@ -11,6 +11,7 @@
 #include "ad/ad.h"
 #include "ir/text.h"
 #include "support/lower_check.h"
+#include "support/lower_gen.h"
 
 /* text, values of size parameters */
 typedef struct program { const char *name, *text; int64_t syms[4]; } program;
@@ -18,8 +19,6 @@ typedef struct program { const char *name, *text; int64_t syms[4]; } program;
 static const program programs[] = {
 #include "lower_programs.h"
 };
-
-typedef struct rig { hop_ctx *ctx; hop_env e; hop_frame f; } rig;
 
 static void all_floats(const hop_type *const *t, const hop_val *v, uint32_t n, bool *out)
 {
@@ -115,8 +114,43 @@ static void test_programs(void **state)
 	assert_int_equal(done, sizeof programs / sizeof *programs);
 }
 
+static void test_random(void **state)
+{
+	volatile int bad = 0;
+
+	(void)state;
+	for (volatile unsigned i = 0; i < 60 && !bad; i++) {
+		program    p = { "random", "", { 0 } };
+		hop_ctx   *ctx;
+		hop_env    e;
+		hop_frame  f;
+		hop_graph *g;
+		assert_int_equal(hop_ctx_new(NULL, &ctx), HOP_OK);
+		hop_env_init(&e, ctx, hop_ctx_mem(ctx));
+		if (HOP_GUARD(&e, &f)) {
+			assert_int_equal(hop_guard_nomem(&e, &f), HOP_OK);
+			return;
+		}
+		if (hop_lower_gen(&e, i * 7919 + 1, 20, 2, &g)) {
+			fprintf(stderr, "%s\n", e.diag.text);
+			bad++;
+		} else {
+			bad += variants(&e, &p, g);
+		}
+		if (bad)
+			fprintf(stderr, "seed %u\n", i);
+		hop_guard_end(&e, &f);
+		hop_env_fini(&e);
+		hop_ctx_free(ctx);
+	}
+	assert_int_equal(bad, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_programs) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_random),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
