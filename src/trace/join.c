@@ -380,15 +380,15 @@ hop_sizes hop_join_sargs(hop_join *j)
 /* ---- sealing ---- */
 
 /* The view of a leaf, emitted on its written storage. Sizes are the draft's: translated. */
-static hop_val derive(hop_build *b, const hop_view *w, hop_val base, hop_size *map, int nmap)
+static hop_val derive(hop_build *b, const hop_view *w, hop_val v, hop_size *map, int nmap)
 {
-	if (!w)
-		return base;
-	hop_val in = derive(b, w->up, base, map, nmap);
-	if (b->st)
-		return HOP_BAD;
-	void *attr = hop_attr_copy(b->env, &b->arena, w->op, w->attr, map, nmap);
-	return hop_emit_op(b, w->op, attr, 1, &in);
+	size_t n;
+	const hop_view **s = hop_view_steps(b->env, w, &n);
+	for (size_t i = 0; i < n && !b->st; i++) {
+		void *attr = hop_attr_copy(b->env, &b->arena, s[i]->op, s[i]->attr, map, nmap);
+		v = hop_emit_op(b, s[i]->op, attr, 1, &v);
+	}
+	return b->st ? HOP_BAD : v;
 }
 
 static void place_leaves(hop_join *j, int k, const hop_layout *l, hop_build *nb, hop_val *map,

@@ -61,6 +61,7 @@ static hop_trace *trace_new(hop_root *r, hop_trace *up, bool eager)
 		t = HOP_NEW(&r->arena, hop_trace);
 	*t = (hop_trace){ .root = r, .up = up, .eager = eager, .what = "this body" };
 	t->serial = hop_ctx_serial(r->ctx);
+	t->depth = up ? up->depth + 1 : 0;
 	hop_arena_open(&t->arena, &r->env);
 	hop_build_open(&t->b, &r->env);
 	t->lifted.a = t->mirrors.a = &t->arena;
@@ -144,6 +145,11 @@ static void body_open(hop_trace *t, void *arg)
 	const hop_body_args *a = o->a;
 	if (!a->fn) {
 		hop_trace_fail(t, HOP_EUSE, "no function was given for %s", a->what);
+		return;
+	}
+	if (t->depth == HOP_MAXNEST) {
+		hop_trace_fail(t, HOP_EUSE, "%s is inside %d others: does it call itself?", a->what,
+		               HOP_MAXNEST);
 		return;
 	}
 	hop_trace *c = trace_new(t->root, t, a->eager);

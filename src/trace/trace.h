@@ -21,6 +21,7 @@
 #undef hop_size_of                 /* here it is the function of ir/type.h */
 
 enum { HOP_NBODY = 3 };            /* bodies of one operator */
+enum { HOP_MAXNEST = 256 };        /* bodies inside each other */
 
 /* One step from a storage towards a view: `op` with `attr` on a value of type `in`. */
 typedef struct hop_view {
@@ -87,6 +88,7 @@ struct hop_trace {
 	hop_trace   *up;               /* enclosing trace; NULL = outermost */
 	hop_trace   *next;             /* root->pool */
 	uint32_t     serial;
+	int          depth;            /* enclosing traces */
 	bool         eager, returned;
 	bool         in_scan, in_custom;
 	const char  *what;             /* "the body of scan", for notes */
@@ -161,6 +163,7 @@ const hop_type *hop_value_type(hop_trace *t, hop_value v);      /* NULL after a 
 /* A view of x by one more step; attr is copied. */
 hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr);
 hop_val   hop_view_emit(hop_build *b, const hop_view *w, hop_val base);
+const hop_view **hop_view_steps(hop_env *e, const hop_view *w, size_t *out_n);
 uint32_t  hop_store_mirror(hop_trace *t, hop_trace *owner, uint32_t index);
 hop_val   hop_store_cur(hop_trace *t, uint32_t store);
 hop_val   hop_param_new(hop_trace *t, const hop_type *type);

@@ -139,12 +139,28 @@ hop_val hop_store_cur(hop_trace *t, uint32_t store)
 	return s->cur = s->entry;
 }
 
-hop_val hop_view_emit(hop_build *b, const hop_view *w, hop_val base)
+/* The steps from the storage to a view, first one first; in the scratch arena. */
+const hop_view **hop_view_steps(hop_env *e, const hop_view *w, size_t *out_n)
 {
-	if (!w)
-		return base;
-	hop_val in = hop_view_emit(b, w->up, base);
-	return hop_emit_op(b, w->op, w->attr, 1, &in);
+	size_t n = 0;
+	for (const hop_view *v = w; v; v = v->up)
+		n++;
+	const hop_view **s = HOP_NEWN(&e->tmp, const hop_view *, n);
+	*out_n = n;
+	for (; w; w = w->up)
+		s[--n] = w;
+	return s;
+}
+
+hop_val hop_view_emit(hop_build *b, const hop_view *w, hop_val v)
+{
+	size_t n;
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	const hop_view **s = hop_view_steps(b->env, w, &n);
+	for (size_t i = 0; i < n && !b->st; i++)
+		v = hop_emit_op(b, s[i]->op, s[i]->attr, 1, &v);
+	hop_rewind(&b->env->tmp, m);
+	return b->st ? HOP_BAD : v;
 }
 
 /* As long as nothing wrote to a captured storage, a view of it is captured as such: the
