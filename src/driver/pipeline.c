@@ -19,6 +19,7 @@ static hop_status clean(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 	for (int i = 0; i < MAX_ROUNDS && last != *out_g; i++) {
 		last = *out_g;
 		HOP_TRY(hop_opt_fold(e, *out_g, out_g));
+		HOP_TRY(hop_opt_bind(e, *out_g, out_g));
 		HOP_TRY(hop_opt_cse(e, *out_g, out_g));
 		HOP_TRY(hop_opt_dce(e, *out_g, out_g));
 	}
@@ -27,12 +28,14 @@ static hop_status clean(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 
 static const hop_pass passes[] = {
 	{ "inline",   hop_opt_inline,    true,  "put small and single callees where they are called" },
-	{ "clean",    clean,             true,  "fold, cse and dce until nothing changes" },
+	{ "clean",    clean,             true,  "fold, bind, cse and dce until nothing changes" },
 	{ "licm",     hop_opt_licm,      true,  "move what is the same each time out of loops" },
 	{ "hoist",    hop_opt_hoist,     true,  "one product in front of a scan for one a step" },
 	{ "accum",    hop_opt_accum,     true,  "one product behind a scan for a sum of products" },
+	{ "sink",     hop_opt_sink,      true,  "one product behind a scan for one a stacked row" },
 	{ "finish",   clean,             true,  "clean again: what moved leaves things behind" },
 	{ "fold",     hop_opt_fold,      false, "evaluate what is known" },
+	{ "bind",     hop_opt_bind,      false, "operands that are constants become constants inside" },
 	{ "cse",      hop_opt_cse,       false, "merge equal pure nodes" },
 	{ "dce",      hop_opt_dce,       false, "drop what operators compute or take in vain" },
 	{ "grad",     hop_pass_grad,     false, "result 0 and its gradients by all float parameters" },

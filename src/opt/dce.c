@@ -107,14 +107,19 @@ static bool is_param(const struct form *f, uint32_t k, uint32_t *out_p)
 	return *out_p < f->body[0]->nparam;
 }
 
-/* Results that are operands: all of call and cond, unchanged carries of loops. */
+/* Results that are operands: all of call and cond, unchanged carries of loops, xs that a
+ * scan of all its steps stacks again. */
 static void find_forwards(const hop_graph *g, const hop_node *n, const struct form *f,
                           struct plan *p)
 {
 	for (uint32_t k = 0; k < f->nres; k++) {
 		uint32_t i;
 		p->fwd[k] = -1;
-		if (!is_param(f, k, &i) || (f->loop && (k >= f->nc || i != k)))
+		if (!is_param(f, k, &i))
+			continue;
+		bool again = f->loop && k >= f->nc && i >= f->nc && i < f->nc + f->nx && !f->nlead &&
+		             !f->stops;
+		if (f->loop && !again && (k >= f->nc || i != k))
 			continue;
 		if (g->type[n->in[f->nlead + i].id] == g->type[n->out0.id + result_of(f, k)])
 			p->fwd[k] = (int32_t)(f->nlead + i);

@@ -13,6 +13,8 @@ hop_status hop_opt_fold(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 hop_status hop_opt_inline(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Equal pure nodes of one graph become one. */
 hop_status hop_opt_cse(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Operands that are repeated scalars become constants of the bodies. */
+hop_status hop_opt_bind(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* What operators compute, carry or take without need goes. */
 hop_status hop_opt_dce(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Costly work of a loop body that is the same every time moves in front of the loop. */
@@ -21,5 +23,7 @@ hop_status hop_opt_licm(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 hop_status hop_opt_hoist(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Products that a scan only adds up become one product behind it. */
 hop_status hop_opt_accum(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Products that a scan only stacks become one product behind it. */
+hop_status hop_opt_sink(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 
 #endif

@@ -185,7 +185,7 @@ static const hop_graph *pass(struct rig *r, const char *name, const hop_graph *g
 static void check_passes(struct rig *r, const hop_graph *g)
 {
 	static const char *const alone[] = { "fold", "cse", "dce", "inline", "licm", "hoist",
-	                                     "accum" };
+	                                     "accum", "sink", "bind" };
 	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
 		check_same(r, alone[i], g, pass(r, alone[i], g));
 	const hop_graph *h = g;
@@ -404,6 +404,14 @@ static const hop_graph *body(struct rig *r, int depth, int np, const int *pt, in
 	struct pool own = p;
 	leaves(r, &b, &p);
 	grow(r, &b, &p, depth - 1, 3 + pick(r, 8));
+	for (int i = 0; i < np; i++)
+		if (pt[i] == T_M && !pick(r, 2))     /* a sum of products, sometimes read elsewhere */
+			put(&p, hop_emit(&b, add, own.v[i],
+			                 hop_emit_dot(&b, any(r, &p, T_V), any(r, &p, T_V), (hop_ints){ 0, NULL },
+			                              (hop_ints){ 0, NULL }, (hop_ints){ 0, NULL },
+			                              (hop_ints){ 0, NULL })), T_M);
+	if (!pick(r, 3))
+		grow(r, &b, &p, 0, 3);
 	for (int i = 0; i < no; i++) {
 		out[i] = any(r, &p, ot[i]);
 		if (i < np && own.t[i] == ot[i] && !pick(r, 5))
