@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cost.h"
+#include "layers.h"
 #include "work.h"
 
 struct data {
@@ -109,9 +111,31 @@ int main(void)
 		       flop / t * 1e-9, flop / t * 1e-7 / peak);
 	}
 	hop_work_free(&w);
-	if (!hop_work_new(c, &w, HOP_WORK_TINY, x))
-		printf("%-18s %.0f ns\n", "call of x + 1", time_hop(c, &w, "call") * 1e9);
+	hop_work r;
+	if (!hop_work_new(c, &w, HOP_WORK_RNN_GRAD, rnn) && !hop_work_new(c, &r, HOP_WORK_RNN, rnn)) {
+		double g = time_hop(c, &w, "rnn gradient"), f = time_hop(c, &r, "rnn");
+
+		printf("%-18s %.1f ns a step, %.2f times the forward scan\n", "rnn gradient",
+		       g * 1e9 / RNN_T, g / f);
+		hop_work_free(&r);
+	}
 	hop_work_free(&w);
+	bench_door(c);
+	printf("\ncompiling, in ms\n%-18s %9s %9s %9s %9s %9s\n", "", "passes", "lowering",
+	       "code", "total", "cached");
+	static const struct { const char *name; enum hop_work_kind kind; } all[] = {
+		{ "rnn", HOP_WORK_RNN }, { "rnn gradient", HOP_WORK_RNN_GRAD },
+		{ "while", HOP_WORK_LOOP }, { "softmax", HOP_WORK_SOFTMAX },
+		{ "matmul 256", HOP_WORK_GEMM }
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		const float *const *in = all[i].kind == HOP_WORK_LOOP || all[i].kind == HOP_WORK_SOFTMAX ? x
+		                       : all[i].kind == HOP_WORK_GEMM ? square_in : rnn;
+		if (!hop_work_new(c, &w, all[i].kind, in))
+			bench_cost(c, all[i].name, w.fn);
+		hop_work_free(&w);
+	}
+	bench_layers();
 	hop_ctx_free(c);
 	free(d.W), free(d.U), free(d.x), free(d.h0), free(d.out), free(d.big);
 	return 0;

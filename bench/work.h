@@ -1,17 +1,22 @@
-/* work.h -- a captured function with its inputs, ready to be called again and again. */
+/* work.h -- a compiled function with its inputs and results, run through the hard door on
+ * one thread, again and again. */
 #ifndef BENCH_WORK_H
 #define BENCH_WORK_H
 
 #include "bench.h"
+#include "hop/compile.h"
 #include "hop/hop.h"
 
 enum hop_work_kind { HOP_WORK_RNN, HOP_WORK_LOOP, HOP_WORK_SOFTMAX, HOP_WORK_GEMM,
-                     HOP_WORK_TINY };
+                     HOP_WORK_RNN_GRAD };
 
 typedef struct hop_work {
 	hop_fn    *fn;
-	int        nin;
-	hop_array *in[4];
+	hop_exec  *x;
+	int        nin, nout;
+	hop_array *in[4], *out[5];
+	hop_arg    ain[4], aout[5];
+	void      *space;
 	hop_status st;             /* of the last call */
 } hop_work;
 
