@@ -10,7 +10,10 @@ typedef struct scope {
 	const hop_lfunc *f;
 	uint8_t         *type;       /* [nreg+1] 1 + dtype while in scope, else 0 */
 	uint8_t         *once;       /* [nreg+1] defined somewhere */
+	int              depth;
 } scope;
+
+enum { MAXNEST = 200 };          /* statements in statements: targets recurse over them */
 
 #define bad(v, s, ...) hop_fail((v)->e, (s) ? (s)->loc : 0, HOP_ETARGET, __VA_ARGS__)
 
@@ -305,8 +308,11 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 
 static hop_status check_block(scope *v, const hop_block *b)
 {
+	if (b->first && ++v->depth > MAXNEST)
+		return bad(v, b->first, "loop program: nested more than %d deep", MAXNEST);
 	for (const hop_stmt *s = b->first; s; s = s->next)
 		HOP_TRY(check_stmt(v, s));
+	v->depth -= b->first != NULL;
 	return HOP_OK;
 }
 

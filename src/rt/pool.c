@@ -1,7 +1,7 @@
 /* pool.c -- threads for parallel loops. A fork is a generation number: workers spin on it
  * for a while (a fork then costs a fraction of a microsecond), then sleep on a condition
- * variable. Pieces are contiguous and fixed by the counts, never stolen: which thread runs
- * what is the same every time, and results do not depend on it. */
+ * variable. Pieces are contiguous and fixed by the counts: which thread runs what is the
+ * same every time. Does not steal work, and does not nest. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>

@@ -67,7 +67,8 @@ static void fill(hop_dtype d, void *p, int n, int seed)
 static void try_gemm(const shape *s, hop_dtype d)
 {
 	int      nc = s->m * s->n;
-	void    *a = malloc((size_t)s->m * s->k * 8 + 8), *b = malloc((size_t)s->k * s->n * 8 + 8);
+	void    *a = malloc((size_t)s->m * (size_t)s->k * 8 + 8);
+	void    *b = malloc((size_t)s->k * (size_t)s->n * 8 + 8);
 	void    *row = malloc((size_t)s->n * 8 + 8), *c = malloc((size_t)nc * 8 + 72);
 	void    *c0 = malloc((size_t)nc * 8 + 72);
 	size_t   sz = hop_dtype_bytes(d);

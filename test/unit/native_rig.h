@@ -86,8 +86,8 @@ static inline void rig_end(rig *r)
 }
 
 /* An accumulator of loop s; call after its body is built. Gives the result. */
-static inline hop_reg rig_acc(rig *r, hop_stmt *s, enum hop_red op, hop_dtype d, hop_reg init,
-                       hop_reg value)
+static inline hop_reg rig_acc(rig *r, hop_stmt *s, enum hop_red op, hop_dtype d,
+                              hop_reg init, hop_reg value)
 {
 	hop_acc *a = HOP_NEWN(&r->a, hop_acc, s->nacc + 1);
 

@@ -6,7 +6,8 @@
 #include "native_rig.h"
 
 enum { MAXN = 1100 };
-static const int sizes[] = { 0, 1, 2, 3, 5, 7, 8, 12, 15, 16, 17, 33, 64, 100, 129, 1000 };
+static const int sizes[] = { 0, 1, 2, 3, 5, 7, 8, 12, 15, 16, 17, 33, 64, 100, 129,
+                             1000 };
 enum { NSIZE = sizeof sizes / sizeof *sizes };
 
 static hop_size extent(rig *r, bool dynamic, int n)
@@ -125,7 +126,8 @@ static bool ref_cmp(enum hop_sop s, double a, double b, int64_t i, int64_t j, bo
 static cell sample(hop_dtype d, int i, int which)
 {
 	static const double f[] = { 0, -0.0, 1, -1, 0.5, NAN, INFINITY, -INFINITY, 3.25, -7.75,
-	                            1e-30, 88.5, -88, 710, -746, 1e5, 123456.7, 0x1p-140, 2, 100 };
+	                            1e-30, 88.5, -88, 710, -746, 1e5, 123456.7, 0x1p-140, 2,
+	                            100 };
 	static const int64_t n[] = { 0, 1, -1, 5, -5, 31, 32, 63, 64, 100, INT32_MIN, INT32_MAX,
 	                             INT64_MIN, INT64_MAX, 1000003 };
 	int nf = sizeof f / sizeof *f, ni = sizeof n / sizeof *n;
@@ -666,7 +668,8 @@ static void test_control(void **state)
 	s = hop_l_stmt(&r->b, HOP_L_IF);
 	s->a[0] = c;
 	rig_into(r, &s->body);
-	rig_store(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0), rig_op1(r, HOP_SOP_neg, HOP_f64, v));
+	rig_store(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0),
+	          rig_op1(r, HOP_SOP_neg, HOP_f64, v));
 	rig_end(r);
 	rig_into(r, &s->other);
 	rig_store(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0),

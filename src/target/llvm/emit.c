@@ -370,6 +370,7 @@ static void emit_func(hop_emit *e, int i)
 	e->s = (hop_efn){ 0 };
 	e->cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
 	e->readonly = HOP_NEWN(&e->env->tmp, bool, e->f->nbuf);
+	e->data = HOP_NEWN(&e->env->tmp, hop_lv *, e->f->nbuf);
 	e->lanes = 1;
 	e->mask = NULL;
 	e->budget = 2000;

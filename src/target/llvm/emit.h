@@ -22,7 +22,7 @@ typedef struct hop_ev {
 	int           depth;
 } hop_ev;
 
-enum { HOP_MAXDEPTH = 64 };
+enum { HOP_MAXDEPTH = 256 };     /* more than loop_verify.c lets through, and a tile's */
 
 /* The function being written. Saved and replaced while a loop body is outlined. */
 typedef struct hop_efn {
@@ -60,6 +60,7 @@ typedef struct hop_emit {
 	hop_lv          *mask;           /* <lanes x i1>; NULL = all lanes active */
 	uint8_t         *cls;            /* [nreg+1] enum hop_lane in the loop vectorised */
 	bool            *readonly;       /* [nbuf] nobody writes it while the function runs */
+	hop_lv         **data;           /* [nbuf] bytes of a CONST, for outlined parts too */
 	hop_reg          xreg;           /* first of the registers kept for gemm.c's loops */
 	int              nparallel;
 	int              budget;         /* statements that may still be added by unrolling */
@@ -79,7 +80,8 @@ hop_lv *hop_e_icmp(hop_emit *e, enum hop_llvm_icmp p, hop_lv *a, hop_lv *b);
 hop_lv *hop_e_fcmp(hop_emit *e, enum hop_llvm_fcmp p, hop_lv *a, hop_lv *b);
 hop_lv *hop_e_sel(hop_emit *e, hop_lv *c, hop_lv *a, hop_lv *b);
 hop_lv *hop_e_cast(hop_emit *e, enum hop_llvm_op op, hop_lv *a, hop_lt *t);
-hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na, hop_lv **a);
+hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na,
+                     hop_lv **a);
 hop_lv *hop_e_fma(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c);
 hop_lv *hop_e_slice(hop_emit *e, hop_lv *v, int from, int n);
 hop_lbb *hop_e_block(hop_emit *e);
@@ -114,7 +116,8 @@ hop_lv   *hop_e_size(hop_emit *e, hop_size s);
 hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a);
 hop_lv   *hop_e_vec(hop_emit *e, const hop_ev *v);           /* as a vector of e->lanes */
 hop_ev    hop_e_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask);
-void      hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *v, const hop_ev *mask);
+void      hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *v,
+                      const hop_ev *mask);
 hop_lv   *hop_e_ptr_load(hop_emit *e, hop_lt *t, hop_lv *p, int64_t byte);
 void      hop_e_ptr_store(hop_emit *e, hop_lv *v, hop_lv *p, int64_t byte);
 hop_lv   *hop_e_lane_mask(hop_emit *e, hop_lv *left, int lanes); /* lane < left */
@@ -150,7 +153,7 @@ bool     hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls);
  * vector of partial sums a row, turned at the end? cls: classes in the outer loop. */
 bool     hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes);
 bool     hop_plan_threads(hop_emit *e, const hop_stmt *s);
-int      hop_plan_count(const hop_block *b);                     /* statements, nested too */
+int      hop_plan_count(const hop_block *b);            /* statements, nested too */
 
 void     hop_plan_uses(const hop_stmt *s, uint8_t *u);           /* [nreg+1], see there */
 

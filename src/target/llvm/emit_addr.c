@@ -178,8 +178,11 @@ static hop_lv *base_of(hop_emit *e, int i)
 		return e->s.base[i];
 	if (b->kind == HOP_BUF_TEMP && hop_size_nsym(b->offset) > e->f->nsym)
 		return gep(e, e->i8, e->s.ws, hop_e_size(e, b->offset));
-	if (b->kind == HOP_BUF_CONST)
-		return e->s.base[i] = constant_bytes(e, b);
+	if (b->kind == HOP_BUF_CONST) {
+		if (!e->data[i])
+			e->data[i] = constant_bytes(e, b);
+		return e->data[i];
+	}
 	v = b->kind == HOP_BUF_TEMP ? hop_e_size(e, b->offset) : NULL;
 	back = go_entry(e);
 	if (b->kind == HOP_BUF_PARAM)

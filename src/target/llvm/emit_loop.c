@@ -417,6 +417,14 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 		                hop_e_bin(e, LL_AND, len, hop_e_int(e, big - 1)));
 		vector_part(e, s, begin, mid, big, false, acc);
 		mid = hop_e_sel(e, hop_e_icmp(e, LL_SGT, mid, begin), mid, begin);
+		if (p->jam > 1 && p->light) {
+			hop_lv *last = hop_e_bin(e, LL_AND, hop_e_bin(e, LL_SUB, end, mid),
+			                         hop_e_int(e, p->width - 1));
+
+			last = hop_e_bin(e, LL_SUB, end, last);
+			vector_part(e, s, mid, last, p->width, false, acc);
+			mid = hop_e_sel(e, hop_e_icmp(e, LL_SGT, last, mid), last, mid);
+		}
 		vector_part(e, s, mid, end, p->width, true, acc);
 	}
 	for (int i = 0; i < s->nacc; i++)

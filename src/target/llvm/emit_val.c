@@ -110,7 +110,8 @@ hop_lv *hop_e_cast(hop_emit *e, enum hop_llvm_op op, hop_lv *a, hop_lt *t)
 	return e->L->BuildCast(e->b, op, a, t, "");
 }
 
-hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na, hop_lv **a)
+hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na,
+                     hop_lv **a)
 {
 	unsigned id = e->L->LookupIntrinsicID(name, strlen(name));
 	hop_lv  *f;

@@ -194,8 +194,8 @@ static hop_lv *cell_mask(tile *t, const cell *c, int j)
 
 /* Sums over k from..to-1 into acc[rows * cols]. B is at b with rows ldb apart, its column
  * 0 being the cell's. */
-static void sum_k(tile *t, const cell *c, hop_lv *from, hop_lv *to, hop_lv *b, hop_lv *ldb,
-                  hop_lv **acc)
+static void sum_k(tile *t, const cell *c, hop_lv *from, hop_lv *to, hop_lv *b,
+                  hop_lv *ldb, hop_lv **acc)
 {
 	hop_emit *e = t->e;
 	int       n = c->rows * c->cols;

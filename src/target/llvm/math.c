@@ -78,7 +78,7 @@ static double inverse_factorial(int n)
 }
 
 /* The nearest integer by adding and taking away a number whose last place is one: no
- * conversion, so NaN does no harm. *out_i is the integer, in wrapped bits when x is huge. */
+ * conversion, so NaN does no harm. *out_i is the integer, wrapped when x is huge. */
 static hop_lv *nearest(const mx *m, hop_lv *x, hop_lv *by, hop_lv **out_i)
 {
 	double  magic = m->d == HOP_f32 ? 0x1.8p23 : 0x1.8p52;
