@@ -36,10 +36,8 @@ bless: build                        ## rewrite the expected text of golden files
 docs: build                         ## write the generated pages
 	@tools/opdoc >docs/ops.md
 
-install: setup                      ## PREFIX=/usr/local
-	@$(CMAKE) $(B)/install -DHOP_DEV=OFF -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
-	@cmake --build $(B)/install -j$(JOBS)
-	@cmake --install $(B)/install
+install: build                      ## PREFIX=/usr/local
+	@cmake --install $(B) --prefix $(PREFIX)
 
 fuzz: setup                         ## fuzz until stopped: FUZZ=parse_fuzz, LIMIT=600
 	@scripts/test fuzz-long
