@@ -9,6 +9,7 @@
 
 enum {
 	CHEAP    = 4,       /* cost below which recomputing beats a load and a store */
+	TRIVIAL  = 1,       /* the same when a loop recomputes it many times */
 	SIZE_MAX_NEST = 120, /* statements inlined into one nest before a value is stored */
 	MANY     = 12       /* wishes for one value before it is stored */
 };
@@ -93,7 +94,7 @@ static bool once(hop_lower *l, const hop_demand *d, int rank)
 static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_lval *x)
 {
 	int  rank = x->type->rank, flags = hop_optab[n->op].flags;
-	bool out = false, cond = false, need = false, step = false;
+	bool out = false, cond = false, need = false, step = false, again = false;
 
 	if (x->has_dest || x->must)
 		return true;
@@ -104,6 +105,7 @@ static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_
 		cond |= d->cond;
 		need |= d->need;
 		step |= d->home >= 0 && !in->val[d->home].fixed;
+		again |= d->home >= 0 && !once(l, d, rank);
 	}
 	if (need)
 		return true;
@@ -114,10 +116,10 @@ static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_
 	if (out || x->ndemand > MANY || (x->fixed && step))
 		return true;
 	if (x->heavy)
-		return cond || x->ndemand > 1 || !once(l, x->demand, rank);
-	if (x->ndemand == 1)
-		return x->cost > CHEAP && !once(l, x->demand, rank);
-	return x->cost > CHEAP;
+		return cond || x->ndemand > 1 || again;
+	if (again)
+		return x->cost > TRIVIAL;
+	return x->ndemand > 1 && x->cost > CHEAP;
 }
 
 /* Pass the wishes for a value on to its operands. */

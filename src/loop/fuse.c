@@ -1,5 +1,4 @@
-/* fuse.c -- join sibling loops of equal extent, from the outside in, and put the loops
- * that only finish a matrix product into its template. Two loops may be one
+/* fuse.c -- join sibling loops of equal extent, from the outside in. Two loops may be one
  * when every element they share belongs to one iteration: its index has the loop's
  * variable with a stride that the rest of the index never exceeds. Afterwards forward.c
  * finds stores and loads side by side. Splits nothing and changes no order of iterations.
@@ -7,53 +6,26 @@
  * needs: registers defined once.  keeps: meaning.  breaks: register numbers in order */
 #include <string.h>
 
-#include "loop/lower.h"
+#include "loop/fuse.h"
 
-enum {
-	MAXSTMT = 200, REACH = 64,
-	TILE_OPS = 12,              /* statements of an epilogue */
-	TILE_LARGE = 1 << 18        /* elements from which a pass over the product hurts */
-};
-
-typedef struct access { hop_addr *at; int buf; bool is_write; } access;
-
-/* A statement of the block with all its accesses, nested ones too. */
-typedef struct entry {
-	hop_stmt *s;
-	access   *acc;
-	size_t    nacc, cap;
-	int       nstmt;
-	bool      inner;            /* has loops in it */
-	bool      local;            /* writes a size symbol */
-} entry;
-
-typedef struct pass {
-	hop_env   *e;
-	hop_arena *a;
-	hop_lfunc *f;
-	const hop_range *range;
-	hop_size  *extent;          /* [nreg+1] of loop variables; k = -1: not one */
-	int       *mark;            /* [nreg+1] stamp of "defined inside" */
-	int        stamp;
-	bool       tile, tile_all;  /* second round: epilogues, and even small ones */
-} pass;
+enum { MAXSTMT = 200, REACH = 64 };
 
 /* ---- accesses ---- */
 
-typedef struct collect_to { pass *p; entry *x; } collect_to;
+typedef struct collect_to { hop_fpass *p; hop_fentry *x; } collect_to;
 
 static void collect_addr(void *user, hop_addr *a, bool is_write)
 {
 	collect_to *c = user;
-	entry      *x = c->x;
+	hop_fentry *x = c->x;
 
 	x->acc = hop_arena_grow(&c->p->e->tmp, x->acc, sizeof *x->acc, x->nacc + 1, &x->cap);
-	x->acc[x->nacc++] = (access){ a, a->buf, is_write };
+	x->acc[x->nacc++] = (hop_faccess){ a, a->buf, is_write };
 	for (int i = 0; is_write && i < c->p->f->nlocal; i++)
 		x->local |= a->buf == c->p->f->local[i];
 }
 
-static void collect(pass *p, entry *x, hop_stmt *s, bool top)
+static void collect(hop_fpass *p, hop_fentry *x, hop_stmt *s, bool top)
 {
 	collect_to c = { p, x };
 	hop_block *sub[2];
@@ -62,7 +34,7 @@ static void collect(pass *p, entry *x, hop_stmt *s, bool top)
 	hop_stmt_addrs(p->f, s, collect_addr, &c);
 	if (s->kind == HOP_L_GROW) {
 		x->acc = hop_arena_grow(&p->e->tmp, x->acc, sizeof *x->acc, x->nacc + 1, &x->cap);
-		x->acc[x->nacc++] = (access){ NULL, s->buf, true };
+		x->acc[x->nacc++] = (hop_faccess){ NULL, s->buf, true };
 	}
 	x->nstmt++;
 	x->inner |= !top && s->kind == HOP_L_LOOP;
@@ -71,15 +43,15 @@ static void collect(pass *p, entry *x, hop_stmt *s, bool top)
 			collect(p, x, q, false);
 }
 
-static entry describe(pass *p, hop_stmt *s)
+hop_fentry hop_fuse_describe(hop_fpass *p, hop_stmt *s)
 {
-	entry x = { .s = s };
+	hop_fentry x = { .s = s };
 
 	collect(p, &x, s, true);
 	return x;
 }
 
-static bool clash(const entry *a, const entry *b, int *out_buf)
+static bool clash(const hop_fentry *a, const hop_fentry *b, int *out_buf)
 {
 	for (size_t i = 0; i < a->nacc; i++)
 		for (size_t j = 0; j < b->nacc; j++)
@@ -93,7 +65,7 @@ static bool clash(const entry *a, const entry *b, int *out_buf)
 
 /* ---- registers ---- */
 
-static bool defines(const hop_stmt *s, hop_reg r)
+bool hop_fuse_defines(const hop_stmt *s, hop_reg r)
 {
 	if (!r)
 		return false;
@@ -113,11 +85,11 @@ static void reads_addr(void *user, hop_addr *a, bool is_write)
 
 	(void)is_write;
 	for (int i = 0; i < a->nterm && !r->found; i++)
-		r->found = defines(r->def, a->term[i].reg);
+		r->found = hop_fuse_defines(r->def, a->term[i].reg);
 }
 
 /* Does s, or what is in it, use a register that def defines? */
-static bool depends(pass *p, hop_stmt *s, const hop_stmt *def)
+static bool depends(hop_fpass *p, hop_stmt *s, const hop_stmt *def)
 {
 	reads      r = { def, false };
 	hop_block *sub[2];
@@ -126,12 +98,12 @@ static bool depends(pass *p, hop_stmt *s, const hop_stmt *def)
 	if (def->kind != HOP_L_OP && !(def->kind == HOP_L_LOOP && def->nacc))
 		return false;
 	hop_stmt_addrs(p->f, s, reads_addr, &r);
-	r.found = r.found || defines(def, s->bound);
+	r.found = r.found || hop_fuse_defines(def, s->bound);
 	for (int i = 0; i < s->na; i++)
-		r.found = r.found || defines(def, s->a[i]);
+		r.found = r.found || hop_fuse_defines(def, s->a[i]);
 	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
-		r.found = r.found || defines(def, s->acc[i].init) ||
-		          defines(def, s->acc[i].value);
+		r.found = r.found || hop_fuse_defines(def, s->acc[i].init) ||
+		          hop_fuse_defines(def, s->acc[i].value);
 	for (int i = 0; i < k && !r.found; i++)
 		for (hop_stmt *q = sub[i]->first; q && !r.found; q = q->next)
 			r.found = depends(p, q, def);
@@ -139,7 +111,7 @@ static bool depends(pass *p, hop_stmt *s, const hop_stmt *def)
 }
 
 /* May b, which follows a, go before it? */
-static bool swaps(pass *p, const entry *a, const entry *b)
+bool hop_fuse_swaps(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 {
 	int buf;
 
@@ -152,7 +124,7 @@ static bool swaps(pass *p, const entry *a, const entry *b)
 
 /* ---- legality ---- */
 
-static void mark_block(pass *p, const hop_block *b)
+static void mark_block(hop_fpass *p, const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
@@ -173,7 +145,7 @@ static void mark_block(pass *p, const hop_block *b)
 	}
 }
 
-static bool nonneg(pass *p, hop_size s)
+static bool nonneg(hop_fpass *p, hop_size s)
 {
 	if (hop_size_bad(s))
 		return false;
@@ -186,7 +158,7 @@ typedef struct row {
 	hop_size stride, lo, hi;
 } row;
 
-static bool row_of(pass *p, const hop_addr *a, hop_reg var, row *out)
+static bool row_of(hop_fpass *p, const hop_addr *a, hop_reg var, row *out)
 {
 	bool has = false;
 
@@ -212,7 +184,7 @@ static bool row_of(pass *p, const hop_addr *a, hop_reg var, row *out)
 }
 
 /* GEMM operands move by their strides as well: not seen through. */
-static bool all_rows(pass *p, const entry *x, int buf, hop_reg var, row *first, bool *any)
+static bool all_rows(hop_fpass *p, const hop_fentry *x, int buf, hop_reg var, row *first, bool *any)
 {
 	for (size_t i = 0; i < x->nacc; i++) {
 		row r;
@@ -254,7 +226,7 @@ static bool has_kind(const hop_block *b, enum hop_lkind k)
 	return false;
 }
 
-static bool rows_apart(pass *p, const entry *a, const entry *b, int buf)
+static bool rows_apart(hop_fpass *p, const hop_fentry *a, const hop_fentry *b, int buf)
 {
 	row  r = { 0 };
 	bool any = false;
@@ -272,7 +244,31 @@ static bool is_nest(const hop_stmt *s)
 	return s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ && !s->bound;
 }
 
-static bool joins(pass *p, const entry *a, const entry *b)
+/* Which way vectors would run: > 0 along the outer loop, < 0 along an inner one. Inner
+ * variables are marked. */
+static int direction(hop_fpass *p, const hop_fentry *x)
+{
+	int across = 0, along = 0;
+
+	for (size_t i = 0; i < x->nacc; i++) {
+		const hop_addr *a = x->acc[i].at;
+		bool            inner = false, unit = false;
+		for (int k = 0; a && k < a->nterm; k++) {
+			hop_reg r = a->term[k].reg;
+			bool    one = hop_size_is(a->term[k].stride, 1);
+			if (r == x->s->dst) {
+				across += !one;
+			} else if (p->mark[r] == p->stamp && !hop_size_is(p->extent[r], -1)) {
+				inner = true;
+				unit |= one;
+			}
+		}
+		along += inner && !unit;
+	}
+	return along - across;
+}
+
+static bool joins(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 {
 	bool shared = false;
 
@@ -297,6 +293,11 @@ static bool joins(pass *p, const entry *a, const entry *b)
 			if (!rows_apart(p, a, b, a->acc[i].buf))
 				return false;
 		}
+	if (a->inner && b->inner) {
+		int da = direction(p, a), db = direction(p, b);
+		if ((da > 0 && db < 0) || (da < 0 && db > 0))
+			return false;
+	}
 	/* loops of different depth gain nothing from each other unless they share data */
 	return shared || a->inner == b->inner;
 }
@@ -313,7 +314,7 @@ static void rename_addr(void *user, hop_addr *a, bool is_write)
 			a->term[i].reg = r[1];
 }
 
-static void rename_in(pass *p, hop_block *b, hop_reg *r)
+void hop_fuse_rename(hop_fpass *p, hop_block *b, hop_reg *r)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
@@ -331,16 +332,16 @@ static void rename_in(pass *p, hop_block *b, hop_reg *r)
 				s->acc[i].value = r[1];
 		}
 		for (int i = 0; i < k; i++)
-			rename_in(p, sub[i], r);
+			hop_fuse_rename(p, sub[i], r);
 	}
 }
 
-static void join(pass *p, entry *a, entry *b)
+static void join(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 {
 	hop_stmt *x = a->s, *y = b->s;
 	hop_reg   r[2] = { y->dst, x->dst };
 
-	rename_in(p, &y->body, r);
+	hop_fuse_rename(p, &y->body, r);
 	if (x->body.last)
 		x->body.last->next = y->body.first;
 	else
@@ -360,186 +361,12 @@ static void join(pass *p, entry *a, entry *b)
 		x->nacc += y->nacc;
 		x->loop = HOP_LOOP_RED;
 	}
-	*a = describe(p, x);
-}
-
-/* ---- epilogues ---- */
-
-/* The loops of an epilogue: one over all of m*n, or two. */
-typedef struct tiling {
-	hop_stmt *rows, *cols;      /* rows NULL: cols runs through both */
-	hop_addr  c;                /* an element of the product, by their variables */
-} tiling;
-
-static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
-{
-	const hop_stmt *s = b->first;
-
-	for (; s && s != end && max-- > 0; s = s->next)
-		if (s->kind != HOP_L_OP)
-			return false;
-	return s == end;
-}
-
-static bool fits(pass *p, const hop_gemm *g, hop_stmt *s, tiling *t)
-{
-	hop_stmt *in = s->body.last;
-
-	if (s->loop != HOP_LOOP_PAR || s->bound || g->c.nterm > HOP_MAXTERM - 2)
-		return false;
-	*t = (tiling){ NULL, s, g->c };
-	if (in && in->kind == HOP_L_LOOP) {
-		if (in->loop != HOP_LOOP_PAR || in->bound || !only_ops(&s->body, in, 4) ||
-		    !hop_size_eq(s->extent, g->m) || !hop_size_eq(in->extent, g->n))
-			return false;
-		t->rows = s;
-		t->cols = in;
-		t->c.term[t->c.nterm].reg = s->dst;
-		t->c.term[t->c.nterm++].stride = g->cs[0];
-	} else if (!hop_size_eq(s->extent, hop_size_mul(p->e, g->m, g->n)) ||
-	           !hop_size_is(g->cs[1], 1) || !hop_size_eq(g->cs[0], g->n)) {
-		return false;
-	}
-	t->c.term[t->c.nterm].reg = t->cols->dst;
-	t->c.term[t->c.nterm++].stride = g->cs[1];
-	return only_ops(&t->cols->body, NULL, MAXSTMT);
-}
-
-typedef struct tally { int buf, nread, nwrite; } tally;
-
-static void tally_addr(void *user, hop_addr *a, bool is_write)
-{
-	tally *t = user;
-
-	if (a->buf == t->buf)
-		*(is_write ? &t->nwrite : &t->nread) += 1;
-}
-
-static void tally_block(hop_lfunc *f, hop_block *b, tally *t)
-{
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
-		hop_stmt_addrs(f, s, tally_addr, t);
-		for (int i = 0; i < k; i++)
-			tally_block(f, sub[i], t);
-	}
-}
-
-/* Measured: with the product still in cache, a loop of its own beats an epilogue, which
- * takes registers from the tile. */
-static bool pays(const hop_gemm *g, const hop_block *b)
-{
-	int n = 0;
-
-	for (const hop_stmt *s = b->first; s; s = s->next, n++)
-		if (s->sop >= HOP_SOP_exp && s->sop <= HOP_SOP_sqrt)
-			return false;
-	return n <= TILE_OPS && hop_size_const(g->m) && hop_size_const(g->n) &&
-	       g->m.k * g->n.k >= TILE_LARGE;
-}
-
-/* The product goes nowhere but into these loops, which write nothing that it reads. */
-static bool finishes(pass *p, const entry *a, const entry *b, const tiling *t)
-{
-	const hop_gemm *g = a->s->gemm;
-	tally           n = { g->c.buf, 0, 0 };
-	int             here = 0;
-
-	if (p->f->buf[g->c.buf].kind != HOP_BUF_TEMP || b->local)
-		return false;
-	for (size_t i = 0; i < b->nacc; i++) {
-		int buf = b->acc[i].buf;
-		if (b->acc[i].is_write && (buf == g->a.buf || buf == g->b.buf || buf == g->c.buf))
-			return false;
-		if (buf == g->c.buf && !hop_addr_eq(b->acc[i].at, &t->c))
-			return false;
-		here += buf == g->c.buf;
-	}
-	tally_block(p->f, &p->f->body, &n);
-	return here > 0 && n.nread == here && n.nwrite == 1;
-}
-
-/* r in one loop over m*n becomes row * n + column. */
-static bool splits(hop_block *b, hop_reg r)
-{
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		bool mem = s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
-		for (int i = 0; i < s->na; i++)
-			if (s->a[i] == r)
-				return false;
-		if (mem && hop_addr_term(&s->u.addr, r) >= 0 &&
-		    s->u.addr.nterm == HOP_MAXTERM)
-			return false;
-	}
-	return true;
-}
-
-static void split_all(pass *p, hop_block *b, hop_reg r, hop_reg row, hop_size n)
-{
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		if (s->sop != HOP_SOP_load && s->sop != HOP_SOP_store)
-			continue;
-		hop_addr *a = &s->u.addr;
-		int       i = hop_addr_term(a, r);
-		if (i < 0)
-			continue;
-		a->term[a->nterm].reg = row;
-		a->term[a->nterm++].stride = hop_size_mul(p->e, a->term[i].stride, n);
-	}
-}
-
-static bool tile(pass *p, entry *a, entry *b)
-{
-	hop_gemm *g = a->s->gemm;
-	tiling    t;
-
-	if (a->s->kind != HOP_L_GEMM || b->s->kind != HOP_L_LOOP || g->beta ||
-	    g->epilogue.first || !fits(p, g, b->s, &t) || !finishes(p, a, b, &t))
-		return false;
-	hop_block *body = &t.cols->body;
-	hop_reg    r[2] = { t.cols->dst, 0 };
-	if ((!t.rows && !splits(body, r[0])) || (!p->tile_all && !pays(g, body)))
-		return false;
-	g->em = ++p->f->nreg;
-	g->en = ++p->f->nreg;
-	g->ev = ++p->f->nreg;
-	for (hop_stmt **at = &body->first, *prev = NULL; *at;) {   /* the sum is a register */
-		hop_stmt *s = *at;
-		if (s->sop != HOP_SOP_load || s->u.addr.buf != g->c.buf) {
-			prev = s;
-			at = &s->next;
-			continue;
-		}
-		*at = s->next;
-		if (body->last == s)
-			body->last = prev;
-		rename_in(p, body, (hop_reg[]){ s->dst, g->ev });
-	}
-	if (t.rows) {
-		hop_stmt *s = t.rows->body.first;
-		rename_in(p, &t.rows->body, (hop_reg[]){ t.rows->dst, g->em });
-		if (s != t.cols) {
-			while (s->next != t.cols)
-				s = s->next;
-			s->next = body->first;
-			body->first = t.rows->body.first;
-		}
-	} else {
-		split_all(p, body, r[0], g->em, g->n);
-	}
-	r[1] = g->en;
-	rename_in(p, body, r);
-	g->epilogue = *body;
-	g->c.nterm = 0;
-	g->c.offset = hop_size_of(0);
-	*a = describe(p, a->s);
-	return true;
+	*a = hop_fuse_describe(p, x);
 }
 
 /* ---- blocks ---- */
 
-static void relink(hop_block *b, entry *x, int n)
+void hop_fuse_relink(hop_block *b, hop_fentry *x, int n)
 {
 	b->first = b->last = NULL;
 	for (int i = 0; i < n; i++) {
@@ -552,16 +379,16 @@ static void relink(hop_block *b, entry *x, int n)
 	}
 }
 
-static void move(entry *x, int from, int to)
+static void move(hop_fentry *x, int from, int to)
 {
-	entry t = x[from];
+	hop_fentry t = x[from];
 
 	memmove(&x[to + 1], &x[to], sizeof *x * (size_t)(from - to));
 	x[to] = t;
 }
 
 /* Scalars before the loops they do not need, so that loops become neighbours. */
-static void raise(pass *p, entry *x, int n)
+static void raise(hop_fpass *p, hop_fentry *x, int n)
 {
 	for (int j = 1; j < n; j++) {
 		int at = j, i = j;
@@ -570,7 +397,7 @@ static void raise(pass *p, entry *x, int n)
 		if (x[j].s->sop == HOP_SOP_size &&
 		    hop_size_nsym(x[j].s->u.size) > p->f->nsym)
 			continue;
-		while (i > 0 && j - i < 4 * REACH && swaps(p, &x[i - 1], &x[j])) {
+		while (i > 0 && j - i < 4 * REACH && hop_fuse_swaps(p, &x[i - 1], &x[j])) {
 			i--;
 			if (x[i].s->kind != HOP_L_OP)
 				at = i;
@@ -580,35 +407,45 @@ static void raise(pass *p, entry *x, int n)
 	}
 }
 
-static void block(pass *p, hop_block *b)
+/* The loop before x[j] to join it to, or -1: the one whose results it uses when that is
+ * possible, else the nearest. */
+static int partner(hop_fpass *p, const hop_fentry *x, int j)
+{
+	int best = -1;
+
+	for (int i = j - 1; i >= 0 && j - i <= REACH; i--) {
+		bool free = hop_fuse_swaps(p, &x[i], &x[j]);
+		if ((best < 0 || !free) && joins(p, &x[i], &x[j]))
+			best = i;
+		if (!free)
+			break;
+	}
+	return best;
+}
+
+static void block(hop_fpass *p, hop_block *b)
 {
 	hop_mark m = hop_mark_at(&p->e->tmp);
 	int      n = 0, k = 0;
 
 	for (hop_stmt *s = b->first; s; s = s->next)
 		n++;
-	entry *x = HOP_NEWN(&p->e->tmp, entry, n);
+	hop_fentry *x = HOP_NEWN(&p->e->tmp, hop_fentry, n);
 	for (hop_stmt *s = b->first; s; s = s->next)
-		x[k++] = describe(p, s);
+		x[k++] = hop_fuse_describe(p, s);
 	raise(p, x, n);
 	for (int j = 1; j < n; j++) {
 		if (!is_nest(x[j].s))
 			continue;
-		for (int i = j - 1; i >= 0 && j - i <= REACH; i--) {
-			bool done = p->tile ? tile(p, &x[i], &x[j]) : joins(p, &x[i], &x[j]);
-			if (done) {
-				if (!p->tile)
-					join(p, &x[i], &x[j]);
-				memmove(&x[j], &x[j + 1], sizeof *x * (size_t)(n - j - 1));
-				n--;
-				j--;
-				break;
-			}
-			if (!swaps(p, &x[i], &x[j]))
-				break;
-		}
+		int i = partner(p, x, j);
+		if (i < 0)
+			continue;
+		join(p, &x[i], &x[j]);
+		memmove(&x[j], &x[j + 1], sizeof *x * (size_t)(n - j - 1));
+		n--;
+		j--;
 	}
-	relink(b, x, n);
+	hop_fuse_relink(b, x, n);
 	hop_rewind(&p->e->tmp, m);
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
@@ -618,42 +455,15 @@ static void block(pass *p, hop_block *b)
 	}
 }
 
-static int count_tiles(hop_block *b)
+void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r)
 {
-	int n = 0;
+	hop_mark  m = hop_mark_at(&e->tmp);
+	hop_fpass p = { .e = e, .a = a, .f = f, .range = r };
 
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
-		n += s->kind == HOP_L_GEMM;
-		for (int i = 0; i < k; i++)
-			n += count_tiles(sub[i]);
-	}
-	return n;
-}
-
-static void run(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool tile,
-                bool tile_all)
-{
-	hop_mark m = hop_mark_at(&e->tmp);
-	pass     p = { .e = e, .a = a, .f = f, .range = r, .tile = tile,
-	              .tile_all = tile_all };
-	int      nreg = f->nreg + 3 * count_tiles(&f->body);
-
-	p.extent = HOP_NEWN(&e->tmp, hop_size, nreg + 1);
-	p.mark = HOP_NEWN(&e->tmp, int, nreg + 1);
-	for (int i = 0; i <= nreg; i++)
+	p.extent = HOP_NEWN(&e->tmp, hop_size, f->nreg + 1);
+	p.mark = HOP_NEWN(&e->tmp, int, f->nreg + 1);
+	for (int i = 0; i <= f->nreg; i++)
 		p.extent[i] = hop_size_of(-1);
 	block(&p, &f->body);
 	hop_rewind(&e->tmp, m);
-}
-
-void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r)
-{
-	run(e, a, f, r, false, false);
-}
-
-void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all)
-{
-	run(e, a, f, r, true, all);
 }

@@ -476,6 +476,8 @@ bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *ord
 
 	if (l->dry || !in->outer || !in->many || !in->val[n->in[k].id].fixed)
 		return false;
+	if (strided(l, in, n->in[k], out) && hop_size_is(out->stride[order[t->rank - 1]], 1))
+		return false;
 	for (int i = 0; i < t->rank; i++) {
 		dim[i] = t->dim[order[i]];
 		key[4 + i] = (void *)(uintptr_t)order[i];

@@ -124,10 +124,9 @@ static hop_status operand(hop_lower *l, const hop_node *n, int k, const side *s,
 
 	for (int64_t i = 0; i < s->sum.n; i++)
 		ax[i] = (int)s->sum.v[i];
-	HOP_TRY(hop_lower_arg_view(l, n, k, false, out));
 	rows_last(s, rows);
-	if (k == 1 && s->nfree && !hop_size_is(out->stride[s->free[s->nfree - 1]], 1))
-		(void)hop_lower_arg_packed(l, n, k, rows, out);
+	if (k == 0 || !s->nfree || !hop_lower_arg_packed(l, n, k, rows, out))
+		HOP_TRY(hop_lower_arg_view(l, n, k, false, out));
 	if (joined(l, out, t, 0, (int)s->sum.n, ax, out_sum))
 		return HOP_OK;
 	HOP_TRY(packed(l, n, k, s, out));

@@ -1,0 +1,382 @@
+/* tile.c -- what follows a matrix product moves into its template: a copy or a sum of the
+ * product goes to its destination at once; other loops over it may be its epilogue.
+ * Joins no loops; fuse.c has done that. */
+#include <string.h>
+
+#include "loop/fuse.h"
+
+enum {
+	REACH = 64,
+	TILE_OPS = 12,              /* statements of an epilogue */
+	TILE_LARGE = 1 << 18        /* elements from which a pass over the product hurts */
+};
+
+/* The loops of an epilogue: one over all of m*n, or two. */
+typedef struct tiling {
+	hop_stmt *rows, *cols;      /* rows NULL: cols runs through both */
+	hop_addr  c;                /* an element of the product, by their variables */
+} tiling;
+
+static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
+{
+	const hop_stmt *s = b->first;
+
+	for (; s && s != end && max-- > 0; s = s->next)
+		if (s->kind != HOP_L_OP)
+			return false;
+	return s == end;
+}
+
+static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, tiling *t)
+{
+	hop_stmt *in = s->body.last;
+
+	if (s->loop != HOP_LOOP_PAR || s->bound || g->c.nterm > HOP_MAXTERM - 2)
+		return false;
+	*t = (tiling){ NULL, s, g->c };
+	if (in && in->kind == HOP_L_LOOP) {
+		if (in->loop != HOP_LOOP_PAR || in->bound || !only_ops(&s->body, in, 4) ||
+		    !hop_size_eq(s->extent, g->m) || !hop_size_eq(in->extent, g->n))
+			return false;
+		t->rows = s;
+		t->cols = in;
+		t->c.term[t->c.nterm].reg = s->dst;
+		t->c.term[t->c.nterm++].stride = g->cs[0];
+	} else if (!hop_size_eq(s->extent, hop_size_mul(p->e, g->m, g->n)) ||
+	           !hop_size_is(g->cs[1], 1) || !hop_size_eq(g->cs[0], g->n)) {
+		return false;
+	}
+	t->c.term[t->c.nterm].reg = t->cols->dst;
+	t->c.term[t->c.nterm++].stride = g->cs[1];
+	return only_ops(&t->cols->body, NULL, 200);
+}
+
+typedef struct tally { int buf, nread, nwrite; } tally;
+
+static void tally_addr(void *user, hop_addr *a, bool is_write)
+{
+	tally *t = user;
+
+	if (a->buf == t->buf)
+		*(is_write ? &t->nwrite : &t->nread) += 1;
+}
+
+static void tally_block(hop_lfunc *f, hop_block *b, tally *t)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		hop_stmt_addrs(f, s, tally_addr, t);
+		for (int i = 0; i < k; i++)
+			tally_block(f, sub[i], t);
+	}
+}
+
+/* Measured: with the product still in cache, a loop of its own beats an epilogue, which
+ * takes registers from the tile. */
+static bool pays(const hop_gemm *g, const hop_block *b)
+{
+	int n = 0;
+
+	for (const hop_stmt *s = b->first; s; s = s->next, n++)
+		if (s->sop >= HOP_SOP_exp && s->sop <= HOP_SOP_sqrt)
+			return false;
+	return n <= TILE_OPS && hop_size_const(g->m) && hop_size_const(g->n) &&
+	       g->m.k * g->n.k >= TILE_LARGE;
+}
+
+/* The product goes nowhere but into these loops, which write nothing that it reads. */
+static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b, const tiling *t)
+{
+	const hop_gemm *g = a->s->gemm;
+	tally           n = { g->c.buf, 0, 0 };
+	int             here = 0;
+
+	if (p->f->buf[g->c.buf].kind != HOP_BUF_TEMP || b->local)
+		return false;
+	for (size_t i = 0; i < b->nacc; i++) {
+		int buf = b->acc[i].buf;
+		if (b->acc[i].is_write && (buf == g->a.buf || buf == g->b.buf || buf == g->c.buf))
+			return false;
+		if (buf == g->c.buf && !hop_addr_eq(b->acc[i].at, &t->c))
+			return false;
+		here += buf == g->c.buf;
+	}
+	tally_block(p->f, &p->f->body, &n);
+	return here > 0 && n.nread == here && n.nwrite == 1;
+}
+
+/* r in one loop over m*n becomes row * n + column. */
+static bool splits(hop_block *b, hop_reg r)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		bool mem = s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
+		for (int i = 0; i < s->na; i++)
+			if (s->a[i] == r)
+				return false;
+		if (mem && hop_addr_term(&s->u.addr, r) >= 0 &&
+		    s->u.addr.nterm == HOP_MAXTERM)
+			return false;
+	}
+	return true;
+}
+
+static void split_all(hop_fpass *p, hop_block *b, hop_reg r, hop_reg row, hop_size n)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (s->sop != HOP_SOP_load && s->sop != HOP_SOP_store)
+			continue;
+		hop_addr *a = &s->u.addr;
+		int       i = hop_addr_term(a, r);
+		if (i < 0)
+			continue;
+		a->term[a->nterm].reg = row;
+		a->term[a->nterm++].stride = hop_size_mul(p->e, a->term[i].stride, n);
+	}
+}
+
+static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
+{
+	hop_gemm *g = a->s->gemm;
+	tiling    t;
+
+	if (a->s->kind != HOP_L_GEMM || b->s->kind != HOP_L_LOOP || g->beta ||
+	    g->epilogue.first || !fits(p, g, b->s, &t) || !finishes(p, a, b, &t))
+		return false;
+	hop_block *body = &t.cols->body;
+	hop_reg    r[2] = { t.cols->dst, 0 };
+	if ((!t.rows && !splits(body, r[0])) || (!p->tile_all && !pays(g, body)))
+		return false;
+	g->em = ++p->f->nreg;
+	g->en = ++p->f->nreg;
+	g->ev = ++p->f->nreg;
+	for (hop_stmt **at = &body->first, *prev = NULL; *at;) {   /* the sum is a register */
+		hop_stmt *s = *at;
+		if (s->sop != HOP_SOP_load || s->u.addr.buf != g->c.buf) {
+			prev = s;
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		if (body->last == s)
+			body->last = prev;
+		hop_fuse_rename(p, body, (hop_reg[]){ s->dst, g->ev });
+	}
+	if (t.rows) {
+		hop_stmt *s = t.rows->body.first;
+		hop_fuse_rename(p, &t.rows->body, (hop_reg[]){ t.rows->dst, g->em });
+		if (s != t.cols) {
+			while (s->next != t.cols)
+				s = s->next;
+			s->next = body->first;
+			body->first = t.rows->body.first;
+		}
+	} else {
+		split_all(p, body, r[0], g->em, g->n);
+	}
+	r[1] = g->en;
+	hop_fuse_rename(p, body, r);
+	g->epilogue = *body;
+	g->c.nterm = 0;
+	g->c.offset = hop_size_of(0);
+	*a = hop_fuse_describe(p, a->s);
+	return true;
+}
+
+/* ---- destinations ---- */
+
+static int uses_of(hop_block *b, hop_reg r, hop_stmt **out_user)
+{
+	int n = 0;
+
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		bool mem = s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
+		for (int i = 0; i < s->na; i++)
+			if (s->a[i] == r) {
+				*out_user = s;
+				n++;
+			}
+		n += mem && hop_addr_term(&s->u.addr, r) >= 0;
+	}
+	return n;
+}
+
+static hop_stmt *def_of(hop_block *b, hop_reg r)
+{
+	for (hop_stmt *s = b->first; s; s = s->next)
+		if (s->dst == r)
+			return s;
+	return NULL;
+}
+
+static void unlink_stmt(hop_block *b, hop_stmt *x)
+{
+	hop_stmt *prev = NULL;
+
+	for (hop_stmt *s = b->first; s != x; s = s->next)
+		prev = s;
+	if (prev)
+		prev->next = x->next;
+	else
+		b->first = x->next;
+	if (b->last == x)
+		b->last = prev;
+}
+
+/* load c; store o[a]   or   load c; load o[a]; add; store o[a] */
+typedef struct sink { hop_stmt *load, *old, *add, *store; } sink;
+
+static bool find_sink(hop_block *b, const tiling *t, sink *k)
+{
+	hop_stmt *u = NULL, *w = NULL;
+
+	*k = (sink){ 0 };
+	for (hop_stmt *s = b->first; s; s = s->next)
+		if (s->sop == HOP_SOP_load && !s->na && hop_addr_eq(&s->u.addr, &t->c))
+			k->load = s;
+	if (!k->load || uses_of(b, k->load->dst, &u) != 1 || !u)
+		return false;
+	if (u->sop == HOP_SOP_store) {
+		k->store = u;
+		return u->na == 1;
+	}
+	if (u->sop != HOP_SOP_add || uses_of(b, u->dst, &k->store) != 1 || !k->store ||
+	    k->store->sop != HOP_SOP_store || k->store->na != 1)
+		return false;
+	k->add = u;
+	k->old = def_of(b, u->a[u->a[0] == k->load->dst]);
+	return k->old && k->old->sop == HOP_SOP_load && !k->old->na && k->old != k->load &&
+	       uses_of(b, k->old->dst, &w) == 1 &&
+	       hop_addr_eq(&k->old->u.addr, &k->store->u.addr);
+}
+
+static bool touches(const hop_fentry *x, int buf)
+{
+	for (size_t i = 0; i < x->nacc; i++)
+		if (x->acc[i].buf == buf)
+			return true;
+	return false;
+}
+
+/* The destination as rows and columns of the product; what is left is known before. */
+static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling *t,
+                   hop_addr *o, hop_size *cs)
+{
+	int at = hop_addr_term(o, t->cols->dst);
+
+	if (at < 0)
+		return false;
+	cs[1] = o->term[at].stride;
+	o->term[at] = o->term[--o->nterm];
+	cs[0] = hop_size_mul(p->e, cs[1], x[i].s->gemm->n);
+	if (t->rows) {
+		at = hop_addr_term(o, t->rows->dst);
+		if (at < 0)
+			return false;
+		cs[0] = o->term[at].stride;
+		o->term[at] = o->term[--o->nterm];
+	}
+	for (int k = 0; k < o->nterm; k++) {
+		hop_reg r = o->term[k].reg;
+		for (int q = i + 1; q < j; q++)
+			if (hop_fuse_defines(x[q].s, r))
+				return false;
+		if (def_of(&t->cols->body, r) || (t->rows && def_of(&t->rows->body, r)))
+			return false;
+	}
+	return true;
+}
+
+static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
+{
+	hop_gemm *g = x[i].s->gemm;
+	tally     c = { g->c.buf, 0, 0 };
+	int       j = i + 1, here = 0;
+	tiling    t;
+	sink      k;
+
+	if (g->beta || g->epilogue.first || p->f->buf[g->c.buf].kind != HOP_BUF_TEMP)
+		return false;
+	while (j < n && !touches(&x[j], g->c.buf))
+		j++;
+	tally_block(p->f, &p->f->body, &c);
+	if (j == n || c.nread != 1 || c.nwrite != 1 || x[j].s->kind != HOP_L_LOOP ||
+	    !fits(p, g, x[j].s, &t) || !find_sink(&t.cols->body, &t, &k))
+		return false;
+	hop_addr o = k.store->u.addr;
+	hop_size cs[2];
+	if (o.buf == g->a.buf || o.buf == g->b.buf || p->f->buf[o.buf].dtype != g->dtype)
+		return false;
+	for (int q = i + 1; q < j; q++)
+		if (touches(&x[q], o.buf))
+			return false;
+	for (size_t q = 0; q < x[j].nacc; q++)
+		here += x[j].acc[q].buf == o.buf;
+	if (here != (k.old ? 2 : 1) || !matrix(p, x, i, j, &t, &o, cs))
+		return false;
+	g->c = o;
+	g->cs[0] = cs[0];
+	g->cs[1] = cs[1];
+	g->beta = k.old != NULL;
+	unlink_stmt(&t.cols->body, k.load);
+	unlink_stmt(&t.cols->body, k.store);
+	if (k.old) {
+		unlink_stmt(&t.cols->body, k.old);
+		unlink_stmt(&t.cols->body, k.add);
+	}
+	x[i] = hop_fuse_describe(p, x[i].s);
+	x[j] = hop_fuse_describe(p, x[j].s);
+	return true;
+}
+
+/* ---- blocks ---- */
+
+static int epilogues(hop_fpass *p, hop_fentry *x, int n)
+{
+	for (int j = 1; j < n; j++) {
+		if (x[j].s->kind != HOP_L_LOOP)
+			continue;
+		for (int i = j - 1; i >= 0 && j - i <= REACH; i--) {
+			if (tile(p, &x[i], &x[j])) {
+				memmove(&x[j], &x[j + 1], sizeof *x * (size_t)(n - j - 1));
+				n--;
+				j--;
+				break;
+			}
+			if (!hop_fuse_swaps(p, &x[i], &x[j]))
+				break;
+		}
+	}
+	return n;
+}
+
+static void block(hop_fpass *p, hop_block *b)
+{
+	hop_mark m = hop_mark_at(&p->e->tmp);
+	int      n = 0, k = 0;
+
+	for (hop_stmt *s = b->first; s; s = s->next)
+		n++;
+	hop_fentry *x = HOP_NEWN(&p->e->tmp, hop_fentry, n);
+	for (hop_stmt *s = b->first; s; s = s->next)
+		x[k++] = hop_fuse_describe(p, s);
+	for (int i = 0; i < n; i++)
+		if (x[i].s->kind == HOP_L_GEMM)
+			(void)redirect(p, x, n, i);
+	n = epilogues(p, x, n);
+	hop_fuse_relink(b, x, n);
+	hop_rewind(&p->e->tmp, m);
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		k = hop_stmt_blocks(s, sub);
+		for (int i = 0; i < k; i++)
+			block(p, sub[i]);
+	}
+}
+
+void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all)
+{
+	hop_fpass p = { .e = e, .a = a, .f = f, .range = r, .tile_all = all };
+
+	block(&p, &f->body);
+}
