@@ -18,7 +18,7 @@ typedef struct hop_target_opts {
 } hop_target_opts;
 
 /* Verify and compile p, or take its object from the cache. HOP_ETARGET when LLVM is
- * missing. The code keeps interned sizes of p and nothing else: the context outlives it. */
+ * missing. The code keeps interned sizes of p, nothing else: the context outlives it. */
 hop_status  hop_code_new(hop_env *e, const hop_prog *p, const hop_target_opts *o,
                          hop_code **out_c);
 hop_code   *hop_code_retain(hop_code *c);

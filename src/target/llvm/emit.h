@@ -35,6 +35,7 @@ typedef struct hop_efn {
 	hop_lv  **sym;                   /* [nsym] */
 	struct hop_esize { hop_size s; hop_lv *v; struct hop_esize *next; } *size;
 	hop_lv   *dummy;                 /* 64 zero bytes, read by masked-off scalar loads */
+	hop_lv   *stack[3];              /* gemm.c's panel, sums, tile: one set a function */
 	bool      outlined;              /* a body for rt->parallel: cannot fail or fork */
 } hop_efn;
 

@@ -1,5 +1,5 @@
 /* emit_sop.c -- the scalar operations of sops.def, and the combining step of reductions,
- * on scalars or vectors. Loads, stores and constants are not here: they need addresses. */
+ * on scalars or vectors. Loads and stores are not here: they need addresses. */
 #include <math.h>
 
 #include "target/llvm/emit.h"

@@ -468,17 +468,26 @@ static void columns(tile *t, hop_lv *m0, hop_lv *m1, const cell *c)
 
 /* ---- setting up ---- */
 
-static hop_lv *stack(tile *t, int64_t elems)
+/* Products of one function take turns in the same memory, or many of them would use up
+ * the stack: each kind has the size of its largest. */
+enum { PANEL, SUMS, TILE };
+
+static hop_lv *stack(tile *t, int kind)
 {
+	static const int rows[] = { KC, MC, 12 };
+
 	hop_emit *e = t->e;
 	hop_lbb  *back = e->L->GetInsertBlock(e->b);
+	uint64_t  bytes = (uint64_t)rows[kind] * (uint64_t)(e->vbits / 8) * 4;
 	hop_lv   *v;
 
+	if (e->s.stack[kind])
+		return e->s.stack[kind];
 	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
-	v = e->L->BuildAlloca(e->b, e->L->ArrayType2(t->et, (uint64_t)elems), "");
+	v = e->L->BuildAlloca(e->b, e->L->ArrayType2(e->i8, bytes), "");
 	e->L->SetAlignment(v, 64);
 	hop_e_at(e, back);
-	return v;
+	return e->s.stack[kind] = v;
 }
 
 static void shape(tile *t)
@@ -545,7 +554,6 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 {
 	const hop_gemm *g = s->gemm;
 	tile            t = { .e = e, .s = s, .g = g };
-	int64_t         nr;
 	hop_eloop       l;
 
 	shape(&t);
@@ -564,12 +572,10 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 	t.et = hop_e_type(e, g->dtype, 1);
 	t.vt = hop_e_type(e, g->dtype, t.w);
 	t.vector_epilogue = !g->epilogue.first || hop_plan_epilogue(e, g, NULL);
-	nr = (int64_t)t.nv * t.w;
 	if (t.pack)
-		t.panel = stack(&t, KC * nr);
+		t.panel = stack(&t, PANEL);
 	if (t.pack || g->epilogue.first)
-		t.sums = stack(&t, (t.pack ? MC : t.mr) * nr);
-
+		t.sums = stack(&t, t.pack ? SUMS : TILE);
 	if (!t.pack) {
 		all_columns(&t, m0, m1);
 		return;
