@@ -15,6 +15,7 @@ enum {
 typedef struct tiling {
 	hop_stmt *rows, *cols;      /* rows NULL: cols runs through both */
 	hop_addr  c;                /* an element of the product, by their variables */
+	bool      flip;             /* rows runs over n, cols over m */
 } tiling;
 
 static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
@@ -27,27 +28,28 @@ static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
 	return s == end;
 }
 
-static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, tiling *t)
+static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, bool flip, tiling *t)
 {
 	hop_stmt *in = s->body.last;
+	hop_size  rows = flip ? g->n : g->m, cols = flip ? g->m : g->n;
 
 	if (s->loop != HOP_LOOP_PAR || s->bound || g->c.nterm > HOP_MAXTERM - 2)
 		return false;
-	*t = (tiling){ NULL, s, g->c };
+	*t = (tiling){ NULL, s, g->c, flip };
 	if (in && in->kind == HOP_L_LOOP) {
 		if (in->loop != HOP_LOOP_PAR || in->bound || !only_ops(&s->body, in, 4) ||
-		    !hop_size_eq(s->extent, g->m) || !hop_size_eq(in->extent, g->n))
+		    !hop_size_eq(s->extent, rows) || !hop_size_eq(in->extent, cols))
 			return false;
 		t->rows = s;
 		t->cols = in;
 		t->c.term[t->c.nterm].reg = s->dst;
-		t->c.term[t->c.nterm++].stride = g->cs[0];
-	} else if (!hop_size_eq(s->extent, hop_size_mul(p->e, g->m, g->n)) ||
+		t->c.term[t->c.nterm++].stride = g->cs[flip];
+	} else if (flip || !hop_size_eq(s->extent, hop_size_mul(p->e, g->m, g->n)) ||
 	           !hop_size_is(g->cs[1], 1) || !hop_size_eq(g->cs[0], g->n)) {
 		return false;
 	}
 	t->c.term[t->c.nterm].reg = t->cols->dst;
-	t->c.term[t->c.nterm++].stride = g->cs[1];
+	t->c.term[t->c.nterm++].stride = g->cs[!flip];
 	return only_ops(&t->cols->body, NULL, 200);
 }
 
@@ -141,7 +143,7 @@ static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 	tiling    t;
 
 	if (a->s->kind != HOP_L_GEMM || b->s->kind != HOP_L_LOOP || g->beta ||
-	    g->epilogue.first || !fits(p, g, b->s, &t) || !finishes(p, a, b, &t))
+	    g->epilogue.first || !fits(p, g, b->s, false, &t) || !finishes(p, a, b, &t))
 		return false;
 	hop_block *body = &t.cols->body;
 	hop_reg    r[2] = { t.cols->dst, 0 };
@@ -266,14 +268,15 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
 
 	if (at < 0)
 		return false;
-	cs[1] = o->term[at].stride;
+	cs[!t->flip] = o->term[at].stride;
 	o->term[at] = o->term[--o->nterm];
-	cs[0] = hop_size_mul(p->e, cs[1], x[i].s->gemm->n);
+	if (!t->rows)
+		cs[0] = hop_size_mul(p->e, cs[1], x[i].s->gemm->n);
 	if (t->rows) {
 		at = hop_addr_term(o, t->rows->dst);
 		if (at < 0)
 			return false;
-		cs[0] = o->term[at].stride;
+		cs[t->flip] = o->term[at].stride;
 		o->term[at] = o->term[--o->nterm];
 	}
 	for (int k = 0; k < o->nterm; k++) {
@@ -301,7 +304,8 @@ static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 		j++;
 	tally_block(p->f, &p->f->body, &c);
 	if (j == n || c.nread != 1 || c.nwrite != 1 || x[j].s->kind != HOP_L_LOOP ||
-	    !fits(p, g, x[j].s, &t) || !find_sink(&t.cols->body, &t, &k))
+	    !((fits(p, g, x[j].s, false, &t) && find_sink(&t.cols->body, &t, &k)) ||
+	      (fits(p, g, x[j].s, true, &t) && find_sink(&t.cols->body, &t, &k))))
 		return false;
 	hop_addr o = k.store->u.addr;
 	hop_size cs[2];
@@ -327,6 +331,26 @@ static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 	x[i] = hop_fuse_describe(p, x[i].s);
 	x[j] = hop_fuse_describe(p, x[j].s);
 	return true;
+}
+
+/* A product written by columns is the product of the transposed, written by rows. */
+static void by_rows(hop_gemm *g)
+{
+	hop_addr a = g->a;
+	hop_size m = g->m, as[2] = { g->as[0], g->as[1] }, c = g->cs[0];
+
+	if (!hop_size_is(g->cs[0], 1) || hop_size_is(g->cs[1], 1) || g->epilogue.first)
+		return;
+	g->a = g->b;
+	g->b = a;
+	g->m = g->n;
+	g->n = m;
+	g->as[0] = g->bs[1];
+	g->as[1] = g->bs[0];
+	g->bs[0] = as[1];
+	g->bs[1] = as[0];
+	g->cs[0] = g->cs[1];
+	g->cs[1] = c;
 }
 
 /* ---- blocks ---- */
@@ -361,8 +385,8 @@ static void block(hop_fpass *p, hop_block *b)
 	for (hop_stmt *s = b->first; s; s = s->next)
 		x[k++] = hop_fuse_describe(p, s);
 	for (int i = 0; i < n; i++)
-		if (x[i].s->kind == HOP_L_GEMM)
-			(void)redirect(p, x, n, i);
+		if (x[i].s->kind == HOP_L_GEMM && redirect(p, x, n, i))
+			by_rows(x[i].s->gemm);
 	n = epilogues(p, x, n);
 	hop_fuse_relink(b, x, n);
 	hop_rewind(&p->e->tmp, m);
