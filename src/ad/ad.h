@@ -33,6 +33,10 @@ hop_status hop_ad_batch(hop_env *e, const hop_graph *g, const hop_batch_spec *s,
 /* True if batching must know the active lanes: loops that might not end, effects. */
 bool hop_ad_needs_mask(const hop_graph *g);
 
+/* g without its effects; a node with its bodies so. */
+hop_status hop_ad_pure(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+hop_status hop_ad_pure_node(hop_env *e, hop_arena *a, const hop_node *n, hop_node *out_n);
+
 /* Where a residual of a cut comes from. */
 enum hop_res_kind {
 	HOP_RES_PARAM,             /* parameter `index` of the forward graph */
@@ -42,7 +46,8 @@ enum hop_res_kind {
 typedef struct hop_res { enum hop_res_kind kind; uint32_t index; } hop_res;
 
 /* A joint graph cut in two. fwd: primals -> results, extras. bwd: residuals, cotangents ->
- * gradients. Owned by the context's memo. */
+ * gradients; what it recomputes, it recomputes without effects. Owned by the context's
+ * memo. */
 typedef struct hop_cut {
 	const hop_graph *fwd, *bwd;
 	uint32_t         nextra, nres;

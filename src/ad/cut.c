@@ -53,8 +53,8 @@ static int64_t bytes_of(const struct cutter *c, const hop_type *t)
 	for (int i = 0; i < t->rank; i++) {
 		if (!hop_size_eval(t->dim[i], syms, ns < 64 ? (int)ns : 64, &d))
 			d = 64;
-		if (d < 1 || __builtin_mul_overflow(n, d, &n) || n > HOP_FLOW_INF / 1024)
-			return d < 1 ? 1 : HOP_FLOW_INF / 1024;
+		if (d < 1 || __builtin_mul_overflow(n, d, &n) || n > HOP_FLOW_INF >> 20)
+			return d < 1 ? 1 : HOP_FLOW_INF >> 20;
 	}
 	return n;
 }
@@ -136,27 +136,14 @@ static bool is_heavy(const struct cutter *c, const hop_node *n)
 	return out * 4 < in || n->op == HOP_OP_dot;
 }
 
-static bool node_has_effect(const hop_node *n)
-{
-	const hop_graph *sub[HOP_MAXSUB];
-	int k = hop_node_subs(n, sub);
-	if (hop_optab[n->op].flags & HOP_F_X)
-		return true;
-	for (int i = 0; i < k; i++)
-		if (sub[i] && sub[i]->has_effect)
-			return true;
-	return false;
-}
-
 static void ban(struct cutter *c, enum hop_cut_policy policy)
 {
 	for (uint32_t i = 0; i < c->j->nnode; i++)
-		c->banned[i] = node_has_effect(&c->j->node[i]) ||
-		               (policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]));
+		c->banned[i] = policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]);
 }
 
 /* Symbol k is a vertex, too: reached from the operands of its binder. */
-static void symbol_edges(struct cutter *c, hop_flow *f, int first, int s, int t)
+static void symbol_edges(struct cutter *c, hop_flow *f, int first, int t)
 {
 	const hop_graph *j = c->j;
 	uint32_t *at = HOP_NEWN(&c->env->tmp, uint32_t, j->nlocal);
@@ -168,8 +155,6 @@ static void symbol_edges(struct cutter *c, hop_flow *f, int first, int s, int t)
 			hop_flow_edge(f, 2 * (int)n->in[i].id + 1, first + (int)k, HOP_FLOW_INF);
 		for (uint32_t i = 0, m = mentioned(c, n, at); i < m; i++)
 			hop_flow_edge(f, first + (int)at[i], first + (int)k, HOP_FLOW_INF);
-		if (node_has_effect(n))
-			hop_flow_edge(f, s, first + (int)k, HOP_FLOW_INF);
 	}
 	for (uint32_t i = 0; i < j->nnode; i++) {
 		const hop_node *n = &j->node[i];
@@ -208,7 +193,7 @@ static int64_t min_cut(struct cutter *c)
 		if (c->needed[v])
 			hop_flow_edge(&f, 2 * (int)v + 1, t, HOP_FLOW_INF);
 	}
-	symbol_edges(c, &f, nv + 2, s, t);
+	symbol_edges(c, &f, nv + 2, t);
 	bool *in_sink = HOP_NEWN(&c->env->tmp, bool, n);
 	int64_t flow = hop_flow_run(&f, s, t, in_sink);
 	for (uint32_t v = 0; v < j->nvalue; v++)
@@ -240,7 +225,7 @@ static void knapsack(struct cutter *c, int64_t room)
 		bool saves = false;
 		for (uint32_t k = 0; k < j->node[i].nout; k++)
 			saves |= c->saved[j->node[i].out0.id + k];
-		if (c->banned[i] && saves && !node_has_effect(&j->node[i]))
+		if (c->banned[i] && saves)
 			item[n++] = i;
 	}
 	int64_t *best = HOP_NEWN(&c->env->tmp, int64_t, GRID + 1);
@@ -269,7 +254,7 @@ static void knapsack(struct cutter *c, int64_t room)
 	}
 }
 
-static hop_status decide(struct cutter *c, enum hop_cut_policy policy, double budget)
+static void decide(struct cutter *c, enum hop_cut_policy policy, double budget)
 {
 	mark_late(c);
 	ban(c, policy);
@@ -281,10 +266,7 @@ static hop_status decide(struct cutter *c, enum hop_cut_policy policy, double bu
 			knapsack(c, (int64_t)(budget * (double)bytes));
 		bytes = min_cut(c);
 	}
-	if (bytes >= HOP_FLOW_INF)
-		return hop_fail(c->env, 0, HOP_EREFUSED, "partition: an effect's result is needed by "
-		                "the reverse pass, but has a size that only the program knows");
-	return HOP_OK;
+	HOP_ASSERT(bytes < HOP_FLOW_INF);      /* all but the parameters can be recomputed */
 }
 
 /* ---- the two halves ---- */
@@ -387,7 +369,10 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 		hop_mark m = hop_mark_at(&c->env->tmp);
 		hop_val *keep = HOP_NEWN(&c->env->tmp, hop_val, n->nout);
 		memcpy(keep, map + n->out0.id, n->nout * sizeof *keep);
-		copy_node(&b, j, n, map, smap, (int)(j->nsym + j->nlocal));
+		hop_node again = *n;
+		if (!is_late(c, n))
+			b.st = hop_ad_pure_node(c->env, &c->env->tmp, n, &again);
+		copy_node(&b, j, &again, map, smap, (int)(j->nsym + j->nlocal));
 		for (uint32_t k = 0; k < n->nout; k++)
 			if (c->saved[n->out0.id + k])
 				map[n->out0.id + k] = keep[k];
@@ -415,7 +400,7 @@ static hop_status cut(struct cutter *c, enum hop_cut_policy policy, double budge
 		if (s >= j->nsym)
 			c->binder[s - j->nsym] = i;
 	}
-	HOP_TRY(decide(c, policy, budget));
+	decide(c, policy, budget);
 	uint32_t *res = HOP_NEWN(tmp, uint32_t, j->nvalue), nres = 0;
 	uint32_t *extra = HOP_NEWN(tmp, uint32_t, j->nvalue), nextra = 0;
 	for (uint32_t v = 0; v < j->nvalue; v++) {

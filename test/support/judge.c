@@ -366,7 +366,7 @@ static void check_batch(judge *j, const hop_graph *g, const bool *bin, const cha
 
 /* ---- another way to run ---- */
 
-static void check_other(judge *j, const hop_graph *g, const char *path)
+void judge_other(judge *j, const hop_graph *g, const char *path)
 {
 	hop_arena *a = &j->p->env->tmp;
 	hop_mark m = hop_mark_at(a);
@@ -415,7 +415,7 @@ void judge_graph(judge *j, const hop_graph *g, int depth, const char *path)
 		some |= outs[i] = is_float(t) && !local;
 	}
 	if (j->other)
-		check_other(j, g, path);
+		judge_other(j, g, path);
 	check_derivatives(j, g, path);
 	check_batch(j, g, act, path);
 	if (g->nparam > 1) {

@@ -26,6 +26,8 @@ typedef struct judge {
 void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_tensor **in);
 /* Sizes for the graph's size parameters. */
 void judge_sizes(judge *j, const hop_graph *g, int64_t *syms);
+/* j->other against the interpreter on g. */
+void judge_other(judge *j, const hop_graph *g, const char *path);
 /* All checks on g, then on its jvp, vjp and batched graphs down to `depth`. */
 void judge_graph(judge *j, const hop_graph *g, int depth, const char *path);
 

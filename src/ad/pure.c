@@ -1,0 +1,75 @@
+/* pure.c -- a graph without its effects. What reverse mode computes a second time must not
+ * be said a second time; what was asserted the first time still holds. */
+#include "ad/ad.h"
+
+#include <string.h>
+
+hop_status hop_ad_pure_node(hop_env *e, hop_arena *a, const hop_node *n, hop_node *out_n)
+{
+	const hop_opinfo *o = &hop_optab[n->op];
+	*out_n = *n;
+	if (!(o->flags & HOP_F_R))
+		return HOP_OK;
+	char *attr = hop_arena_dup(a, n->attr, hop_attr_bytes(n->op));
+	for (int i = 0; i < o->nfield; i++) {
+		const hop_graph **g = (const hop_graph **)(attr + hop_attr_offset(n->op, i));
+		if (o->field[i].kind == HOP_AK_graph && *g)
+			HOP_TRY(hop_ad_pure(e, *g, g));
+	}
+	out_n->attr = attr;
+	return HOP_OK;
+}
+
+static hop_status build(hop_env *e, const hop_graph *g, hop_graph **out_g)
+{
+	hop_build b;
+	hop_status st = HOP_OK;
+	int nsym = (int)(g->nsym + g->nlocal);
+	hop_val *map = HOP_NEWN(&e->tmp, hop_val, g->nvalue);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	hop_size *smap = HOP_NEWN(&e->tmp, hop_size, nsym);
+	hop_build_open(&b, e);
+	hop_build_syms_of(&b, g);
+	for (uint32_t i = 0; i < g->nsym; i++)
+		smap[i] = hop_size_sym(e, (int)i);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		map[i] = hop_build_param(&b, g->type[i]);
+	for (uint32_t i = 0; i < g->nnode && !st && !b.st; i++) {
+		const hop_node *n = &g->node[i];
+		hop_node pure;
+		if (hop_optab[n->op].flags & HOP_F_X)
+			continue;
+		hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);
+		for (uint32_t k = 0; k < n->nin; k++)
+			in[k] = map[n->in[k].id];
+		st = hop_ad_pure_node(e, &e->tmp, n, &pure);
+		hop_val v = st ? HOP_BAD : hop_emit_copy(&b, g, &pure, in, smap, nsym);
+		for (uint32_t k = 0; k < n->nout; k++)
+			map[n->out0.id + k] = hop_is_bad(v) ? v : (hop_val){ v.id + k };
+	}
+	for (uint32_t i = 0; i < g->nout; i++)
+		out[i] = map[g->out[i].id];
+	if (!b.st)
+		b.st = st;
+	return hop_seal(&b, g->nout, out, g->name, out_g);
+}
+
+hop_status hop_ad_pure(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	struct { uint64_t kind; const hop_graph *g; } key = { 'p', g };
+	if (!g->has_effect) {
+		*out_g = g;
+		return HOP_OK;
+	}
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_graph *r = hop_ctx_memo_get(e, &key, sizeof key);
+	hop_status st = HOP_OK;
+	if (!r) {
+		st = build(e, g, &r);
+		if (!st)
+			r = hop_ctx_memo_put(e, &key, sizeof key, r);
+	}
+	*out_g = r;
+	hop_rewind(&e->tmp, m);
+	return st;
+}

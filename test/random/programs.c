@@ -1,0 +1,22 @@
+/* Whole programs at random: programs COUNT checks that many, or with RANDOM_SEED=n the one
+ * of that seed. RANDOM_WAYS chooses among the ways to run (see support/random.h). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support/random.h"
+
+int main(int argc, char **argv)
+{
+	const char *one = getenv("RANDOM_SEED"), *ways = getenv("RANDOM_WAYS");
+	uint64_t first = one ? strtoull(one, NULL, 10) : 1000;
+	long count = one ? 1 : argc > 1 ? atol(argv[1]) : 100, fail = 0;
+
+	for (long i = 0; i < count; i++)
+		if (random_program(first + (uint64_t)i, ways ? atoi(ways) : RANDOM_ALL)) {
+			fail++;
+			printf("FAIL seed %llu\n", (unsigned long long)(first + (uint64_t)i));
+			fflush(stdout);
+		}
+	printf("%ld passed, %ld failed\n", count - fail, fail);
+	return fail != 0;
+}

@@ -1,0 +1,480 @@
+/* program.c -- random programs: ops without bodies. Comparisons are shifted by odd
+ * constants, so that two ways to round never disagree about a branch. */
+#include "support/program.h"
+
+#include <string.h>
+
+#include "ir/rule.h"
+
+uint32_t gen_below(gen *g, uint32_t n)
+{
+	uint64_t z = g->state += 0x9e3779b97f4a7c15u;      /* splitmix64 */
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+	return (uint32_t)(z >> 33) % n;
+}
+
+static double odd(gen *g)
+{
+	return 0.1 + (double)gen_below(g, 9973) / 10007.0;
+}
+
+static bool is_float(const hop_type *t)
+{
+	return hop_dtype_float((hop_dtype)t->dtype);
+}
+
+static const hop_type *type_of(const gen_scope *s, hop_val v)
+{
+	return hop_typeof(&s->b, v);
+}
+
+static hop_val constant(gen_scope *s, hop_dtype d, double v)
+{
+	if (hop_dtype_float(d))
+		return hop_emit_const_f(&s->b, d, v);
+	return hop_emit_const_i(&s->b, d, (int64_t)v);
+}
+
+/* A scalar constant in the shape of v. */
+static hop_val filled(gen_scope *s, const hop_type *t, double v)
+{
+	return hop_emit_full(&s->b, t, v);
+}
+
+/* ---- types ---- */
+
+static const hop_type *shaped(gen *g, hop_dtype d)
+{
+	hop_size dim[2];
+	int rank = (int)gen_below(g, 3);
+	for (int i = 0; i < rank; i++) {
+		dim[i] = hop_size_of(gen_below(g, 6) ? 2 + gen_below(g, 2) : 1);
+		if (g->o->sizes && gen_below(g, 3) == 0)
+			dim[i] = hop_size_sym(g->e, 0);
+	}
+	return hop_type_get(g->e, d, rank, dim);
+}
+
+const hop_type *gen_float(gen *g)
+{
+	return shaped(g, g->o->f32 && gen_below(g, 5) == 0 ? HOP_f32 : HOP_f64);
+}
+
+const hop_type *gen_type(gen *g)
+{
+	static const hop_dtype few[] = { HOP_i64, HOP_i64, HOP_bool, HOP_i32 };
+	if (gen_below(g, 4))
+		return gen_float(g);
+	return shaped(g, few[gen_below(g, 4)]);
+}
+
+/* ---- values ---- */
+
+void gen_open(gen_scope *s, gen *g, int depth)
+{
+	memset(s, 0, sizeof *s);
+	s->g = g;
+	s->depth = depth;
+	hop_build_open(&s->b, g->e);
+	if (g->o->sizes)
+		hop_build_sym(&s->b, (hop_range){ 1, 5 }, "s");
+}
+
+void gen_add(gen_scope *s, hop_val v)
+{
+	if (s->b.st)
+		return;
+	s->pool = hop_arena_grow(&s->g->e->tmp, s->pool, sizeof *s->pool, s->n + 1, &s->cap);
+	s->pool[s->n++] = v;
+}
+
+/* Newer values more often, so that programs are deep rather than wide. */
+hop_val gen_any(gen_scope *s)
+{
+	if (!s->n)
+		return constant(s, HOP_f64, odd(s->g));
+	uint32_t a = gen_below(s->g, (uint32_t)s->n), b = gen_below(s->g, (uint32_t)s->n);
+	return s->pool[a > b ? a : b];
+}
+
+static hop_val any_float(gen_scope *s)
+{
+	for (int i = 0; i < 8; i++) {
+		hop_val v = gen_any(s);
+		if (s->b.st || is_float(type_of(s, v)))
+			return v;
+	}
+	return gen_want(s, gen_float(s->g));
+}
+
+hop_val gen_tame(gen_scope *s, hop_val v)
+{
+	if (s->b.st || !is_float(type_of(s, v)))
+		return v;
+	switch (gen_below(s->g, 3)) {
+	case 0:  return hop_emit(&s->b, sin, v);
+	case 1:  return hop_emit(&s->b, tanh, v);
+	default: return hop_emit(&s->b, cos, v);
+	}
+}
+
+/* |v| < 7, whatever was done to it. */
+static hop_val small(gen_scope *s, hop_val v)
+{
+	return s->b.st ? HOP_BAD : hop_emit(&s->b, rem, v, filled(s, type_of(s, v), 7));
+}
+
+static hop_val compare(gen_scope *s, hop_val x, hop_val y)
+{
+	if (s->b.st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, x);
+	if (is_float(t))
+		y = hop_emit(&s->b, add, y, filled(s, t, odd(s->g) / 97));
+	switch (is_float(t) ? 0 : gen_below(s->g, 4)) {
+	case 0:  return hop_emit(&s->b, lt, x, y);
+	case 1:  return hop_emit(&s->b, le, x, y);
+	case 2:  return hop_emit(&s->b, eq, x, y);
+	default: return hop_emit(&s->b, ne, x, y);
+	}
+}
+
+static hop_val to_dtype(gen_scope *s, hop_val v, hop_dtype d)
+{
+	if (s->b.st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, v);
+	if (t->dtype == d)
+		return v;
+	if (d == HOP_bool)
+		return compare(s, v, filled(s, t, is_float(t) ? odd(s->g) : 1));
+	if (is_float(t) && !hop_dtype_float(d)) {
+		v = hop_emit(&s->b, mul, hop_emit(&s->b, sin, v), filled(s, t, 2.7183));
+		return hop_emit_cast(&s->b, v, d);
+	}
+	return hop_emit_cast(&s->b, v, d);
+}
+
+/* All elements in one. */
+static hop_val scalar(gen_scope *s, hop_val v)
+{
+	if (s->b.st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, v);
+	int64_t axes[HOP_MAXRANK];
+	for (int i = 0; i < t->rank; i++)
+		axes[i] = i;
+	if (!t->rank)
+		return v;
+	if (t->dtype == HOP_bool)
+		return hop_emit_amax(&s->b, v, t->rank, axes);
+	v = hop_emit_sum(&s->b, v, t->rank, axes);
+	return is_float(t) ? gen_tame(s, v) : small(s, v);
+}
+
+hop_val gen_want(gen_scope *s, const hop_type *t)
+{
+	uint32_t same = 0;
+	if (s->b.st)
+		return HOP_BAD;
+	for (size_t i = 0; i < s->n; i++)
+		same += type_of(s, s->pool[i]) == t;
+	if (same && gen_below(s->g, 5)) {
+		uint32_t at = gen_below(s->g, same);
+		for (size_t i = 0; i < s->n; i++)
+			if (type_of(s, s->pool[i]) == t && !at--)
+				return s->pool[i];
+	}
+	hop_val v = scalar(s, to_dtype(s, gen_any(s), (hop_dtype)t->dtype));
+	if (s->b.st || !t->rank)
+		return v;
+	v = hop_emit_match(&s->b, v, t);
+	if (t->dtype == HOP_bool || s->b.st)
+		return v;
+	/* elements that differ, so that a wrong index shows */
+	hop_val i = hop_emit_iota(&s->b, HOP_i64, t->rank, t->dim, t->rank - 1);
+	i = hop_emit_cast(&s->b, i, (hop_dtype)t->dtype);
+	if (is_float(t))
+		i = s->b.st ? HOP_BAD : hop_emit(&s->b, mul, i, filled(s, t, odd(s->g) / 3));
+	return s->b.st ? HOP_BAD : hop_emit(&s->b, add, v, i);
+}
+
+/* ---- ops ---- */
+
+static int64_t count_of(const gen_scope *s, const hop_type *t)
+{
+	int64_t n = 1, d, four = 4;
+	(void)s;
+	for (int i = 0; i < t->rank; i++)
+		n *= hop_size_eval(t->dim[i], &four, 1, &d) ? d : 4;
+	return n;
+}
+
+/* x^2 + c > 0: safe to divide by, to take the root or the logarithm of. */
+static hop_val positive(gen_scope *s, hop_val x)
+{
+	if (s->b.st)
+		return HOP_BAD;
+	return hop_emit(&s->b, add, hop_emit(&s->b, mul, x, x),
+	                filled(s, type_of(s, x), 0.4 + odd(s->g)));
+}
+
+static hop_val op_point(gen_scope *s)
+{
+	hop_build *b = &s->b;
+	hop_val x = any_float(s);
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, x);
+	hop_val y = gen_want(s, t);
+	if (b->st)
+		return HOP_BAD;
+	switch (gen_below(s->g, 12)) {
+	case 0:  return gen_tame(s, hop_emit(b, add, x, y));
+	case 1:  return gen_tame(s, hop_emit(b, sub, x, y));
+	case 2:
+	case 3:  return gen_tame(s, hop_emit(b, mul, x, y));
+	case 4:  return gen_tame(s, hop_emit(b, div, x, positive(s, y)));
+	case 5:  return gen_tame(s, hop_emit(b, log, positive(s, x)));
+	case 6:  return gen_tame(s, hop_emit(b, sqrt, positive(s, x)));
+	case 7:  return hop_emit(b, neg, x);
+	case 8:  return hop_emit(b, exp, gen_tame(s, x));
+	case 9:  return hop_emit(b, max, hop_emit(b, sin, x), filled(s, t, odd(s->g)));
+	case 10: return hop_emit(b, min, hop_emit(b, cos, x), filled(s, t, odd(s->g)));
+	default: return gen_tame(s, x);
+	}
+}
+
+static hop_val op_int(gen_scope *s)
+{
+	hop_build *b = &s->b;
+	const hop_type *t = shaped(s->g, gen_below(s->g, 4) ? HOP_i64 : HOP_i32);
+	hop_val x = gen_want(s, t), y = gen_want(s, t);
+	if (b->st)
+		return HOP_BAD;
+	switch (gen_below(s->g, 8)) {
+	case 0:  return small(s, hop_emit(b, add, x, y));
+	case 1:  return small(s, hop_emit(b, sub, x, y));
+	case 2:  return small(s, hop_emit(b, mul, x, y));
+	case 3:  return hop_emit(b, max, x, y);
+	case 4:  return hop_emit(b, min, x, y);
+	case 5:  return hop_emit(b, div, x, filled(s, t, 3));
+	case 6:  return hop_emit(b, and, x, filled(s, t, 3));
+	default: return hop_emit(b, neg, x);
+	}
+}
+
+static hop_val op_bool(gen_scope *s)
+{
+	hop_val x = gen_any(s);
+	if (s->b.st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, x), *p = hop_type_with(s->g->e, t, HOP_bool);
+	hop_val y = gen_want(s, t), c = compare(s, x, y), d = gen_want(s, p);
+	if (s->b.st)
+		return HOP_BAD;
+	switch (gen_below(s->g, 6)) {
+	case 0:  return hop_emit(&s->b, and, c, d);
+	case 1:  return hop_emit(&s->b, or, c, d);
+	case 2:  return hop_emit(&s->b, not, c);
+	default: return hop_emit(&s->b, select, c, x, y);
+	}
+}
+
+static hop_val op_reduce(gen_scope *s)
+{
+	hop_val x = any_float(s);
+	if (s->b.st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, x);
+	if (!t->rank)
+		return gen_tame(s, x);
+	int64_t axis = gen_below(s->g, t->rank);
+	if (gen_below(s->g, 3) || !count_of(s, t))
+		return gen_tame(s, hop_emit_sum(&s->b, x, 1, &axis));
+	/* no two elements may tie for the largest; the largest of none is -inf */
+	hop_val i = hop_emit_iota(&s->b, HOP_i64, t->rank, t->dim, (int)axis);
+	i = hop_emit_cast(&s->b, i, (hop_dtype)t->dtype);
+	if (s->b.st)
+		return HOP_BAD;
+	i = hop_emit(&s->b, mul, i, filled(s, t, odd(s->g)));
+	return gen_tame(s, hop_emit_amax(&s->b, hop_emit(&s->b, add, x, i), 1, &axis));
+}
+
+static hop_val op_move(gen_scope *s)
+{
+	hop_build *b = &s->b;
+	hop_val x = gen_any(s);
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, x);
+	hop_env *e = s->g->e;
+	hop_size dim[HOP_MAXRANK], start[HOP_MAXRANK], one = hop_size_of(1);
+	int64_t axes[HOP_MAXRANK], step[HOP_MAXRANK];
+	int k = t->rank ? (int)gen_below(s->g, t->rank) : 0;
+	if (!t->rank || (t->rank < 3 && count_of(s, t) < 16 && !gen_below(s->g, 5)))
+		return hop_emit_lead(b, x, hop_size_of(2));
+	for (int i = 0; i < t->rank; i++) {
+		dim[i] = t->dim[i];
+		start[i] = hop_size_of(0);
+		axes[i] = t->rank - 1 - i;
+		step[i] = 1;
+	}
+	switch (count_of(s, t) > 20 ? gen_below(s->g, 4) : gen_below(s->g, 6)) {
+	case 0:
+		return hop_emit_permute(b, x, axes);
+	case 1:
+		dim[0] = hop_type_count(e, t);
+		return hop_emit_reshape(b, x, 1, dim);
+	case 2:                                 /* reversed */
+		start[k] = hop_size_sub(e, dim[k], one);
+		step[k] = -1;
+		return hop_emit_slice(b, x, start, dim, step);
+	case 3:                                 /* all but the first */
+		if (!hop_size_const(dim[k]) || dim[k].k < 2)
+			return gen_tame(s, x);
+		start[k] = one;
+		dim[k] = hop_size_sub(e, dim[k], one);
+		return hop_emit_slice(b, x, start, dim, NULL);
+	case 4:
+		start[k] = one;
+		step[k] = 2;
+		dim[k] = hop_size_add(e, hop_size_mul(e, dim[k], hop_size_of(2)), one);
+		return hop_emit_pad(b, x, start, dim, step);
+	default:
+		return hop_emit_concat(b, 2, (const hop_val[]){ x, gen_want(s, t) }, k);
+	}
+}
+
+static hop_val op_index(gen_scope *s)
+{
+	hop_build *b = &s->b;
+	hop_env *e = s->g->e;
+	hop_val x = any_float(s), in[HOP_MAXRANK + 2];
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = type_of(s, x), *i64 = hop_type_scalar(e, HOP_i64);
+	hop_size dim[HOP_MAXRANK], two = hop_size_of(2);
+	if (!t->rank || !count_of(s, t))
+		return gen_tame(s, x);
+	if (gen_below(s->g, 2)) {
+		int axis = (int)gen_below(s->g, t->rank);
+		hop_val i = gen_want(s, gen_below(s->g, 2) ? i64 : hop_type_get(e, HOP_i64, 1, &two));
+		hop_val y = hop_emit_gather(b, x, i, axis, 0);
+		if (b->st || gen_below(s->g, 2))
+			return y;
+		return hop_emit_scatter_add(b, x, i, gen_tame(s, gen_want(s, type_of(s, y))), axis, 0);
+	}
+	for (int i = 0; i < t->rank; i++) {
+		dim[i] = t->dim[i];
+		if (hop_size_const(dim[i]))
+			dim[i] = hop_size_of(1 + gen_below(s->g, (uint32_t)dim[i].k));
+		in[i + 2] = gen_want(s, i64);
+	}
+	in[1] = x;
+	struct hop_attr_dynslice a = { .dims = { t->rank, dim } };
+	hop_val y = hop_emit_op(b, HOP_OP_dynslice, &a, 1 + t->rank, in + 1);
+	if (b->st || gen_below(s->g, 2))
+		return y;
+	in[0] = x;
+	in[1] = gen_tame(s, gen_want(s, type_of(s, y)));
+	return b->st ? HOP_BAD : hop_emit_op(b, HOP_OP_dynupdate, NULL, 2 + t->rank, in);
+}
+
+static hop_val op_dot(gen_scope *s)
+{
+	static const int64_t zero[] = { 0 }, one[] = { 1 };
+	hop_val x = any_float(s);
+	if (s->b.st || !type_of(s, x)->rank)
+		return gen_tame(s, x);
+	const hop_type *t = type_of(s, x);
+	hop_val y = gen_want(s, t);
+	hop_ints none = { 0, NULL }, first = { 1, zero }, second = { 1, one };
+	bool batch = t->rank > 1 && gen_below(s->g, 2);
+	bool wide = t->rank > 1 && count_of(s, t) > 9;
+	return gen_tame(s, hop_emit_dot(&s->b, x, y, batch || wide ? first : none,
+	                                batch || wide ? first : none,
+	                                batch || wide ? second : first,
+	                                batch || wide ? second : first));
+}
+
+static hop_val op_random(gen_scope *s)
+{
+	hop_size two = hop_size_of(2);
+	hop_val i = gen_want(s, hop_type_scalar(s->g->e, HOP_i64));
+	hop_val k = gen_want(s, hop_type_scalar(s->g->e, HOP_i64));
+	struct hop_attr_uniform a = { .dtype = HOP_f64, .dims = { 1, &two } };
+	if (s->b.st)
+		return HOP_BAD;
+	k = hop_emit(&s->b, fold_in, k, i);
+	return hop_emit_op(&s->b, HOP_OP_uniform, &a, 1, &k);
+}
+
+static void say(gen_scope *s)
+{
+	hop_val v = gen_any(s);
+	struct hop_attr_print a = { .text = { 6, "v = {}" } };
+	if (!s->b.st)
+		hop_emit_op(&s->b, HOP_OP_print, &a, 1, &v);
+}
+
+static hop_val op_plain(gen_scope *s)
+{
+	switch (gen_below(s->g, 16)) {
+	case 0:
+	case 1:  return op_int(s);
+	case 2:  return op_bool(s);
+	case 3:
+	case 4:  return op_reduce(s);
+	case 5:
+	case 6:  return op_move(s);
+	case 7:
+	case 8:  return op_index(s);
+	case 9:  return op_dot(s);
+	case 10: return op_random(s);
+	default: return op_point(s);
+	}
+}
+
+void gen_steps(gen_scope *s, int n)
+{
+	for (int i = 0; i < n && !s->b.st; i++) {
+		if (s->depth && !gen_below(s->g, 3))
+			gen_operator(s);
+		else
+			gen_add(s, op_plain(s));
+		if (s->g->o->effects && !gen_below(s->g, 6))
+			say(s);
+	}
+}
+
+hop_status gen_program(hop_env *e, const gen_opts *o, hop_graph **out_g)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	gen g = { .e = e, .o = o, .state = o->seed * 0x2545f4914f6cdd1du };
+	gen_scope s;
+	hop_val out[3];
+	gen_open(&s, &g, o->depth);
+	uint32_t np = 2 + gen_below(&g, 3), no = 1 + gen_below(&g, 3);
+	gen_add(&s, hop_build_param(&s.b, gen_float(&g)));
+	hop_size sym = hop_size_sym(e, 0);         /* a size is found from a shape */
+	gen_add(&s, hop_build_param(&s.b, o->sizes ? hop_type_get(e, HOP_f64, 1, &sym)
+	                                           : shaped(&g, HOP_f64)));
+	for (uint32_t i = 2; i < np; i++)
+		gen_add(&s, hop_build_param(&s.b, gen_type(&g)));
+	gen_steps(&s, o->steps);
+	if (s.b.st)
+		no = 0;
+	/* the newest values, a float first: little of the program is in vain */
+	size_t at = s.n;
+	while (at && !is_float(type_of(&s, s.pool[at - 1])))
+		at--;
+	if (no)
+		out[0] = at ? s.pool[at - 1] : gen_want(&s, gen_float(&g));
+	for (uint32_t i = 1; i < no; i++)
+		out[i] = s.n > i ? s.pool[s.n - i] : gen_any(&s);
+	hop_status st = hop_seal(&s.b, no, out, "f", out_g);
+	hop_rewind(&e->tmp, m);
+	return st;
+}
