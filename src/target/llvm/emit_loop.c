@@ -327,10 +327,20 @@ static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
 
 /* ---- vectorised loops ---- */
 
+/* The lanes of v, n of them, combined by halves down to w. */
+static hop_lv *narrow(hop_emit *e, const hop_acc *c, hop_lv *v, int n, int w)
+{
+	for (; n > w; n /= 2)
+		v = hop_e_red(e, c->op, c->dtype, n / 2, hop_e_slice(e, v, 0, n / 2),
+		              hop_e_slice(e, v, n / 2, n / 2));
+	return v;
+}
+
 /* Iterations begin .. end-1 in steps of n lanes; masked if the last may be partial.
- * acc: scalars, combined into. */
+ * acc: vectors of w lanes, combined into; they pass from part to part, so that a loop
+ * adds up across lanes once. */
 static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end, int n,
-                        bool masked, hop_lv **acc)
+                        bool masked, hop_lv **acc, int w)
 {
 	hop_lv  **vec = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
 	hop_lv  **out = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
@@ -342,7 +352,7 @@ static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *e
 	e->lanes = n;
 	lanes = acc_lanes(e, s, true);
 	for (int i = 0; i < s->nacc; i++)
-		vec[i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, n);
+		vec[i] = n == w ? acc[i] : hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, n);
 	if (!once) {
 		hop_e_loop_begin(e, &l, begin, end, n, s->nacc, vec);
 		for (int i = 0; i < s->nacc; i++)
@@ -356,9 +366,11 @@ static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *e
 		hop_e_loop_end(e, &l, out, vec);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
-		hop_lv        *r = hop_e_red_all(e, c->op, c->dtype, n, vec[i]);
 
-		acc[i] = hop_e_red(e, c->op, c->dtype, 1, acc[i], r);
+		if (n == w)
+			acc[i] = vec[i];
+		else
+			acc[i] = hop_e_red(e, c->op, c->dtype, w, acc[i], narrow(e, c, vec[i], n, w));
 	}
 	e->lanes = 1;
 }
@@ -381,19 +393,20 @@ static void vector_static(hop_emit *e, const hop_stmt *s, const hop_plan *p, int
 	if (z - b >= big) {
 		int64_t m = b + (z - b) / big * big;
 
-		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, m), big, false, acc);
+		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, m), big, false, acc, p->width);
 		b = m;
 	}
 	if (p->jam > 1 && z - b >= p->width) {
 		int64_t m = b + (z - b) / p->width * p->width;
 
-		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, m), p->width, false, acc);
+		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, m), p->width, false, acc,
+		            p->width);
 		b = m;
 	}
 	if (z > b) {
-		int w = cover(z - b);
+		int w = s->nacc ? p->width : cover(z - b);
 
-		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, z), w, w != z - b, acc);
+		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, z), w, w != z - b, acc, p->width);
 	}
 }
 
@@ -405,7 +418,7 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 
 	hop_plan_classify(e, s);
 	for (int i = 0; i < s->nacc; i++)
-		acc[i] = hop_e_reg(e, s->acc[i].init)->v;
+		acc[i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, p->width);
 	if (b >= 0 && z >= 0) {
 		vector_static(e, s, p, b, z, acc);
 	} else {
@@ -415,22 +428,26 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 		/* When begin > end nothing runs: both guards see it. */
 		mid = hop_e_bin(e, LL_SUB, end,
 		                hop_e_bin(e, LL_AND, len, hop_e_int(e, big - 1)));
-		vector_part(e, s, begin, mid, big, false, acc);
+		vector_part(e, s, begin, mid, big, false, acc, p->width);
 		mid = hop_e_sel(e, hop_e_icmp(e, LL_SGT, mid, begin), mid, begin);
 		if (p->jam > 1 && p->light) {
 			hop_lv *last = hop_e_bin(e, LL_AND, hop_e_bin(e, LL_SUB, end, mid),
 			                         hop_e_int(e, p->width - 1));
 
 			last = hop_e_bin(e, LL_SUB, end, last);
-			vector_part(e, s, mid, last, p->width, false, acc);
+			vector_part(e, s, mid, last, p->width, false, acc, p->width);
 			mid = hop_e_sel(e, hop_e_icmp(e, LL_SGT, last, mid), last, mid);
 		}
-		vector_part(e, s, mid, end, p->width, true, acc);
+		vector_part(e, s, mid, end, p->width, true, acc, p->width);
 	}
-	for (int i = 0; i < s->nacc; i++)
-		hop_e_set(e, s->acc[i].result,
-		          (hop_ev){ .v = acc[i], .dtype = s->acc[i].dtype,
-		                    .depth = e->s.depth });
+	for (int i = 0; i < s->nacc; i++) {
+		const hop_acc *c = &s->acc[i];
+		hop_lv        *v = hop_e_red_all(e, c->op, c->dtype, p->width, acc[i]);
+
+		v = hop_e_red(e, c->op, c->dtype, 1, hop_e_reg(e, c->init)->v, v);
+		hop_e_set(e, c->result,
+		          (hop_ev){ .v = v, .dtype = c->dtype, .depth = e->s.depth });
+	}
 }
 
 /* Part of a loop: begin .. end-1 of its iterations. */
