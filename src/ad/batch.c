@@ -23,7 +23,7 @@ bool hop_ad_needs_mask(const hop_graph *g)
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_graph *sub[HOP_MAXSUB];
 		int k = hop_node_subs(&g->node[i], sub);
-		if (g->node[i].op == HOP_OP_while)
+		if (hop_optab[g->node[i].op].flags & HOP_F_U)
 			return true;
 		for (int j = 0; j < k; j++)
 			if (sub[j] && hop_ad_needs_mask(sub[j]))
@@ -38,7 +38,7 @@ static bool wants_mask(const hop_node *n)
 {
 	const hop_graph *sub[HOP_MAXSUB];
 	int k = hop_node_subs(n, sub);
-	if (hop_optab[n->op].flags & HOP_F_X || n->op == HOP_OP_while)
+	if (hop_optab[n->op].flags & (HOP_F_X | HOP_F_U))
 		return true;
 	for (int j = 0; j < k; j++)
 		if (sub[j] && hop_ad_needs_mask(sub[j]))

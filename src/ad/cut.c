@@ -133,7 +133,7 @@ static bool is_heavy(const struct cutter *c, const hop_node *n)
 		in += bytes_of(c, c->j->type[n->in[k].id]);
 	for (uint32_t k = 0; k < n->nout; k++)
 		out += bytes_of(c, c->j->type[n->out0.id + k]);
-	return out * 4 < in || n->op == HOP_OP_dot;
+	return out * 4 < in || hop_optab[n->op].flags & HOP_F_H;
 }
 
 static void ban(struct cutter *c, enum hop_cut_policy policy)
