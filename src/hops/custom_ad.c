@@ -68,6 +68,7 @@ static hop_status jvp_transposed(hop_build *b, hop_rule *r, hop_sizes sargs,
 	if (b->st)
 		return b->st;
 	HOP_TRY(hop_ad_vjp(e, g, ct, want, &j));
+	HOP_TRY(hop_ad_pure(e, j, &j));                /* bwd is not what the user ran */
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
 	HOP_TRY(hop_emit_call(b, j, sargs, in, out));
 	memcpy(res, out + g->nout, (g->nparam - ns) * sizeof *res);
@@ -79,7 +80,8 @@ static hop_status jvp_saved(hop_build *b, hop_rule *r, hop_sizes sargs)
 {
 	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
 	hop_env *e = b->env;
-	const hop_graph *g = a->fwd, *j;
+	const hop_graph *g, *j;
+	HOP_TRY(hop_ad_pure(e, a->fwd, &g));           /* the node itself has the effects */
 	bool *outs = HOP_NEWN(&e->tmp, bool, g->nout);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, 2 * g->nparam);
 	uint32_t n = g->nparam, k = g->nout;
@@ -140,7 +142,8 @@ static hop_status bwd_saved(hop_build *b, hop_rule *r, const struct saved *s)
 {
 	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
 	hop_env *e = b->env;
-	const hop_graph *g = a->fwd, *j;
+	const hop_graph *g, *j;
+	HOP_TRY(hop_ad_pure(e, a->fwd, &g));
 	bool *ct = HOP_NEWN(&e->tmp, bool, g->nout), any = false;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam + g->nout);
 	uint32_t n = g->nparam;

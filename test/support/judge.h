@@ -20,6 +20,7 @@ typedef struct judge {
 	judge_run_fn *other;           /* compared with the interpreter; NULL = none */
 	double        tol;             /* relative tolerance of `other`; 0 = 1e-9 */
 	bool          verbose;
+	long          lines;           /* printed by the run in progress */
 } judge;
 
 /* How a float parameter is drawn; the default is uniform in [0.2, 1.2]. */

@@ -255,6 +255,7 @@ static hop_status custom_bwd(gen_scope *s, const hop_graph *g, hop_graph **out_g
 	for (uint32_t i = 0; i < g->nparam; i++)
 		want[i] = is_float(g->type[i]);
 	HOP_TRY(hop_ad_vjp(s->g->e, g, ct, want, &j));
+	HOP_TRY(hop_ad_pure(s->g->e, j, &j));
 	hop_body_open(&b, s->g->e, j);
 	for (uint32_t i = 0; i < j->nparam; i++)
 		in[i] = hop_build_param(&b, j->type[i]);
@@ -273,6 +274,7 @@ static hop_status custom_jvp(gen_scope *s, const hop_graph *g, hop_graph **out_g
 	for (uint32_t i = 0; i < g->nout; i++)
 		outs[i] = is_float(hop_graph_out_type(g, i));
 	HOP_TRY(hop_ad_jvp(s->g->e, g, act, outs, &j));
+	HOP_TRY(hop_ad_pure(s->g->e, j, &j));
 	hop_body_open(&b, s->g->e, j);
 	for (uint32_t i = 0; i < j->nparam; i++)
 		in[i] = hop_build_param(&b, j->type[i]);
