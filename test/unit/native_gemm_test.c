@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "native_rig.h"
+#include "target/llvm/emit.h"
 
 typedef struct shape {
 	int  m, n, k;
@@ -273,11 +274,62 @@ static void test_cache(void **state)
 	rmdir(dir);
 }
 
+/* Without LLVM a program is refused by name. */
+static void test_missing(void **state)
+{
+	rig R;
+
+	(void)state;
+	build(&R, &(shape){ .m = 4, .n = 4, .k = 4 }, HOP_f32);
+	setenv("HOP_LLVM", "/nowhere/libLLVM.so", 1);
+	assert_int_equal(hop_code_new(&R.e, &R.p, &R.opts, &R.code), HOP_ETARGET);
+	assert_non_null(strstr(R.e.diag.text, "LLVM 19"));
+	unsetenv("HOP_LLVM");
+	rig_down(&R);
+}
+
+/* A damaged object is refused or loads; it never crashes the loader. */
+static void test_damage(void **state)
+{
+	hop_llvm_opts o = { .threads = true };
+	unsigned      seed = 7;
+	hop_image     im;
+	size_t        n;
+	void         *obj;
+	char         *copy;
+	rig           R;
+
+	(void)state;
+	build(&R, &(shape){ .m = 70, .n = 70, .k = 70, .epi = true }, HOP_f32);
+	assert_int_equal(hop_llvm_object(&R.e, &R.p, &o, &obj, &n, NULL), HOP_OK);
+	assert_null(hop_elf_load(obj, n, "hop_main", &im));
+	hop_elf_free(&im);
+	assert_non_null(hop_elf_load(obj, n, "no_main", &im));
+	copy = malloc(n);
+	for (int i = 0; i < 3000; i++) {
+		size_t len = n;
+
+		memcpy(copy, obj, n);
+		for (int k = 0; k <= i % 4; k++) {
+			seed = seed * 1103515245 + 12345;
+			copy[(seed >> 4) % (i & 1 ? n : 4096 < n ? 4096 : n)] = (char)(seed >> 24);
+		}
+		if (i % 5 == 0)
+			len = (seed >> 6) % n;
+		if (!hop_elf_load(copy, len, "hop_main", &im))
+			hop_elf_free(&im);
+	}
+	free(copy);
+	hop_raw_free(&R.e.mem, obj, n);
+	rig_down(&R);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gemm), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_cache),
+		cmocka_unit_test(test_cache), cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_damage),
 	};
 
 	static const int bits[] = { 0, 256, 128 };

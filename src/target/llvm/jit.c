@@ -146,7 +146,11 @@ hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o
 	hop_frame  f;
 	hop_status st;
 
-	HOP_TRY(hop_llvm_load(e, &w->L));
+	st = hop_llvm_load(e, &w->L);
+	if (st) {
+		hop_rewind(&e->tmp, m);
+		return st;
+	}
 	w->e = (hop_emit){ .env = e, .L = &w->L, .p = p, .threads = o->threads };
 	/* LLVM's objects are outside our arenas: catch the exit, free them, go on leaving. */
 	if (HOP_GUARD(e, &f)) {
