@@ -171,6 +171,7 @@ static void finish(hop_lower *l)
 		hop_loop_collapse(l->env, f);
 		hop_loop_tile(l->env, l->a, f, l->range, l->opt->tile_all);
 		hop_loop_forward(l->env, l->a, f);
+		hop_loop_reuse(l->env, f);
 	}
 	renumber_func(l, f);
 	l->fn->index = l->nfn++;
