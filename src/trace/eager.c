@@ -79,6 +79,20 @@ hop_tensor *hop_eager_fetch(hop_trace *t, hop_trace *owner, uint32_t index)
 	return hop_eager_tensor(owner, owner->store[index].cur);
 }
 
+/* Does a handle or another storage stand on this value? */
+static bool in_use(const hop_trace *t, uint32_t store, hop_val v)
+{
+	for (size_t i = 0; i < t->nslot; i++)
+		if (hop_same(t->slot[i].val, v))
+			return true;
+	for (size_t i = 0; i < t->nstore; i++)
+		if (i != store && hop_same(t->store[i].cur, v))
+			return true;
+	return false;
+}
+
+/* Contents that nothing but the storage stands on give way to the new ones: otherwise a loop
+ * would hold the contents of every trip until its parent ends. */
 void hop_eager_commit(hop_trace *t, hop_trace *child)
 {
 	for (size_t i = 0; i < child->nstore; i++) {
@@ -87,7 +101,14 @@ void hop_eager_commit(hop_trace *t, hop_trace *child)
 			continue;
 		uint32_t at = hop_store_mirror(t, s.owner, s.index);
 		hop_tensor *x = hop_tensor_retain(hop_eager_tensor(child, s.cur));
-		hop_store_set(t, at, hop_eager_leaf(t, x));
+		hop_val old = t->store[at].cur;
+		if (hop_is_bad(old) || in_use(t, at, old)) {
+			old = hop_eager_leaf(t, x);
+		} else {
+			hop_tensor_release(&t->root->ip, t->ten[old.id]);
+			t->ten[old.id] = x;
+		}
+		hop_store_set(t, at, old);
 	}
 }
 

@@ -356,6 +356,43 @@ static void branches_and_loops(void **state)
 	rig_fails(f_pred, NULL, 1, &in, HOP_ESHAPE, "one element");
 }
 
+/* ---- asserts of the program ---- */
+
+static void asserting(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_assert_(t, hop_lt(t, in[0], hop_f(t, 3)), "x is {}", 1, in);
+	hop_return(t, hop_addf(t, in[0], 1));
+}
+
+static void f_asserts(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[1];
+	hop_scan_opts o = { .has_length = true, .length = hop_n(4) };
+	hop_scan(t, asserting, user, 1, in, 0, NULL, &o, 1, out, NULL);
+	hop_return(t, out[0]);
+}
+
+static void asserts(void **state)
+{
+	(void)state;
+	hop_spec in = hop_spec0(HOP_f64);
+	hop_fn *f;
+	assert_int_equal(hop_capture(ctx, f_asserts, NULL, 1, &in, &f), HOP_OK);
+	for (int i = -2; i < 2; i++) {
+		hop_array *x = num(i), *y;
+		hop_status want = i + 3 < 3 ? HOP_OK : HOP_EASSERT;
+		assert_int_equal(hop_call(f, 1, &x, 1, &y), want);
+		hop_array_release(y);
+		assert_int_equal(hop_eager_call(ctx, f_asserts, NULL, 1, &x, 1, &y), want);
+		if (want)
+			assert_non_null(strstr(hop_message(ctx), "x is 3"));
+		hop_array_release(y);
+		hop_array_release(x);
+	}
+	hop_fn_release(f);
+}
+
 /* ---- no memory ---- */
 
 struct meter { size_t live; long calls, fail_at; };
@@ -479,6 +516,7 @@ int main(void)
 		cmocka_unit_test(paths_in_messages),
 		cmocka_unit_test(a_line_for_every_level),
 		cmocka_unit_test(branches_and_loops),
+		cmocka_unit_test(asserts),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(failed_bodies_leave_nothing),
 	};

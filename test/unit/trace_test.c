@@ -640,6 +640,54 @@ static void symbolic_sizes_in_bodies(void **state)
 	hop_fn_release(f);
 }
 
+/* ---- eager loops hold one trip, not all of them ---- */
+
+static size_t peak, live;
+
+static void *counted_alloc(void *user, void *ptr, size_t osize, size_t nsize)
+{
+	(void)user;
+	live += nsize - osize;
+	peak = live > peak ? live : peak;
+	if (nsize)
+		return realloc(ptr, nsize);
+	free(ptr);
+	return NULL;
+}
+
+static void add_to_log(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_add_(t, *(hop_value *)user, hop_f(t, 1));
+	hop_return(t, hop_add(t, in[0], hop_i(t, 1)));
+}
+
+static void thousand(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_lt(t, in[0], hop_i(t, 1000)));
+}
+
+static void eager_loops_hold_one_trip(void **state)
+{
+	(void)state;
+	hop_ctx_opts o = { .size = sizeof o, .alloc = counted_alloc };
+	hop_ctx *c;
+	hop_trace *t;
+	hop_array *a;
+	int64_t n = 4096;
+	assert_int_equal(hop_ctx_new(&o, &c), HOP_OK);
+	assert_int_equal(hop_array_new(c, HOP_f64, 1, &n, NULL, &a), HOP_OK);
+	assert_int_equal(hop_eager_new(c, &t), HOP_OK);
+	hop_value log = hop_use(t, a), zero = hop_full(t, HOP_i64, 0, NULL, 0), out[1];
+	hop_while(t, thousand, add_to_log, &log, 1, &zero, NULL, out, NULL);
+	assert_int_equal(hop_eager_free(t), HOP_OK);
+	assert_true(hop_array_at(a, 4095) == 1000);
+	assert_true(peak < 32 * 8 * 4096);
+	hop_array_release(a);
+	hop_ctx_free(c);
+	assert_int_equal(live, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -663,6 +711,7 @@ int main(void)
 		cmocka_unit_test(captured_arrays),
 		cmocka_unit_test(functions_in_traces_and_sizes),
 		cmocka_unit_test(symbolic_sizes_in_bodies),
+		cmocka_unit_test(eager_loops_hold_one_trip),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }
