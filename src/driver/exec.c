@@ -59,6 +59,18 @@ static void drop_pool(void *p)
 	hop_pool_free(p);
 }
 
+/* No memory inside must not leak x, so it has a frame of its own. */
+static hop_status guarded_build(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
+                                hop_exec *x)
+{
+	hop_frame f;
+	if (HOP_GUARD(e, &f))
+		return hop_guard_nomem(e, &f);
+	hop_status st = build(e, g, o, x);
+	hop_guard_end(e, &f);
+	return st;
+}
+
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec **out_x)
 {
@@ -68,9 +80,7 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	if (o->size && o->size != sizeof *o)
 		return hop_fail(e, 0, HOP_EVALUE, "compile: the options have %zu bytes, this library "
 		                "knows %zu: rebuild with its headers", o->size, sizeof *o);
-	hop_exec *x = hop_raw_try(&e->mem, sizeof *x);
-	if (!x)
-		hop_nomem(e);
+	hop_exec *x = hop_raw_new(e, sizeof *x);
 	memset(x, 0, sizeof *x);
 	atomic_init(&x->refs, 1);
 	x->ctx = e->ctx;
@@ -78,14 +88,7 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	x->g = hop_graph_retain((hop_graph *)(uintptr_t)g);
 	x->parallel = o->parallel;
 	x->parallel_user = o->parallel_user;
-	hop_frame f;              /* no memory inside must not leak x */
-	if (HOP_GUARD(e, &f)) {
-		hop_status st = hop_guard_nomem(e, &f);
-		hop_exec_release(x);
-		return st;
-	}
-	hop_status st = build(e, g, o, x);
-	hop_guard_end(e, &f);
+	hop_status st = guarded_build(e, g, o, x);
 	if (!st && o->threads != 1 && !o->parallel &&
 	    !(x->pool = hop_ctx_shared(e->ctx, make_pool, drop_pool)))
 		st = hop_fail(e, 0, HOP_ENOMEM, "compile: no memory for threads");
