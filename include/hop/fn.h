@@ -44,6 +44,14 @@ HOP_MUST_USE hop_status hop_vjp(hop_fn *f, int nwrt, const int *wrt, hop_fn **ou
 /* Inputs with batched[i] get a leading axis of size n (-1: a new size symbol); so do all results. */
 HOP_MUST_USE hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f);
 
+/* The reverse derivative as two functions, to be run at different times. fwd: the inputs of
+ * f -> its results, then n saved values. bwd: inputs, results, saved values, cotangents of
+ * the float results -> cotangents of the inputs wrt. budget: the share of memory for saved
+ * values, from 1 (save whatever is dear to compute again) to 0 (save nothing, compute all
+ * again); between them the dearest are kept. */
+HOP_MUST_USE hop_status hop_split(hop_fn *f, int nwrt, const int *wrt, double budget,
+                                  hop_fn **out_fwd, hop_fn **out_bwd);
+
 #ifdef __cplusplus
 }
 #endif

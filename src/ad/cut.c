@@ -214,20 +214,34 @@ static int64_t flops_of(const struct cutter *c, const hop_node *n)
 	return hop_optab[n->op].flags & HOP_F_R ? 64 * work : 8 * work;
 }
 
-/* Choose which of the banned nodes to keep banned: a 0/1 knapsack over their saved bytes,
- * in 1/1000ths of the budget, maximising the work not done again. */
+/* Forward nodes that the backward half depends on, directly or not. */
+static bool *find_upstream(const struct cutter *c)
+{
+	const hop_graph *j = c->j;
+	bool *value = HOP_NEWN(&c->env->tmp, bool, j->nvalue);
+	bool *node = HOP_NEWN(&c->env->tmp, bool, j->nnode);
+	memcpy(value, c->needed, j->nvalue * sizeof *value);
+	for (uint32_t i = j->nnode; i-- > 0; ) {
+		const hop_node *n = &j->node[i];
+		for (uint32_t k = 0; k < n->nout; k++)
+			node[i] |= value[n->out0.id + k];
+		for (uint32_t k = 0; node[i] && k < n->nin; k++)
+			value[n->in[k].id] = true;
+	}
+	return node;
+}
+
+/* Choose which of the banned nodes to keep banned: a 0/1 knapsack over the bytes of their
+ * results, in 1/1000ths of the budget, maximising the work not done again. */
 static void knapsack(struct cutter *c, int64_t room)
 {
 	enum { GRID = 1000 };
 	const hop_graph *j = c->j;
 	uint32_t *item = HOP_NEWN(&c->env->tmp, uint32_t, j->nnode), n = 0;
-	for (uint32_t i = 0; i < j->nnode; i++) {
-		bool saves = false;
-		for (uint32_t k = 0; k < j->node[i].nout; k++)
-			saves |= c->saved[j->node[i].out0.id + k];
-		if (c->banned[i] && saves)
+	const bool *upstream = find_upstream(c);
+	for (uint32_t i = 0; i < j->nnode; i++)
+		if (c->banned[i] && upstream[i] && !node_has_effect(&j->node[i]))
 			item[n++] = i;
-	}
 	int64_t *best = HOP_NEWN(&c->env->tmp, int64_t, GRID + 1);
 	uint8_t *take = HOP_NEWN(&c->env->tmp, uint8_t, (size_t)n * (GRID + 1));
 	int *weight = HOP_NEWN(&c->env->tmp, int, n);
@@ -235,8 +249,7 @@ static void knapsack(struct cutter *c, int64_t room)
 		const hop_node *d = &j->node[item[i]];
 		int64_t bytes = 0, value = flops_of(c, d);
 		for (uint32_t k = 0; k < d->nout; k++)
-			if (c->saved[d->out0.id + k])
-				bytes += cost_of(c, d->out0.id + k);
+			bytes += cost_of(c, d->out0.id + k);
 		weight[i] = room ? (int)(bytes >= room ? (bytes == room ? GRID : GRID + 1)
 		                                       : (bytes * GRID + room - 1) / room)
 		                 : bytes ? GRID + 1 : 0;

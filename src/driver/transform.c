@@ -101,6 +101,8 @@ struct args {
 	const int  *wrt;
 	const bool *batched;
 	int64_t     size;
+	double      budget;
+	hop_fn    **out_bwd;
 };
 typedef hop_status make_fn(struct made *m, const struct args *a, hop_fn **out_f);
 
@@ -205,6 +207,74 @@ static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f
 	                  out_f);
 }
 
+/* The backward half as a function: parameters in the order that hop_split promises. */
+static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *cut,
+                           const bool *ct, const bool *want, hop_fn **out_f)
+{
+	const hop_fn *f = m->from;
+	const hop_graph *g = f->g;
+	hop_env *e = &m->e;
+	uint32_t nin = (uint32_t)f->nin, no = (uint32_t)f->nout, n = 0;
+	const hop_type **type = HOP_NEWN(&e->tmp, const hop_type *, 2 * g->nout + cut->nextra);
+	for (uint32_t k = 0; k < no; k++)
+		type[n++] = hop_graph_out_type(g, k);
+	for (uint32_t k = 0; k < cut->nextra; k++)
+		type[n++] = hop_graph_out_type(cut->fwd, g->nout + k);
+	for (uint32_t k = 0; k < no; k++)
+		if (ct[k])
+			type[n++] = hop_graph_out_type(g, k);
+	open_made(m, n, type);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, cut->bwd->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, cut->bwd->nout);
+	hop_val *grad = HOP_NEWN(&e->tmp, hop_val, (size_t)a->nwrt);
+	for (uint32_t k = 0; k < cut->nres; k++) {
+		hop_res r = cut->res[k];
+		in[k] = r.kind == HOP_RES_PARAM ? m->in[r.index]
+		      : r.kind == HOP_RES_OUT ? m->more[r.index] : m->more[no + r.index];
+	}
+	for (uint32_t k = no + cut->nextra; k < n; k++)
+		in[cut->nres + k - no - cut->nextra] = m->more[k];
+	inline_all(m, cut->bwd, in, out);
+	for (int i = 0; i < a->nwrt; i++) {
+		uint32_t k = 0;
+		for (int p = 0; p < a->wrt[i]; p++)
+			k += want[p];
+		grad[i] = out[k];
+	}
+	hop_graph *made;
+	HOP_TRY(hop_seal(&m->b, (uint32_t)a->nwrt, grad, NULL, &made));
+	return hop_fn_new(f->ctx, made, (int)(nin + n), a->nwrt, f->nhidden, f->hidden, 0, NULL,
+	                  out_f);
+}
+
+static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_f)
+{
+	hop_fn *f = m->from;
+	const hop_graph *g = f->g, *joint;
+	hop_env *e = &m->e;
+	bool *want, *ct = HOP_NEWN(&e->tmp, bool, g->nout);
+	const hop_cut *cut;
+	if (!(a->budget >= 0 && a->budget <= 1))
+		return hop_fail(e, 0, HOP_EVALUE, "split: a budget of %g: it must be from 0 to 1",
+		                a->budget);
+	if (f->nwrote)
+		return hop_fail(e, 0, HOP_EREFUSED, "split: the function writes input %d: the backward "
+		                "half would not see what it was", f->wrote[0]);
+	HOP_TRY(pick(e, f, "split", a->nwrt, a->wrt, &want));
+	for (uint32_t k = 0; k < g->nout; k++)
+		ct[k] = is_float(hop_graph_out_type(g, k));
+	HOP_TRY(hop_ad_vjp(e, g, ct, want, &joint));
+	HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget, &cut));
+	HOP_TRY(make_bwd(m, a, cut, ct, want, a->out_bwd));
+	hop_status st = hop_fn_new(f->ctx, cut->fwd, f->nin, f->nout + (int)cut->nextra,
+	                           f->nhidden, f->hidden, 0, NULL, out_f);
+	if (st) {
+		hop_fn_release(*a->out_bwd);
+		*a->out_bwd = NULL;
+	}
+	return st;
+}
+
 /* ---- the doors ---- */
 
 static hop_status transform(hop_fn *f, make_fn *make, const struct args *a, hop_fn **out_f)
@@ -255,4 +325,14 @@ hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f)
 	if (!f || !batched || n < -1)
 		return HOP_EUSE;
 	return transform(f, make_vmap, &(struct args){ .batched = batched, .size = n }, out_f);
+}
+
+hop_status hop_split(hop_fn *f, int nwrt, const int *wrt, double budget, hop_fn **out_fwd,
+                     hop_fn **out_bwd)
+{
+	if (!out_bwd)
+		return HOP_EUSE;
+	*out_bwd = NULL;
+	struct args a = { .nwrt = nwrt, .wrt = wrt, .budget = budget, .out_bwd = out_bwd };
+	return transform(f, make_split, &a, out_fwd);
 }
