@@ -240,7 +240,7 @@ static void knapsack(struct cutter *c, int64_t room)
 	uint32_t *item = HOP_NEWN(&c->env->tmp, uint32_t, j->nnode), n = 0;
 	const bool *upstream = find_upstream(c);
 	for (uint32_t i = 0; i < j->nnode; i++)
-		if (c->banned[i] && upstream[i] && !node_has_effect(&j->node[i]))
+		if (c->banned[i] && upstream[i])
 			item[n++] = i;
 	int64_t *best = HOP_NEWN(&c->env->tmp, int64_t, GRID + 1);
 	uint8_t *take = HOP_NEWN(&c->env->tmp, uint8_t, (size_t)n * (GRID + 1));
