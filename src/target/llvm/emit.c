@@ -140,7 +140,7 @@ static void emit_while(hop_emit *e, const hop_stmt *s)
 }
 
 /* Leave the function with a non-zero status. */
-static void stop_if(hop_emit *e, hop_lv *st)
+void hop_e_stop_if(hop_emit *e, hop_lv *st)
 {
 	hop_lbb *fail = hop_e_block(e), *go = hop_e_block(e);
 	hop_lv  *bad = hop_e_icmp(e, LL_NE, st, e->L->ConstInt(e->i32, 0, 0));
@@ -187,40 +187,6 @@ static void emit_copy(hop_emit *e, const hop_stmt *s)
 	             (hop_lv *[]){ to.p, from.p, bytes, e->L->ConstInt(e->i1, 0, 0) });
 }
 
-/* An array on the stack, made once at entry. */
-static hop_lv *stack_array(hop_emit *e, hop_lt *t, int n)
-{
-	hop_lbb *back = e->L->GetInsertBlock(e->b);
-	hop_lv  *v;
-
-	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
-	v = e->L->BuildAlloca(e->b, e->L->ArrayType2(t, (uint64_t)(n ? n : 1)), "");
-	e->L->SetAlignment(v, 64);
-	hop_e_at(e, back);
-	return v;
-}
-
-static hop_lv *arg_array(hop_emit *e, const hop_stmt *s)
-{
-	hop_lv *a = stack_array(e, e->ptr, s->narg);
-
-	for (int i = 0; i < s->narg; i++)
-		hop_e_ptr_store(e, hop_e_addr(e, &s->args[i]).p, a, 8 * (int64_t)i);
-	return a;
-}
-
-static void emit_call(hop_emit *e, const hop_stmt *s)
-{
-	hop_lv *args = arg_array(e, s), *sizes = stack_array(e, e->i64, s->nsize);
-	hop_lv *frame = hop_e_size(e, s->frame);
-
-	for (int i = 0; i < s->nsize; i++)
-		hop_e_ptr_store(e, hop_e_size(e, s->sizes[i]), sizes, 8 * (int64_t)i);
-	frame = e->L->BuildGEP2(e->b, e->i8, e->s.ws, &frame, 1, "");
-	stop_if(e, e->L->BuildCall2(e->b, e->entry_type, e->fn[s->callee],
-	                            (hop_lv *[]){ args, sizes, frame, e->s.rt }, 4, ""));
-}
-
 static void emit_grow(hop_emit *e, const hop_stmt *s)
 {
 	const hop_lbuf *b = &e->f->buf[s->buf];
@@ -241,7 +207,7 @@ static void emit_grow(hop_emit *e, const hop_stmt *s)
 	                      (hop_lv *[]){ e->s.rt,
 	                      e->L->ConstInt(e->i32, (unsigned long long)b->index, 0), bytes },
 	                      3, "");
-	stop_if(e, st);
+	hop_e_stop_if(e, st);
 	e->L->BuildBr(e->b, go);
 	hop_e_at(e, go);
 }
@@ -252,10 +218,10 @@ static void emit_effect(hop_emit *e, const hop_stmt *s)
 	int     ns = e->f->nsym + e->f->nlocal;
 	hop_lt *t = e->L->FunctionType(e->i32,
 	                (hop_lt *[]){ e->ptr, e->i32, e->ptr, e->ptr }, 4, 0);
-	hop_lv *args = arg_array(e, s), *syms = e->s.syms, *fn;
+	hop_lv *args = hop_e_args(e, s), *syms = e->s.syms, *fn;
 
 	if (e->f->nlocal) {
-		syms = stack_array(e, e->i64, ns);
+		syms = hop_e_stack(e, e->i64, ns);
 		for (int i = 0; i < ns; i++) {
 			hop_size z = hop_size_sym(e->env, i);
 
@@ -263,7 +229,7 @@ static void emit_effect(hop_emit *e, const hop_stmt *s)
 		}
 	}
 	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, effect));
-	stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
+	hop_e_stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
 	              e->L->ConstInt(e->i32, (unsigned long long)s->callee, 0), args, syms },
 	              4, ""));
 }
@@ -290,7 +256,7 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 		emit_copy(e, s);
 		break;
 	case HOP_L_CALL:
-		emit_call(e, s);
+		hop_e_call(e, s);
 		break;
 	case HOP_L_GROW:
 		emit_grow(e, s);
@@ -448,7 +414,7 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 	fn = outline(e, s, grain, use, body);
 	for (int i = 1; i <= e->f->nreg; i++)
 		k += use[i] == 1;
-	env = stack_array(e, e->i64, k);
+	env = hop_e_stack(e, e->i64, k);
 	hop_e_ptr_store(e, e->s.params, env, 8 * AT_PARAMS);
 	hop_e_ptr_store(e, e->s.syms, env, 8 * AT_SYMS);
 	hop_e_ptr_store(e, e->s.ws, env, 8 * AT_WS);

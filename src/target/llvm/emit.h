@@ -37,6 +37,7 @@ typedef struct hop_efn {
 	hop_lv   *dummy;                 /* 64 zero bytes, read by masked-off scalar loads */
 	hop_lv   *stack[3];              /* gemm.c's panel, sums, tile: one set a function */
 	bool      outlined;              /* a body for rt->parallel: cannot fail or fork */
+	hop_lv   *args;                  /* the stack array that calls share */
 } hop_efn;
 
 typedef struct hop_emit {
@@ -65,6 +66,7 @@ typedef struct hop_emit {
 	hop_reg          xreg;           /* first of the registers kept for gemm.c's loops */
 	int              nparallel;
 	int              budget;         /* statements that may still be added by unrolling */
+	hop_lv          *bind;           /* emit_call.c's helper, once it is there */
 } hop_emit;
 
 /* emit_val.c: types, constants, small operations on scalars or vectors alike */
@@ -122,6 +124,14 @@ void      hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *v,
 hop_lv   *hop_e_ptr_load(hop_emit *e, hop_lt *t, hop_lv *p, int64_t byte);
 void      hop_e_ptr_store(hop_emit *e, hop_lv *v, hop_lv *p, int64_t byte);
 hop_lv   *hop_e_lane_mask(hop_emit *e, hop_lv *left, int lanes); /* lane < left */
+
+/* emit_call.c */
+hop_lv   *hop_e_stack(hop_emit *e, hop_lt *t, int n);      /* an array, made at entry */
+/* Pointers to the operands of a statement, in an array that the next call may reuse. */
+hop_lv   *hop_e_args(hop_emit *e, const hop_stmt *s);
+void      hop_e_call(hop_emit *e, const hop_stmt *s);
+/* emit.c: leave the function with this status unless it is 0. */
+void      hop_e_stop_if(hop_emit *e, hop_lv *status);
 
 /* emit_loop.c */
 typedef struct hop_eloop {
