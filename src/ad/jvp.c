@@ -14,12 +14,11 @@ void hop_ad_active(hop_env *e, const hop_graph *g, const bool *in, bool *out)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	bool *act = HOP_NEWN(&e->tmp, bool, g->nvalue);
-	bool *arg = HOP_NEWN(&e->tmp, bool, g->nvalue);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		act[i] = in[i] && is_float(g->type[i]);
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
-		bool any = false;
+		bool *arg = HOP_NEWN(&e->tmp, bool, n->nin), any = false;
 		for (uint32_t k = 0; k < n->nin; k++)
 			any |= arg[k] = act[n->in[k].id];
 		if (!any || hop_optab[n->op].jvp == hop_jvp_zero)

@@ -195,7 +195,10 @@ hop_status hop_emit_inline(hop_build *b, const hop_graph *g, const hop_size *sar
 	int nsym = (int)(g->nsym + g->nlocal);
 	hop_val *map = HOP_NEWN(tmp, hop_val, g->nvalue);
 	hop_size *smap = HOP_NEWN(tmp, hop_size, nsym);
-	hop_val *arg = HOP_NEWN(tmp, hop_val, g->nvalue);
+	uint32_t most = 0;
+	for (uint32_t i = 0; i < g->nnode; i++)
+		most = g->node[i].nin > most ? g->node[i].nin : most;
+	hop_val *arg = HOP_NEWN(tmp, hop_val, most);
 	hop_loc keep = b->loc;
 
 	memcpy(smap, sargs, g->nsym * sizeof *smap);
