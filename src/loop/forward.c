@@ -231,6 +231,8 @@ static void count(pass *p, hop_block *b)
 		hop_block *sub[2];
 		int        k = hop_stmt_blocks(s, sub);
 		hop_stmt_addrs(p->f, s, use_addr, p);
+		if (s->kind == HOP_L_GEMM && s->gemm->beta)
+			p->nread[s->gemm->c.buf]++;
 		p->nuse[s->bound]++;
 		for (int i = 0; i < s->na; i++)
 			p->nuse[s->a[i]]++;

@@ -39,7 +39,7 @@ void hop_loop_plan(hop_env *e, const struct hop_lfn *fns, hop_lfunc *f);
 /* Statements and addresses, for the passes. */
 bool hop_addr_eq(const hop_addr *a, const hop_addr *b);
 int  hop_addr_term(const hop_addr *a, hop_reg r);          /* its position, or -1 */
-/* Calls fn for each address of the statement (not of nested ones). */
+/* Calls fn once for each address of the statement (not of nested ones). */
 typedef void hop_addr_fn(void *user, hop_addr *a, bool is_write);
 void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
 /* The blocks in a statement: 0 to 2 of them. */
@@ -294,6 +294,11 @@ bool       hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t)
 hop_view   hop_lower_result(hop_lower *l, const hop_node *n, int i);
 /* A scalar operand or result as a register. */
 hop_reg    hop_lower_scalar(hop_lower *l, const hop_node *n, int k);
+
+/* to += the sum over all steps of dot n, whose operands have the steps in front. False
+ * when no template fits; only asks when to is NULL. */
+bool hop_lower_dot_steps(hop_lower *l, hop_linst *in, const hop_node *n, hop_size steps,
+                         const hop_view *va, const hop_view *vb, const hop_view *to);
 
 /* Bodies. Parameters of the instance start unset: alias or buffer each of them. */
 hop_linst *hop_lower_body(hop_lower *l, const hop_node *n, const hop_graph *body);

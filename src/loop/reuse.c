@@ -79,11 +79,13 @@ static bool parallel_to(hop_stmt *s, const hop_block *b)
 	return false;
 }
 
-/* In the block, t is only read at the place of the store, and before it. */
-static bool same_place(const hop_block *b, int t, const hop_stmt *store)
+/* How often t is read in the block itself; 0 when not only at the place of the store, or
+ * not only before it. */
+static int same_place(const hop_block *b, int t, const hop_stmt *store)
 {
 	hop_addr a = store->u.addr;
-	bool     found = false, after = false;
+	bool     after = false;
+	int      n = 0;
 
 	a.buf = t;
 	for (const hop_stmt *s = b->first; s; s = s->next) {
@@ -93,10 +95,10 @@ static bool same_place(const hop_block *b, int t, const hop_stmt *store)
 		    s->u.addr.buf != t)
 			continue;
 		if (after || s->sop == HOP_SOP_store || s->na || !hop_addr_eq(&s->u.addr, &a))
-			return false;
-		found = true;
+			return 0;
+		n++;
 	}
-	return found;
+	return n;
 }
 
 typedef struct swap { int from, to; } swap;
@@ -137,6 +139,35 @@ static int count_in(hop_block *b, int buf)
 	return n;
 }
 
+static bool writes_in(hop_block *b, int buf)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int        k = hop_stmt_blocks(s, sub);
+		if (s->kind == HOP_L_OP && s->sop == HOP_SOP_store && s->u.addr.buf == buf)
+			return true;
+		for (int i = 0; i < k; i++)
+			if (writes_in(sub[i], buf))
+				return true;
+	}
+	return false;
+}
+
+/* On the way from loop s to block b, every loop either writes what it reads of t in the
+ * same iteration, or reads t nowhere but at the n places in b: a loop that only reads t
+ * may read an element in many iterations. */
+static bool own_rows(hop_stmt *s, const hop_block *b, int t, int n)
+{
+	if (count_in(&s->body, t) != n && !writes_in(&s->body, t))
+		return false;
+	if (&s->body == b)
+		return true;
+	for (hop_stmt *q = s->body.first; q; q = q->next)
+		if (parallel_to(q, b))
+			return own_rows(q, b, t, n);
+	return false;
+}
+
 static bool may_share(pass *p, int t, const hop_stmt *store, hop_block *b, int pos)
 {
 	int            o = store->u.addr.buf;
@@ -155,7 +186,8 @@ static bool may_share(pass *p, int t, const hop_stmt *store, hop_block *b, int p
 	if (uo->first != pos || uo->home != &p->f->body ||
 	    count_in(&ut->nest->body, o) != 1)
 		return false;
-	return parallel_to(ut->nest, b) && same_place(b, t, store);
+	int n = same_place(b, t, store);
+	return n && parallel_to(ut->nest, b) && own_rows(ut->nest, b, t, n);
 }
 
 static void share(pass *p, int t, int o)

@@ -32,9 +32,7 @@ void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 	case HOP_L_GEMM:
 		fn(user, &s->gemm->a, false);
 		fn(user, &s->gemm->b, false);
-		if (s->gemm->beta)
-			fn(user, &s->gemm->c, false);
-		if (!s->gemm->epilogue.first || s->gemm->beta)
+		if (!s->gemm->epilogue.first || s->gemm->beta)     /* read too when beta */
 			fn(user, &s->gemm->c, true);
 		break;
 	case HOP_L_COPY:

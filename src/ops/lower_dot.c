@@ -163,16 +163,13 @@ static int free_axes(hop_lower *l, const hop_type *t, const side *s, hop_view *v
 	return nloop;
 }
 
-static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, const side *b)
+/* The template for operands whose sum axes are joined (g->as[1], g->bs[0] are set). */
+static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side *a,
+                      hop_view va, const hop_type *bt, const side *b, hop_view vb,
+                      const hop_type *ct, hop_view vc)
 {
-	const hop_type *at = hop_lower_in(l, n, 0), *bt = hop_lower_in(l, n, 1),
-	               *ct = hop_lower_out(l, n, 0);
-	hop_view        va, vb, vc = l->dest;
-	int             nloop = 0, nb = (int)a->batch.n;
-	hop_gemm       *g = HOP_NEW(l->a, hop_gemm);
+	int nloop = 0, nb = (int)a->batch.n;
 
-	HOP_TRY(operand(l, n, 0, a, &va, &g->as[1]));
-	HOP_TRY(operand(l, n, 1, b, &vb, &g->bs[0]));
 	for (int i = 0; i < nb; i++) {
 		const hop_ix *x = hop_lower_open(l, HOP_LOOP_PAR, ct->dim[i], NULL);
 		nloop += !hop_size_is(ct->dim[i], 1);
@@ -192,7 +189,73 @@ static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, con
 	l->b.block = l->cur->block;
 	hop_l_stmt(&l->b, HOP_L_GEMM)->gemm = g;
 	hop_lower_close_n(l, nloop);
+}
+
+static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, const side *b)
+{
+	hop_view  va, vb;
+	hop_gemm *g = HOP_NEW(l->a, hop_gemm);
+
+	HOP_TRY(operand(l, n, 0, a, &va, &g->as[1]));
+	HOP_TRY(operand(l, n, 1, b, &vb, &g->bs[0]));
+	gemm_emit(l, g, hop_lower_in(l, n, 0), a, va, hop_lower_in(l, n, 1), b, vb,
+	          hop_lower_out(l, n, 0), l->dest);
 	return HOP_OK;
+}
+
+/* ---- the sum of a step's products over all steps ---- */
+
+/* The same axes with the steps in front, summed too. */
+static side stacked(hop_lower *l, const side *s)
+{
+	side     o = { .nfree = s->nfree };
+	int64_t *batch = HOP_NEWN(l->w, int64_t, s->batch.n);
+	int64_t *sum = HOP_NEWN(l->w, int64_t, s->sum.n + 1);
+
+	for (int64_t i = 0; i < s->batch.n; i++)
+		batch[i] = s->batch.v[i] + 1;
+	for (int64_t i = 0; i < s->sum.n; i++)
+		sum[i + 1] = s->sum.v[i] + 1;
+	for (int i = 0; i < s->nfree; i++)
+		o.free[i] = s->free[i] + 1;
+	o.batch = (hop_ints){ s->batch.n, batch };
+	o.sum = (hop_ints){ s->sum.n + 1, sum };
+	return o;
+}
+
+static bool sum_joined(hop_lower *l, const hop_view *v, const hop_type *t, const side *s,
+                       hop_size *out)
+{
+	int ax[HOP_MAXRANK];
+
+	for (int64_t i = 0; i < s->sum.n; i++)
+		ax[i] = (int)s->sum.v[i];
+	return joined(l, v, t, 0, (int)s->sum.n, ax, out);
+}
+
+bool hop_lower_dot_steps(hop_lower *l, hop_linst *in, const hop_node *n, hop_size steps,
+                         const hop_view *va, const hop_view *vb, const hop_view *to)
+{
+	const struct hop_attr_dot *p = HOP_ATTR(n, dot);
+	hop_linst *was = l->inst;
+
+	l->inst = in;
+	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
+	const hop_type *ct = hop_lower_out(l, n, 0);
+	l->inst = was;
+	side      a0 = side_of(t, p->lbatch, p->lsum), b0 = side_of(u, p->rbatch, p->rsum);
+	side      a = stacked(l, &a0), b = stacked(l, &b0);
+	hop_gemm *g = HOP_NEW(l->a, hop_gemm);
+	t = hop_type_prepend(l->env, t, steps);
+	u = hop_type_prepend(l->env, u, steps);
+	if (!hop_dtype_float((hop_dtype)ct->dtype) || !sum_joined(l, va, t, &a, &g->as[1]) ||
+	    !sum_joined(l, vb, u, &b, &g->bs[0]))
+		return false;
+	if (!to)
+		return true;
+	g->beta = true;
+	gemm_emit(l, g, t, &a, *va, u, &b, *vb, ct, *to);
+	return true;
 }
 
 /* ---- one element ---- */

@@ -434,3 +434,29 @@
 "  return %5, %8\n"
 "}\n"
 , { 3 } },
+{ "reread",
+"hop 1\n"
+"graph @f(%0: f32[3, 2, 2], %1: i64[3]) {\n"
+"  %2 = gather %0, %1 {axis = 2, nbatch = 1}\n"
+"  %3 = exp %2\n"
+"  %4 = dot %0, %3 {lbatch = [0], rbatch = [0], lsum = [1], rsum = [1]}\n"
+"  %5 = tanh %4\n"
+"  %6 = min %5, %3\n"
+"  return %6\n"
+"}\n"
+, { 0 } },
+{ "weights",
+"hop 1\n"
+"graph @f(%0: f32[8], %1: f32[9, 6], %2: f32[8, 8], %3: f32[6, 8]) {\n"
+"  %4, %5 = scan %0, %1, %2, %3 {ncarry = 1, nx = 1, length = 9} {\n"
+"    body(%h: f32[8], %x: f32[6], %w: f32[8, 8], %u: f32[6, 8]) {\n"
+"      %1 = dot %w, %h {lbatch = [], rbatch = [], lsum = [1], rsum = [0]}\n"
+"      %2 = dot %x, %u {lbatch = [], rbatch = [], lsum = [0], rsum = [0]}\n"
+"      %3 = add %1, %2\n"
+"      %4 = tanh %3\n"
+"      return %4, %4\n"
+"    }\n"
+"  }\n"
+"  return %4, %5\n"
+"}\n"
+, { 0 } },
