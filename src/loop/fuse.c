@@ -184,7 +184,8 @@ static bool row_of(hop_fpass *p, const hop_addr *a, hop_reg var, row *out)
 }
 
 /* GEMM operands move by their strides as well: not seen through. */
-static bool all_rows(hop_fpass *p, const hop_fentry *x, int buf, hop_reg var, row *first, bool *any)
+static bool all_rows(hop_fpass *p, const hop_fentry *x, int buf, hop_reg var, row *first,
+                     bool *any)
 {
 	for (size_t i = 0; i < x->nacc; i++) {
 		row r;

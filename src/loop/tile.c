@@ -88,7 +88,8 @@ static bool pays(const hop_gemm *g, const hop_block *b)
 }
 
 /* The product goes nowhere but into these loops, which write nothing that it reads. */
-static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b, const tiling *t)
+static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b,
+                     const tiling *t)
 {
 	const hop_gemm *g = a->s->gemm;
 	tally           n = { g->c.buf, 0, 0 };
