@@ -159,22 +159,13 @@ hop_val hop_emit_op(hop_build *b, int op, const void *attr, uint32_t nin, const 
 	return append(b, op, hop_attr_copy(b->env, &b->arena, op, attr, NULL, -1), nin, in);
 }
 
-/* Where the attribute `sym` of an op that binds a local symbol lies, or NULL. */
-static int64_t *sym_field(int op, void *attr)
-{
-	for (int i = 0; i < hop_optab[op].nfield; i++)
-		if (!strcmp(hop_optab[op].field[i].name, "sym"))
-			return (int64_t *)((char *)attr + hop_attr_offset(op, i));
-	return NULL;
-}
-
 hop_val hop_emit_copy(hop_build *b, const hop_graph *g, const hop_node *n, const hop_val *in,
                       hop_size *map, int nmap)
 {
 	if (!can_emit(b, n->nin, in))
 		return HOP_BAD;
 	void *attr = hop_attr_copy(b->env, &b->arena, n->op, n->attr, map, nmap);
-	int64_t *sym = sym_field(n->op, attr);
+	int64_t *sym = hop_attr_sym(n->op, attr);
 	if (sym && *sym >= 0) {
 		int64_t old = *sym;
 		HOP_ASSERT(old >= g->nsym && old < nmap);

@@ -93,6 +93,20 @@ hop_sizes hop_node_sargs(const hop_node *n)
 	return s;
 }
 
+int64_t *hop_attr_sym(int op, void *attr)
+{
+	for (int i = 0; i < hop_optab[op].nfield; i++)
+		if (!strcmp(hop_optab[op].field[i].name, "sym"))
+			return (int64_t *)((char *)attr + hop_attr_offset(op, i));
+	return NULL;
+}
+
+int64_t hop_node_binds(const hop_node *n)
+{
+	const int64_t *s = hop_attr_sym(n->op, (void *)(uintptr_t)n->attr);
+	return s ? *s : -1;
+}
+
 static bool sizes_equal(hop_sizes a, hop_sizes b)
 {
 	if (a.n != b.n)

@@ -30,14 +30,6 @@ static bool has_effect(const hop_node *n)
 	return false;
 }
 
-int64_t hop_node_binds(const hop_node *n)
-{
-	for (int i = 0; i < hop_optab[n->op].nfield; i++)
-		if (!strcmp(hop_optab[n->op].field[i].name, "sym"))
-			return *(const int64_t *)((const char *)n->attr + hop_attr_offset(n->op, i));
-	return -1;
-}
-
 static void need_size(hop_size s, uint32_t nsym, uint8_t *need)
 {
 	if (!s.e)
@@ -190,11 +182,7 @@ static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t n
 		n->attr = hop_attr_copy(e, a, s->op, s->attr, smap, same ? -1 : nsym);
 		int64_t sym = hop_node_binds(s);
 		if (sym >= 0)       /* attr_copy maps sizes, not the index of a bound symbol */
-			for (int i = 0; i < hop_optab[s->op].nfield; i++)
-				if (!strcmp(hop_optab[s->op].field[i].name, "sym"))
-					*(int64_t *)((char *)(uintptr_t)n->attr +
-					             hop_attr_offset(s->op, i)) =
-						hop_size_nsym(smap[sym]) - 1;
+			*hop_attr_sym(s->op, (void *)(uintptr_t)n->attr) = hop_size_nsym(smap[sym]) - 1;
 		for (uint32_t i = 0; i < s->nin; i++)
 			in[i] = map[s->in[i].id];
 		n->in = in;

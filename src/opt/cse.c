@@ -84,7 +84,7 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 	hop_buf_open(&key, w->env);
 	put_key(&key, n, in, attr);
 	struct found *f = hop_map_get(seen, key.s, key.n);
-	int64_t old = -1, *sym = n->attr ? hop_rw_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
+	int64_t old = -1, *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
 	if (sym)
 		old = *sym;
 	hop_status st = HOP_OK;

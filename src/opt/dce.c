@@ -276,7 +276,7 @@ static bool mentioned(const hop_graph *g, int64_t sym)
 
 static int64_t bound(const hop_node *n)
 {
-	int64_t *s = n->attr ? hop_rw_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
+	int64_t *s = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
 	return s ? *s : -1;
 }
 

@@ -29,7 +29,7 @@ static bool movable(const hop_graph *g, const hop_node *n)
 {
 	const hop_graph *sub[HOP_MAXSUB];
 	int flags = hop_optab[n->op].flags;
-	if (n->attr && hop_rw_sym(n->op, (void *)(uintptr_t)n->attr))
+	if (n->attr && hop_attr_sym(n->op, (void *)(uintptr_t)n->attr))
 		return false;
 	if (!(flags & (HOP_F_P | HOP_F_R)) || local_sizes(g, n))
 		return false;

@@ -22,7 +22,7 @@ static void mark(const hop_graph *g, bool *need)
 {
 	for (uint32_t i = g->nnode; i-- > 0; ) {
 		const hop_node *n = &g->node[i];
-		int64_t *sym = n->attr ? hop_rw_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
+		int64_t *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
 		bool live = hop_node_effect(n) || (sym && *sym >= 0);
 		for (uint32_t k = 0; k < n->nout; k++)
 			live |= need[n->out0.id + k];
@@ -66,7 +66,7 @@ hop_status hop_rw_reform(hop_env *e, const hop_graph *g, const int32_t *pmap,
 	mark(g, need);
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
-		int64_t *sym = n->attr ? hop_rw_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
+		int64_t *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
 		bool live = hop_node_effect(n) || (sym && *sym >= 0);
 		for (uint32_t k = 0; k < n->nout; k++)
 			live |= need[n->out0.id + k];

@@ -20,14 +20,6 @@ bool hop_node_effect(const hop_node *n)
 	return false;
 }
 
-int64_t *hop_rw_sym(int op, void *attr)
-{
-	for (int i = 0; i < hop_optab[op].nfield; i++)
-		if (!strcmp(hop_optab[op].field[i].name, "sym"))
-			return (int64_t *)((char *)attr + hop_attr_offset(op, i));
-	return NULL;
-}
-
 const hop_graph **hop_rw_sub(int op, void *attr, int k)
 {
 	for (int i = 0; i < hop_optab[op].nfield; i++)
@@ -172,7 +164,7 @@ static hop_status do_node(hop_rw *w, const hop_rw_pass *p, const hop_node *n)
 	const hop_val *in = operands(w, n);
 	hop_val *out = w->map + n->out0.id;
 	HOP_TRY(do_bodies(w, p, n->op, attr));
-	int64_t *sym = attr ? hop_rw_sym(n->op, attr) : NULL, old = sym ? *sym : -1;
+	int64_t *sym = attr ? hop_attr_sym(n->op, attr) : NULL, old = sym ? *sym : -1;
 	if (old >= 0) {
 		*sym = hop_build_local(&w->b, w->g->range[old], w->g->symname[old]);
 		w->smap[old] = hop_size_sym(e, (int)*sym);
