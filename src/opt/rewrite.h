@@ -53,7 +53,6 @@ bool hop_rw_inline(hop_rw *w, const hop_graph *body, hop_sizes sargs, const hop_
  * it may be emitted outside. */
 bool hop_rw_may_emit(hop_rw *w, const hop_graph *body, hop_sizes sargs);
 
-/* Where the index of a bound symbol lies in attributes of op, or NULL. */
 /* Address of body number i (in the order of hop_node_subs). */
 const hop_graph **hop_rw_sub(int op, void *attr, int i);
 
