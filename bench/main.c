@@ -50,7 +50,7 @@ static double time_hop(hop_ctx *c, hop_work *w, const char *name)
 		printf("%-18s hop: %s\n", name, hop_message(c));
 		return NAN;
 	}
-	return bench_time(hop_work_run, w, 0.03);
+	return bench_time(hop_work_run, w, 0.003);
 }
 
 /* One line: peer plain, peer with fast math, hop, and hop over the faster peer. */
@@ -61,7 +61,7 @@ static void compare(hop_ctx *c, const char *name, const char *unit, double scale
 	hop_work w;
 
 	f(d);
-	double a = bench_time(f, d, 0.03), b = bench_time(fast, d, 0.03);
+	double a = bench_time(f, d, 0.003), b = bench_time(fast, d, 0.003);
 	if (hop_work_new(c, &w, kind, in)) {
 		printf("%-18s hop: %s\n", name, hop_message(c));
 		return;
@@ -88,7 +88,9 @@ int main(void)
 
 	if (!d.W || !d.U || !d.x || !d.h0 || !d.out || !d.big || hop_ctx_new(NULL, &c))
 		return 1;
-	fill(d.W, (long)square, 0.1f);
+	/* W keeps the gradient alive: were it smaller, most steps would compute with denormal
+	 * numbers, which the machine does slowly whoever wrote the program */
+	fill(d.W, (long)square, 0.3f);
 	fill(d.U, (long)square, 0.1f);
 	fill(d.x, (long)n, 1);
 	fill(d.h0, RNN_H, 1);
@@ -106,6 +108,13 @@ int main(void)
 	        HOP_WORK_SOFTMAX, x);
 	if (!hop_work_new(c, &w, HOP_WORK_GEMM, square_in)) {
 		double t = time_hop(c, &w, "matmul 256"), flop = 2.0 * GEMM_N * GEMM_N * GEMM_N;
+
+		for (int i = 0; i < 4; i++) {        /* in turn, so that both see the same machine */
+			double p = bench_peak_f32(), again = time_hop(c, &w, "matmul 256");
+
+			peak = p > peak ? p : peak;
+			t = again < t ? again : t;
+		}
 
 		printf("%-18s %.1f GFLOP/s, %.0f %% of one core's peak\n", "matmul 256",
 		       flop / t * 1e-9, flop / t * 1e-7 / peak);

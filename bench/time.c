@@ -23,7 +23,7 @@ static double round_of(bench_fn *f, void *user, long n)
 
 double bench_time(bench_fn *f, void *user, double least)
 {
-	enum { ROUNDS = 9 };
+	enum { ROUNDS = 60 };          /* short ones: what disturbs comes in bursts */
 	double best;
 	long n = 1;
 

@@ -29,13 +29,15 @@ hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 	hop_mem m = hop_ctx_mem(c);
 	hop_array *a = hop_raw_try(&m, sizeof *a);
 	size_t bytes = (size_t)count * hop_dtype_bytes(d);
-	void *p = a ? hop_raw_try(&m, bytes) : NULL;
-	if (!p) {
+	void *raw = a ? hop_raw_try(&m, bytes + HOP_ARRAY_ALIGN) : NULL;
+	if (!raw) {
 		hop_raw_free(&m, a, sizeof *a);
 		return refuse(c, HOP_ENOMEM, "error: no memory");
 	}
+	void *p = (void *)(((uintptr_t)raw + HOP_ARRAY_ALIGN - 1) / HOP_ARRAY_ALIGN *
+	                   HOP_ARRAY_ALIGN);
 	*a = (hop_array){ .refs = 1, .ctx = c, .dtype = d, .rank = rank, .count = count,
-	                  .bytes = bytes, .data = p };
+	                  .bytes = bytes, .data = p, .raw = raw };
 	for (int i = 0; i < rank; i++)
 		a->dim[i] = dim[i];
 	if (!data)
@@ -61,7 +63,7 @@ void hop_array_release(hop_array *a)
 	if (!a || __atomic_fetch_sub(&a->refs, 1, __ATOMIC_ACQ_REL) != 1)
 		return;
 	hop_mem m = hop_ctx_mem(a->ctx);
-	hop_raw_free(&m, a->data, a->bytes);
+	hop_raw_free(&m, a->raw, a->bytes + HOP_ARRAY_ALIGN);
 	hop_raw_free(&m, a, sizeof *a);
 }
 

@@ -304,7 +304,9 @@ struct hop_array {
 	int64_t   dim[HOP_RANK];
 	int64_t   count;
 	size_t    bytes;               /* of data */
-	void     *data;
+	void     *data;                /* aligned for any vector unit */
+	void     *raw;                 /* what was allocated: bytes + HOP_ARRAY_ALIGN */
 };
+enum { HOP_ARRAY_ALIGN = 64 };
 
 #endif

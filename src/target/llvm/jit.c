@@ -84,7 +84,7 @@ static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 	}
 	/* 2 = position independent, 3 = small code model */
 	w->machine = L->CreateTargetMachine(target, w->triple, w->cpu, w->features,
-	                                    o->level ? o->level : 2, 2, 3);
+	                                    o->level ? o->level : 1, 2, 3);
 	if (!w->machine)
 		return hop_fail(e, 0, HOP_ETARGET, "LLVM: no machine for %s", w->triple);
 	w->layout = L->CreateTargetDataLayout(w->machine);
