@@ -43,7 +43,13 @@ static hop_status update_store(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
 	hop_view        to = l->dest;
+	bool            whole = true;
 
+	/* what is overwritten entirely is not asked for, here as in the cell below */
+	for (int i = 0; i < t->rank; i++)
+		whole = whole && hop_size_eq(t->dim[i], u->dim[i]);
+	if (whole)
+		return hop_lower_store_arg(l, n, 1, &to);
 	HOP_TRY(base_store(l, n, &to));
 	for (int i = 0; i < t->rank; i++) {
 		const hop_ix *s = start_of(l, n, 2 + i, t->dim[i], u->dim[i]);

@@ -395,6 +395,11 @@ static hop_val simplify(hop_rw *w, const hop_node *n, const hop_val *in, const v
 	case HOP_OP_slice:     return fold_slice(w, in[0], attr);
 	case HOP_OP_pad:       return fold_pad(w, in[0], attr);
 	case HOP_OP_concat:    return n->nin == 1 ? in[0] : HOP_BAD;
+	/* of the whole: the start is clamped to 0 */
+	case HOP_OP_dynslice:
+		return hop_rw_type(w, n, 0) == hop_typeof(&w->b, in[0]) ? in[0] : HOP_BAD;
+	case HOP_OP_dynupdate:
+		return hop_typeof(&w->b, in[1]) == hop_typeof(&w->b, in[0]) ? in[1] : HOP_BAD;
 	case HOP_OP_sum:       return fold_sum(w, n, in[0], attr);
 	case HOP_OP_dot:       return fold_dot(w, in, attr);
 	default:               return HOP_BAD;
