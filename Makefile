@@ -33,8 +33,10 @@ bench: setup                        ## ratios to hand-written C and to the machi
 bless: build                        ## rewrite the expected text of golden files; read git diff
 	@tools/golden.sh -b test/golden/*/*.hop
 
-docs: build                         ## write the generated pages
-	@tools/opdoc >docs/ops.md
+docs: build                         ## write the generated pages and include/hop/ops.h
+	@tools/opdoc >$(B)/ops.md && cp $(B)/ops.md docs/ops.md
+	@$(CC) -std=c11 -Isrc -Iinclude tools/opgen.c -o $(B)/opgen
+	@$(B)/opgen >$(B)/ops.h && cp $(B)/ops.h include/hop/ops.h
 
 install: build                      ## PREFIX=/usr/local
 	@cmake --install $(B) --prefix $(PREFIX)
