@@ -36,6 +36,9 @@ hop_value hop_op_min(hop_trace *t, const char *file, int line,
 hop_value hop_op_neg(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_neg(t, x) hop_op_neg(t, __FILE__, __LINE__, x)
+hop_value hop_op_abs(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_abs(t, x) hop_op_abs(t, __FILE__, __LINE__, x)
 hop_value hop_op_exp(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_exp(t, x) hop_op_exp(t, __FILE__, __LINE__, x)
