@@ -84,7 +84,7 @@ static uint32_t some_types(gen_scope *s, const hop_type **t)
 static void make_call(gen_scope *s)
 {
 	hop_val in[MAX_IN], out[MAX_OUT];
-	const hop_type *t[MAX_OUT];
+	const hop_type *t[MAX_OUT] = { NULL };
 	hop_graph *g;
 	uint32_t n = capture(s, in), no = some_types(s, t);
 	if (plain_body(s, n, in, no, t, &g))
