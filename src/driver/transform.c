@@ -104,6 +104,17 @@ struct args {
 	double      budget;
 	hop_fn    **out_bwd;
 };
+/* Cotangents come in the order of the inputs; the caller asked in the order of wrt. */
+static void in_order(const struct args *a, const bool *want, const hop_val *all, hop_val *out)
+{
+	for (int i = 0; i < a->nwrt; i++) {
+		uint32_t k = 0;
+		for (int p = 0; p < a->wrt[i]; p++)
+			k += want[p];
+		out[i] = all[k];
+	}
+}
+
 typedef hop_status make_fn(struct made *m, const struct args *a, hop_fn **out_f);
 
 static hop_status make_grad(struct made *m, const struct args *a, hop_fn **out_f)
@@ -124,12 +135,7 @@ static hop_status make_grad(struct made *m, const struct args *a, hop_fn **out_f
 	memcpy(in, m->in, g->nparam * sizeof *in);
 	in[g->nparam] = hop_emit_const_f(&m->b, (hop_dtype)t->dtype, 1);
 	inline_all(m, j, in, out);
-	for (int i = 0; i < a->nwrt; i++) {       /* in the order asked for */
-		uint32_t k = g->nout;
-		for (int p = 0; p < a->wrt[i]; p++)
-			k += want[p];
-		grad[i] = out[k];
-	}
+	in_order(a, want, out + g->nout, grad);
 	return close_made(m, out, (uint32_t)a->nwrt, grad, out_f);
 }
 
@@ -151,12 +157,7 @@ static hop_status make_vjp(struct made *m, const struct args *a, hop_fn **out_f)
 	memcpy(in, m->in, g->nparam * sizeof *in);
 	memcpy(in + g->nparam, m->more, n * sizeof *in);
 	inline_all(m, j, in, out);
-	for (int i = 0; i < a->nwrt; i++) {
-		uint32_t k = g->nout;
-		for (int p = 0; p < a->wrt[i]; p++)
-			k += want[p];
-		grad[i] = out[k];
-	}
+	in_order(a, want, out + g->nout, grad);
 	return close_made(m, out, (uint32_t)a->nwrt, grad, out_f);
 }
 
@@ -235,12 +236,7 @@ static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *
 	for (uint32_t k = no + cut->nextra; k < n; k++)
 		in[cut->nres + k - no - cut->nextra] = m->more[k];
 	inline_all(m, cut->bwd, in, out);
-	for (int i = 0; i < a->nwrt; i++) {
-		uint32_t k = 0;
-		for (int p = 0; p < a->wrt[i]; p++)
-			k += want[p];
-		grad[i] = out[k];
-	}
+	in_order(a, want, out, grad);
 	hop_graph *made;
 	HOP_TRY(hop_seal(&m->b, (uint32_t)a->nwrt, grad, NULL, &made));
 	return hop_fn_new(f->ctx, made, (int)(nin + n), a->nwrt, f->nhidden, f->hidden, 0, NULL,

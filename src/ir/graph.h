@@ -151,6 +151,8 @@ int64_t     hop_node_binds(const hop_node *n);
 /* Sets need[s - nsym] for the local symbols s that its sizes mention: whoever binds them
  * must come first. */
 void        hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need);
+/* Is it an effect, or does a body of it hold one? */
+bool        hop_node_effect(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);
 bool        hop_attr_equal(int op, const void *a, const void *b);

@@ -93,6 +93,18 @@ hop_sizes hop_node_sargs(const hop_node *n)
 	return s;
 }
 
+bool hop_node_effect(const hop_node *n)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	if (hop_optab[n->op].flags & HOP_F_X)
+		return true;
+	int k = hop_node_subs(n, sub);
+	for (int i = 0; i < k; i++)
+		if (sub[i] && sub[i]->has_effect)
+			return true;
+	return false;
+}
+
 int64_t *hop_attr_sym(int op, void *attr)
 {
 	for (int i = 0; i < hop_optab[op].nfield; i++)

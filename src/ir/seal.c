@@ -18,18 +18,6 @@ struct order {
 	uint32_t  *cursor;       /* per node: next dependency to look at */
 };
 
-static bool has_effect(const hop_node *n)
-{
-	if (hop_optab[n->op].flags & HOP_F_X)
-		return true;
-	const hop_graph *sub[HOP_MAXSUB];
-	int k = hop_node_subs(n, sub);
-	for (int i = 0; i < k; i++)
-		if (sub[i] && sub[i]->has_effect)
-			return true;
-	return false;
-}
-
 static void need_size(hop_size s, uint32_t nsym, uint8_t *need)
 {
 	if (!s.e)
@@ -119,7 +107,7 @@ static void order_nodes(struct order *o, hop_build *b, uint32_t nout, const hop_
 			o->binder[s - b->nsym] = i;
 	}
 	for (uint32_t i = 0; i < b->nnode; i++)
-		if (has_effect(&b->node[i]))
+		if (hop_node_effect(&b->node[i]))
 			visit(o, i);
 	for (uint32_t i = 0; i < nout; i++)
 		if (b->def[out[i].id] != UINT32_MAX)
@@ -193,7 +181,7 @@ static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t n
 			type[nv] = same ? t : hop_type_subst(e, t, smap, nsym);
 			def[nv++] = k;
 		}
-		g->has_effect |= has_effect(s);
+		g->has_effect |= hop_node_effect(s);
 	}
 	hop_val *res = HOP_NEWN(a, hop_val, nout);
 	for (uint32_t i = 0; i < nout; i++)

@@ -224,7 +224,7 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest)
 	for (uint32_t i = g->nnode; i-- > 0;) {
 		const hop_node *n = &g->node[i];
 		l->b.loc = n->loc;
-		in->live[i] = hop_lower_node_effect(n) || wanted(in, n) || hop_node_binds(n) >= 0 ||
+		in->live[i] = hop_node_effect(n) || wanted(in, n) || hop_node_binds(n) >= 0 ||
 		              (n->nout && in->val[n->out0.id].must);
 		if (!in->live[i])
 			continue;

@@ -316,7 +316,6 @@ hop_reg    hop_lower_out_reg(hop_lower *l, hop_linst *in, int i);
 hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body);
 /* The buffer that holds local symbol sym of the instance. */
 int        hop_lower_local(hop_lower *l, hop_linst *in, int sym);
-bool       hop_lower_node_effect(const hop_node *n);
 void       hop_lower_copied(hop_lower *l, hop_loc loc, int buf, const char *what, int i,
                             const char *why);
 

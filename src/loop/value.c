@@ -551,17 +551,6 @@ hop_view hop_lower_result(hop_lower *l, const hop_node *n, int i)
 
 /* ---- instances: emitting what was decided ---- */
 
-static bool has_effect(const hop_node *n)
-{
-	const hop_graph *sub[HOP_MAXSUB];
-	int              k = hop_node_subs(n, sub);
-
-	for (int i = 0; i < k; i++)
-		if (sub[i] && sub[i]->has_effect)
-			return true;
-	return hop_optab[n->op].flags & HOP_F_X;
-}
-
 static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
 {
 	int       flags = hop_optab[n->op].flags;
@@ -612,7 +601,3 @@ hop_reg hop_lower_out_reg(hop_lower *l, hop_linst *in, int i)
 	return at(l, in, in->g->out[i], NULL);
 }
 
-bool hop_lower_node_effect(const hop_node *n)
-{
-	return has_effect(n);
-}

@@ -8,18 +8,6 @@
 
 enum { MAX_NODES = 20000, MAX_LOCALS = 48 };     /* no inlining past these */
 
-bool hop_node_effect(const hop_node *n)
-{
-	const hop_graph *sub[HOP_MAXSUB];
-	if (hop_optab[n->op].flags & HOP_F_X)
-		return true;
-	int k = hop_node_subs(n, sub);
-	for (int i = 0; i < k; i++)
-		if (sub[i] && sub[i]->has_effect)
-			return true;
-	return false;
-}
-
 const hop_graph **hop_rw_sub(int op, void *attr, int k)
 {
 	for (int i = 0; i < hop_optab[op].nfield; i++)

@@ -71,7 +71,6 @@ hop_status hop_rw_widen(hop_env *e, const hop_graph *g, uint32_t at, uint32_t nm
 /* Which parameters the results with want[k] (NULL = all) and the effects need. */
 void hop_rw_needs(hop_env *e, const hop_graph *g, const bool *want, bool *param);
 
-bool hop_node_effect(const hop_node *n);
 
 /* ---- loops: where things lie; see hops.h ---- */
 

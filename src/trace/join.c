@@ -20,18 +20,6 @@ struct walk {
 	uint32_t  *stack, *cursor;
 };
 
-static bool is_effect(const hop_node *n)
-{
-	const hop_graph *sub[HOP_MAXSUB];
-	if (hop_optab[n->op].flags & HOP_F_X)
-		return true;
-	int k = hop_node_subs(n, sub);
-	for (int i = 0; i < k; i++)
-		if (sub[i] && sub[i]->has_effect)
-			return true;
-	return false;
-}
-
 /* The node of a value to be visited, or UINT32_MAX; leaves are noted. */
 static uint32_t reach(struct walk *w, hop_val v)
 {
@@ -158,7 +146,7 @@ static void walk_body(struct walk *w, hop_trace *t, const hop_outs *o, uint32_t 
 			w->binder[sym - b->nsym] = i;
 	}
 	for (uint32_t i = 0; i < b->nnode; i++)
-		if (is_effect(&b->node[i]))
+		if (hop_node_effect(&b->node[i]))
 			visit(w, i);
 	for (uint32_t i = 0; i < o->n; i++)
 		visit(w, reach(w, o->v[i]));
