@@ -9,7 +9,7 @@ PREFIX ?= /usr/local
 .PHONY: build run test quick matrix bench bless docs install fuzz asan tsan clean help setup
 
 build: setup $(B)/CMakeCache.txt    ## libhop, the command, tests and examples into build/
-	@cmake --build $(B) -j$(JOBS) -- -k $(if $(findstring s,$(MAKEFLAGS)),-s)
+	@cmake --build $(B) -j$(JOBS) -- -k --no-print-directory $(if $(findstring s,$(MAKEFLAGS)),-s)
 
 $(B)/CMakeCache.txt:
 	@$(CMAKE) $(B) >$(B).log 2>&1 || { cat $(B).log; rm -f $(B).log; exit 1; }
