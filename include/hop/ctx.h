@@ -35,6 +35,11 @@ HOP_MUST_USE hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c);
 /* Everything made from c must be gone, and no other thread may use it. NULL is fine. */
 void hop_ctx_free(hop_ctx *c);
 
+/* Give back the memory of graphs that no function and no compiled code holds, and forget
+ * what was derived from them; it is derived again when it is needed. For long lives with
+ * many captures. No trace may be open and no other thread may use c meanwhile. */
+void hop_ctx_trim(hop_ctx *c);
+
 /* The text of the last failure on this thread, "" when there was none. Stays valid until
  * the next failure on this thread or the end of the context. */
 const char *hop_message(hop_ctx *c);

@@ -371,6 +371,31 @@ static void table_free(hop_ctx *c, struct table *t)
 	hop_raw_free(&c->mem, t->slot, t->nslot * sizeof *t->slot);
 }
 
+/* Bodies are older than what holds them: from the newest down, every holder is seen before
+ * what it holds. */
+void hop_ctx_sweep(hop_ctx *c, bool (*visit)(struct hop_graph *g))
+{
+	pthread_mutex_lock(&c->lock);
+	struct table *t = &c->graphs;
+	table_free(c, &c->memo);
+	c->memo = (struct table){ 0 };
+	for (size_t i = t->n; i-- > 0;)
+		if (!visit(t->ent[i].val)) {
+			c->free_graph(c, t->ent[i].val);
+			t->ent[i].val = NULL;
+		}
+	size_t n = 0;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->ent[i].val)
+			t->ent[n++] = t->ent[i];
+	t->n = n;
+	if (t->nslot)
+		memset(t->slot, 0, t->nslot * sizeof *t->slot);
+	for (size_t i = 0; i < n; i++)
+		place(t, i);
+	pthread_mutex_unlock(&c->lock);
+}
+
 void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m), void (*drop)(void *p))
 {
 	pthread_mutex_lock(&c->lock);

@@ -33,6 +33,9 @@ struct hop_graph *hop_ctx_graph_intern(hop_env *e, hop_hash h, struct hop_graph 
 /* In the order of interning. fn runs under the lock: it must not call the context. */
 void hop_ctx_graphs_each(hop_ctx *c, void (*fn)(struct hop_graph *g, void *user),
                          void *user);
+/* Forget every memo and free each graph that visit, called from the newest graph to the
+ * oldest under the lock, does not want to keep. */
+void hop_ctx_sweep(hop_ctx *c, bool (*visit)(struct hop_graph *g));
 /* hop_ctx_free gives each interned graph to fn, newest first, before anything else goes.
  * Setting the same fn again is fine. */
 void hop_ctx_on_free_graph(hop_ctx *c, void (*fn)(hop_ctx *c, struct hop_graph *g));

@@ -122,6 +122,7 @@ struct hop_graph {
 	bool             has_effect;  /* some node, or a node of a body, is an effect */
 	const char      *name;        /* as printed; NULL = inline; not hashed */
 	uint32_t         refs;        /* outside holders; atomic */
+	bool             kept;        /* scratch of hop_ctx_trim: a kept graph holds it */
 	hop_arena        arena;
 };
 

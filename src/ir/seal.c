@@ -417,3 +417,24 @@ void hop_graph_release(hop_graph *g)
 	if (g)
 		__atomic_fetch_sub(&g->refs, 1, __ATOMIC_ACQ_REL);
 }
+
+/* Keep what is held from outside, and with it what it holds. */
+static bool wanted(hop_graph *g)
+{
+	bool keep = g->kept || __atomic_load_n(&g->refs, __ATOMIC_ACQUIRE);
+	g->kept = false;
+	for (uint32_t i = 0; keep && i < g->nnode; i++) {
+		const hop_graph *sub[HOP_MAXSUB];
+		int n = hop_node_subs(&g->node[i], sub);
+		for (int k = 0; k < n; k++)
+			if (sub[k])
+				((hop_graph *)(uintptr_t)sub[k])->kept = true;
+	}
+	return keep;
+}
+
+void hop_ctx_trim(hop_ctx *c)
+{
+	if (c)
+		hop_ctx_sweep(c, wanted);
+}

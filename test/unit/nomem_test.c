@@ -112,8 +112,65 @@ static void test_every_allocation(void **state)
 	}
 }
 
+/* x * k, k steps deep: another graph for each k. */
+static void power(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0];
+	for (int i = 0; i < *(int *)user; i++)
+		x = hop_sin(t, hop_mulf(t, x, i + 0.5));
+	hop_return(t, hop_sum_all(t, x));
+}
+
+/* What is not held goes, what is held stays and still works; derived graphs come again. */
+static void test_trim(void **state)
+{
+	struct meter m = { .bad = -1 };
+	hop_ctx_opts o = { .size = sizeof o, .alloc = metered, .user = &m };
+	hop_spec s = hop_spec1(HOP_f64, 3);
+	hop_ctx *c;
+	hop_fn *keep, *g;
+	hop_array *x, *out[2];
+	const int wrt = 0;
+	int deep = 3;
+	long after = 0;
+	(void)state;
+	assert_int_equal(hop_ctx_new(&o, &c), HOP_OK);
+	assert_int_equal(hop_capture(c, power, &deep, 1, &s, &keep), HOP_OK);
+	for (int round = 0; round < 3; round++) {
+		for (deep = 20; deep < 60; deep++) {
+			hop_fn *f;
+			assert_int_equal(hop_capture(c, power, &deep, 1, &s, &f), HOP_OK);
+			assert_int_equal(hop_grad(f, 1, &wrt, &g), HOP_OK);
+			hop_fn_release(g);
+			hop_fn_release(f);
+		}
+		long before = m.live;
+		hop_ctx_trim(c);
+		assert_true(m.live < before / 2);
+		if (round)       /* interned bytes may grow a little; graphs do not pile up */
+			assert_true(m.live < after + after / 2);
+		after = m.live;
+	}
+	assert_int_equal(hop_grad(keep, 1, &wrt, &g), HOP_OK);
+	assert_int_equal(hop_array_new(c, HOP_f64, 1, (const int64_t[]){ 3 }, NULL, &x), HOP_OK);
+	assert_int_equal(hop_call(g, 1, &x, 2, out), HOP_OK);
+	hop_ctx_trim(c);
+	hop_array_release(out[0]);
+	hop_array_release(out[1]);
+	assert_int_equal(hop_call(g, 1, &x, 2, out), HOP_OK);
+	assert_true(hop_array_at(out[1], 0) > 1.87 && hop_array_at(out[1], 0) < 1.88);
+	for (int i = 0; i < 2; i++)
+		hop_array_release(out[i]);
+	hop_array_release(x);
+	hop_fn_release(g);
+	hop_fn_release(keep);
+	hop_ctx_free(c);
+	assert_int_equal(m.live, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_allocation) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_allocation),
+	                                    cmocka_unit_test(test_trim) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
