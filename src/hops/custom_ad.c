@@ -1,4 +1,4 @@
-/* custom_ad.c -- custom under jvp, vjp and batch.
+/* custom_ad.c -- custom under jvp and vjp; batching is in custom_batch.c.
  *
  * vjp: the node is emitted again with its saved values as results, so that saved values
  * which are results keep the user's rule at second order. jvp without a jvp body: bwd is
@@ -188,91 +188,4 @@ hop_status hop_bwd_custom(hop_build *b, hop_rule *r)
 				r->din[i] = out[k++];
 	}
 	return bwd_saved(b, r, s);
-}
-
-/* ---- batching ---- */
-
-/* bwd for all lanes at once. A cotangent of an operand that all lanes share is summed. */
-static hop_status batch_bwd(hop_build *b, const hop_rule *r, const hop_graph **out_g)
-{
-	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
-	hop_env *e = b->env;
-	const hop_graph *g = a->bwd, *h;
-	uint32_t n = 0;
-	bool *bin = HOP_NEWN(&e->tmp, bool, g->nparam), *bo = HOP_NEWN(&e->tmp, bool, g->nout);
-	bool *all = HOP_NEWN(&e->tmp, bool, g->nout);
-	memset(bin, 1, g->nparam);
-	memset(all, 1, g->nout);
-	HOP_TRY(hop_batch_body(b, r, g, false, bin, all, &h, bo));
-	hop_build c;
-	hop_graph *made;
-	hop_body_open(&c, e, h);
-	hop_val *in = HOP_NEWN(&e->tmp, hop_val, h->nparam), *out = HOP_NEWN(&e->tmp, hop_val, h->nout);
-	for (uint32_t i = 0; i < h->nparam; i++)
-		in[i] = hop_build_param(&c, h->type[i]);
-	hop_body_inline(&c, h, in, out);
-	for (uint32_t i = 0; i < a->fwd->nparam; i++) {
-		if (!is_float(a->fwd->type[i]))
-			continue;
-		if (!r->bin[i])
-			out[n] = hop_emit_sum(&c, out[n], 1, (const int64_t[]){ 0 });
-		n++;
-	}
-	HOP_TRY(hop_seal(&c, n, out, NULL, &made));
-	*out_g = made;
-	return HOP_OK;
-}
-
-/* jvp for all lanes: tangents of shared operands are shared too. */
-static hop_status batch_jvp(hop_build *b, const hop_rule *r, const hop_graph **out_g)
-{
-	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
-	hop_env *e = b->env;
-	const hop_graph *g = a->jvp;
-	uint32_t n = a->fwd->nparam;
-	bool *bin = HOP_NEWN(&e->tmp, bool, g->nparam), *bo = HOP_NEWN(&e->tmp, bool, g->nout);
-	bool *all = HOP_NEWN(&e->tmp, bool, g->nout);
-	memcpy(bin, r->bin, n);
-	for (uint32_t i = 0; i < a->fwd->nparam; i++)
-		if (is_float(a->fwd->type[i]))
-			bin[n++] = r->bin[i];
-	memset(all, 1, g->nout);
-	return hop_batch_body(b, r, g, false, bin, all, out_g, bo);
-}
-
-/* The user's own batch body: every operand and result has the batch axis. */
-static hop_status batch_user(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
-	hop_sizes s = hop_rule_sargs(b, r);
-	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, r->n->nin);
-	((hop_size *)(uintptr_t)s.v)[s.n++] = r->bsize;
-	for (uint32_t i = 0; i < r->n->nin; i++)
-		in[i] = hop_batch_solid(b, r, r->in[i], r->bin[i]);
-	if (b->st)
-		return b->st;
-	memset(r->bout, 1, r->n->nout);
-	return hop_emit_call(b, a->batch, s, in, r->out);
-}
-
-hop_status hop_batch_custom(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
-	hop_env *e = b->env;
-	if (a->batch && !a->nres)
-		return batch_user(b, r);
-	struct hop_attr_custom c = { .nouts = a->nouts, .nres = a->nres };
-	bool *all = HOP_NEWN(&e->tmp, bool, a->fwd->nout), *bo = HOP_NEWN(&e->tmp, bool, a->fwd->nout);
-	memset(all, 1, a->fwd->nout);
-	HOP_TRY(hop_batch_body(b, r, a->fwd, false, r->bin, all, &c.fwd, bo));
-	HOP_TRY(batch_bwd(b, r, &c.bwd));
-	if (a->jvp)
-		HOP_TRY(batch_jvp(b, r, &c.jvp));
-	c.sargs = hop_batch_sargs(b, r);
-	hop_val v = hop_emit_op(b, HOP_OP_custom, &c, r->n->nin, r->in);
-	for (uint32_t k = 0; k < r->n->nout; k++) {
-		r->out[k] = b->st ? HOP_BAD : (hop_val){ v.id + k };
-		r->bout[k] = true;
-	}
-	return b->st;
 }

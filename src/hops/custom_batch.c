@@ -1,0 +1,156 @@
+/* custom_batch.c -- custom under batching: the node again, on batched bodies. The user's rule
+ * stays in force, lane by lane. When lanes may be inactive and a body has loops or effects,
+ * the mask of the lanes becomes one more operand and one more saved value, last among them. */
+#include "hops/batch.h"
+
+#include <string.h>
+
+struct lanes {
+	hop_build                    *b;
+	const hop_rule               *r;
+	const struct hop_attr_custom *a;
+	bool                          masked;
+	uint32_t                      np, nsave;
+};
+
+static bool is_float(const hop_type *t)
+{
+	return hop_dtype_float((hop_dtype)t->dtype);
+}
+
+/* Batch body g over the parameters of bin; all results are batched. With a mask, its
+ * parameters are g's, then the mask. */
+static hop_status batch_all(const struct lanes *l, const hop_graph *g, const bool *bin,
+                            const hop_graph **out_g)
+{
+	hop_env *e = l->b->env;
+	bool *all = HOP_NEWN(&e->tmp, bool, g->nout), *bo = HOP_NEWN(&e->tmp, bool, g->nout);
+	memset(all, 1, g->nout);
+	return hop_batch_body(l->b, l->r, g, l->masked, bin, all, out_g, bo);
+}
+
+/* Open a graph with the parameters of h in another order: the mask, h's last, comes after
+ * the first `at`. in[] is in h's order. */
+static void open_moved(hop_build *c, hop_env *e, const hop_graph *h, uint32_t at, bool masked,
+                       hop_val *in)
+{
+	uint32_t n = h->nparam - masked;
+	hop_body_open(c, e, h);
+	for (uint32_t i = 0; i < at; i++)
+		in[i] = hop_build_param(c, h->type[i]);
+	if (masked)
+		in[n] = hop_build_param(c, h->type[n]);
+	for (uint32_t i = at; i < n; i++)
+		in[i] = hop_build_param(c, h->type[i]);
+}
+
+static hop_status batch_fwd(const struct lanes *l, const hop_graph **out_g)
+{
+	hop_env *e = l->b->env;
+	const hop_graph *h;
+	hop_graph *made;
+	hop_build c;
+	HOP_TRY(batch_all(l, l->a->fwd, l->r->bin, &h));
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, h->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, h->nout + 1);
+	open_moved(&c, e, h, l->np, l->masked, in);
+	hop_body_inline(&c, h, in, out);
+	if (l->masked)
+		out[h->nout] = in[l->np];
+	HOP_TRY(hop_seal(&c, h->nout + l->masked, out, NULL, &made));
+	*out_g = made;
+	return HOP_OK;
+}
+
+/* bwd for all lanes at once. A cotangent of an operand that all lanes share is summed. */
+static hop_status batch_bwd(const struct lanes *l, const hop_graph **out_g)
+{
+	hop_env *e = l->b->env;
+	const hop_graph *h;
+	hop_graph *made;
+	hop_build c;
+	uint32_t n = 0;
+	bool *bin = HOP_NEWN(&e->tmp, bool, l->a->bwd->nparam);
+	memset(bin, 1, l->a->bwd->nparam);
+	HOP_TRY(batch_all(l, l->a->bwd, bin, &h));
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, h->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, h->nout);
+	open_moved(&c, e, h, l->nsave, l->masked, in);
+	hop_body_inline(&c, h, in, out);
+	for (uint32_t i = 0; i < l->np; i++) {
+		if (!is_float(l->a->fwd->type[i]))
+			continue;
+		if (!l->r->bin[i])
+			out[n] = hop_emit_sum(&c, out[n], 1, (const int64_t[]){ 0 });
+		n++;
+	}
+	HOP_TRY(hop_seal(&c, n, out, NULL, &made));
+	*out_g = made;
+	return HOP_OK;
+}
+
+/* jvp for all lanes: tangents of shared operands are shared too. */
+static hop_status batch_jvp(const struct lanes *l, const hop_graph **out_g)
+{
+	hop_env *e = l->b->env;
+	const hop_graph *g = l->a->jvp, *h;
+	hop_graph *made;
+	hop_build c;
+	uint32_t n = l->np;
+	bool *bin = HOP_NEWN(&e->tmp, bool, g->nparam);
+	memcpy(bin, l->r->bin, n);
+	for (uint32_t i = 0; i < l->np; i++)
+		if (is_float(l->a->fwd->type[i]))
+			bin[n++] = l->r->bin[i];
+	HOP_TRY(batch_all(l, g, bin, &h));
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, h->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, h->nout);
+	open_moved(&c, e, h, l->np, l->masked, in);
+	hop_body_inline(&c, h, in, out);
+	HOP_TRY(hop_seal(&c, h->nout, out, NULL, &made));
+	*out_g = made;
+	return HOP_OK;
+}
+
+/* The user's own batch body: every operand and result has the batch axis. */
+static hop_status batch_user(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
+	hop_sizes s = hop_rule_sargs(b, r);
+	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, r->n->nin);
+	((hop_size *)(uintptr_t)s.v)[s.n++] = r->bsize;          /* rule_sargs left room */
+	for (uint32_t i = 0; i < r->n->nin; i++)
+		in[i] = hop_batch_solid(b, r, r->in[i], r->bin[i]);
+	if (b->st)
+		return b->st;
+	memset(r->bout, 1, r->n->nout);
+	return hop_emit_call(b, a->batch, s, in, r->out);
+}
+
+hop_status hop_batch_custom(hop_build *b, hop_rule *r)
+{
+	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
+	if (a->batch && !a->nres)
+		return batch_user(b, r);
+	struct lanes l = { .b = b, .r = r, .a = a, .np = r->n->nin,
+	                   .nsave = a->fwd->nout - (uint32_t)a->nouts };
+	l.masked = !hop_is_zero(r->mask) &&
+	           (hop_ad_needs_mask(a->fwd) || hop_ad_needs_mask(a->bwd) ||
+	            (a->jvp && hop_ad_needs_mask(a->jvp)));
+	struct hop_attr_custom c = { .nouts = a->nouts };
+	c.nres = a->nres ? a->nres + l.masked : 0;
+	HOP_TRY(batch_fwd(&l, &c.fwd));
+	HOP_TRY(batch_bwd(&l, &c.bwd));
+	if (a->jvp)
+		HOP_TRY(batch_jvp(&l, &c.jvp));
+	c.sargs = hop_batch_sargs(b, r);
+	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, l.np + 1);
+	memcpy(in, r->in, l.np * sizeof *in);
+	in[l.np] = r->mask;
+	hop_val v = hop_emit_op(b, HOP_OP_custom, &c, l.np + l.masked, in);
+	for (uint32_t k = 0; k < r->n->nout; k++) {
+		r->out[k] = b->st ? HOP_BAD : (hop_val){ v.id + k };
+		r->bout[k] = true;
+	}
+	return b->st;
+}
