@@ -19,8 +19,8 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	{ "show", cmd_show,
 	  "show [FILE] [--after=PASS] [--locs] [--copies]\n"
 	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
-	  "    compilation; --locs: end lines with where they come from; --copies: the\n"
-	  "    copies left in loops, with the reason" },
+	  "    compilation, or, for lower, the loop program; --locs: end lines with where\n"
+	  "    they come from; --copies: the copies left in loops, with the reason" },
 	{ "opt", cmd_opt,
 	  "opt -p PASS,PASS... [FILE]\n"
 	  "    apply passes by name and print; `hop opt --list` names them" },
