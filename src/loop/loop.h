@@ -190,6 +190,12 @@ hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k);      /* appended, zeroed 
 hop_reg   hop_l_reg(hop_lbuild *b);                          /* a fresh register */
 int       hop_l_buf(hop_lbuild *b, hop_lbuf v);
 
+/* outline.c: products that stand alone become functions, equal ones the same function, so
+ * that they are compiled once and beside each other. Weight: how much a target has to do
+ * to compile statements, in no unit; by the text of the program only. */
+void       hop_loop_outline(hop_env *e, hop_prog *p);
+int64_t    hop_block_weight(const hop_block *b);
+
 /* Print as text (hop show --after=lower), and check that a program keeps the rules above:
  * registers defined before use and in scope, buffers in range, dtypes agreeing. Every
  * program is verified before a target sees it. */

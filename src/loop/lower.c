@@ -463,6 +463,8 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 	if (!st) {
 		report(l);
 		collect(l);
+		if (!l->opt->no_fuse)
+			hop_loop_outline(e, l->prog);
 		st = hop_prog_verify(e, l->prog);
 	}
 	if (st) {
