@@ -5,7 +5,11 @@
 
 #include <stdint.h>
 
-#define HOP_ABI 1
+#define HOP_ABI 2
+
+/* A compiled program as bytes: at most HOP_MAXPART object files, each after its length as
+ * a uint64_t and filled up with zeros to a multiple of 8. They refer to each other. */
+enum { HOP_MAXPART = 4 };
 
 struct hop_tape { void *ptr; int64_t bytes; };
 

@@ -1,7 +1,7 @@
-/* cache.c -- objects on disk, one file each, named by the hash of what decides them.
- * Files appear by rename, so a reader sees a whole file or none; a header repeats key,
- * length and checksum. Does not remove old files. Every failure is silent: a cache that
- * does not work only costs time. */
+/* cache.c -- compiled programs on disk, one file each with all its objects, named by the
+ * hash of what decides them. Files appear by rename, so a reader sees a whole file or none;
+ * a header repeats key, length and checksum. Does not remove old files. Every failure is
+ * silent: a cache that does not work only costs time. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,7 @@ typedef struct header {
 	uint64_t size;
 } header;
 
-static const char magic[8] = "hopobj1";
+static const char magic[8] = "hopobj2";
 
 /* ---- the key ---- */
 
@@ -69,8 +69,8 @@ hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
 	hop_buf     b;
 
 	hop_buf_open(&b, e);
-	hop_putf(&b, "abi %d level %d bits %d threads %d llvm %s\n", HOP_ABI, o->level,
-	         o->vector_bits, !o->no_threads, own ? own : "");
+	hop_putf(&b, "abi %d level %d bits %d threads %d parts %d llvm %s\n", HOP_ABI,
+	         o->level, o->vector_bits, !o->no_threads, o->parts, own ? own : "");
 	put_cpu(&b);
 	put_self(&b);
 	hop_prog_print(&b, p);

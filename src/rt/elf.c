@@ -1,7 +1,7 @@
-/* elf.c -- place a relocatable x86-64 ELF object in memory. Objects come from our own
- * compiler or from the cache (checked by a hash there), but every offset is checked
- * again: a damaged file must not become a jump. Does not handle unwind tables, TLS or
- * writable data; we emit none. */
+/* elf.c -- place the relocatable x86-64 ELF objects of a program in memory as one image.
+ * They come from our own compiler or from the cache (checked by a hash there), but every
+ * offset is checked again: a damaged file must not become a jump. Does not handle unwind
+ * tables, TLS or writable data; we emit none. */
 #include <elf.h>
 #include <math.h>
 #include <stdbool.h>
@@ -21,8 +21,8 @@ static const struct { const char *name; void *addr; } externs[] = {
 
 enum { STUB = 16 };          /* jmp *8(%rip); address at 8: also serves as its GOT slot */
 
-typedef struct image {
-	const unsigned char *o;          /* the object */
+typedef struct object {
+	const unsigned char *o;          /* its bytes */
 	size_t               n;
 	const Elf64_Ehdr    *eh;
 	const Elf64_Shdr    *sh;
@@ -31,16 +31,22 @@ typedef struct image {
 	const char          *str;
 	size_t               nstr;
 	uint64_t             at[256];    /* section's offset in the image; 0 = not placed */
-	unsigned char       *base;
-	size_t               size, stubs;
+	size_t               stubs;      /* offset of its stubs, one a symbol */
+} object;
+
+typedef struct image {
+	object         obj[HOP_MAXPART];
+	int            nobj;
+	unsigned char *base;
+	size_t         size;
 } image;
 
-static bool inside(const image *m, uint64_t off, uint64_t len)
+static bool inside(const object *m, uint64_t off, uint64_t len)
 {
 	return off <= m->n && len <= m->n - off;
 }
 
-static const char *read_headers(image *m)
+static const char *read_headers(object *m)
 {
 	if (m->n < sizeof *m->eh || memcmp(m->o, ELFMAG, SELFMAG) ||
 	    m->o[EI_CLASS] != ELFCLASS64 || ((uintptr_t)m->o & 7))
@@ -76,9 +82,10 @@ static bool placed(const Elf64_Shdr *s)
 	return (s->sh_flags & SHF_ALLOC) && s->sh_size && s->sh_type != SHT_X86_64_UNWIND;
 }
 
-static const char *place(image *m)
+/* Offsets for the sections of one object from *io_off on, then for its stubs. */
+static const char *place(object *m, size_t *io_off)
 {
-	size_t off = 64;
+	size_t off = *io_off;
 
 	for (int i = 0; i < m->eh->e_shnum; i++) {
 		const Elf64_Shdr *s = &m->sh[i];
@@ -93,21 +100,68 @@ static const char *place(image *m)
 		off += s->sh_size;
 	}
 	m->stubs = (off + STUB - 1) & ~(size_t)(STUB - 1);
-	m->size = m->stubs + m->nsym * STUB;
-	m->base = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-	               -1, 0);
-	if (m->base == MAP_FAILED) {
-		m->base = NULL;
-		return "no memory for code";
-	}
-	for (int i = 0; i < m->eh->e_shnum; i++)
-		if (m->at[i] && m->sh[i].sh_type != SHT_NOBITS)
-			memcpy(m->base + m->at[i], m->o + m->sh[i].sh_offset, m->sh[i].sh_size);
+	*io_off = m->stubs + m->nsym * STUB;
 	return NULL;
 }
 
-/* The address of symbol i; a stub is made for what is outside. */
-static const char *resolve(image *m, size_t i, uint64_t *out_a)
+static const char *place_all(image *im)
+{
+	size_t      off = 64;
+	const char *err;
+
+	for (int k = 0; k < im->nobj; k++)
+		if ((err = place(&im->obj[k], &off)))
+			return err;
+	im->size = off;
+	im->base = mmap(NULL, im->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	                -1, 0);
+	if (im->base == MAP_FAILED) {
+		im->base = NULL;
+		return "no memory for code";
+	}
+	for (int k = 0; k < im->nobj; k++) {
+		const object *m = &im->obj[k];
+
+		for (int i = 0; i < m->eh->e_shnum; i++)
+			if (m->at[i] && m->sh[i].sh_type != SHT_NOBITS)
+				memcpy(im->base + m->at[i], m->o + m->sh[i].sh_offset, m->sh[i].sh_size);
+	}
+	return NULL;
+}
+
+static bool defined(const object *m, const Elf64_Sym *y)
+{
+	return y->st_shndx && y->st_shndx < m->eh->e_shnum;
+}
+
+static const char *address(const image *im, const object *m, const Elf64_Sym *y,
+                           uint64_t *out_a)
+{
+	if (!m->at[y->st_shndx] || y->st_value > m->sh[y->st_shndx].sh_size)
+		return "symbol in a section that is not placed";
+	*out_a = (uint64_t)(uintptr_t)im->base + m->at[y->st_shndx] + y->st_value;
+	return NULL;
+}
+
+/* A symbol of any object that others may see. */
+static const char *find_global(const image *im, const char *name, uint64_t *out_a)
+{
+	for (int k = 0; k < im->nobj; k++) {
+		const object *m = &im->obj[k];
+
+		for (size_t i = 0; i < m->nsym; i++) {
+			const Elf64_Sym *y = &m->sym[i];
+
+			if (ELF64_ST_BIND(y->st_info) == STB_GLOBAL && defined(m, y) &&
+			    y->st_name < m->nstr && !strcmp(m->str + y->st_name, name))
+				return address(im, m, y, out_a);
+		}
+	}
+	return "code calls an unknown function";
+}
+
+/* The address of symbol i; a stub is made for what is outside the image. */
+static const char *resolve(image *im, object *m, size_t i, uint64_t *out_a)
 {
 	const Elf64_Sym *y;
 	unsigned char   *stub;
@@ -115,35 +169,29 @@ static const char *resolve(image *m, size_t i, uint64_t *out_a)
 	if (i >= m->nsym)
 		return "bad symbol";
 	y = &m->sym[i];
-	if (y->st_shndx && y->st_shndx < m->eh->e_shnum) {
-		if (!m->at[y->st_shndx] || y->st_value > m->sh[y->st_shndx].sh_size)
-			return "symbol in a section that is not placed";
-		*out_a = (uint64_t)(uintptr_t)m->base + m->at[y->st_shndx] + y->st_value;
-		return NULL;
-	}
+	if (defined(m, y))
+		return address(im, m, y, out_a);
 	if (y->st_name >= m->nstr)
 		return "bad symbol name";
-	stub = m->base + m->stubs + i * STUB;
-	*out_a = (uint64_t)(uintptr_t)stub;
-	if (stub[0])
-		return NULL;
 	for (size_t k = 0; k < sizeof externs / sizeof *externs; k++)
 		if (!strcmp(externs[k].name, m->str + y->st_name)) {
 			static const unsigned char jump[8] = { 0xff, 0x25, 2, 0, 0, 0 };
 
+			stub = im->base + m->stubs + i * STUB;
 			memcpy(stub, jump, sizeof jump);
 			memcpy(stub + 8, &externs[k].addr, 8);
+			*out_a = (uint64_t)(uintptr_t)stub;
 			return NULL;
 		}
-	return "code calls an unknown function";
+	return find_global(im, m->str + y->st_name, out_a);
 }
 
-static const char *relocate(image *m, int sec, const Elf64_Rela *r)
+static const char *relocate(image *im, object *m, int sec, const Elf64_Rela *r)
 {
 	uint64_t       to = m->at[sec], s, p;
 	unsigned       type = (unsigned)ELF64_R_TYPE(r->r_info);
 	unsigned char *w;
-	const char    *err = resolve(m, ELF64_R_SYM(r->r_info), &s);
+	const char    *err = resolve(im, m, ELF64_R_SYM(r->r_info), &s);
 	int64_t        v;
 	int32_t        v32;
 	bool           wide = type == R_X86_64_64 || type == R_X86_64_PC64;
@@ -153,7 +201,7 @@ static const char *relocate(image *m, int sec, const Elf64_Rela *r)
 	if (r->r_offset > m->sh[sec].sh_size ||
 	    m->sh[sec].sh_size - r->r_offset < (wide ? 8 : 4))
 		return "relocation outside its section";
-	w = m->base + to + r->r_offset;
+	w = im->base + to + r->r_offset;
 	p = (uint64_t)(uintptr_t)w;
 	v = (int64_t)(s + (uint64_t)r->r_addend);
 	switch (type) {
@@ -167,7 +215,7 @@ static const char *relocate(image *m, int sec, const Elf64_Rela *r)
 	case R_X86_64_GOTPCREL:
 	case R_X86_64_GOTPCRELX:
 	case R_X86_64_REX_GOTPCRELX: {
-		unsigned char *stub = m->base + m->stubs + ELF64_R_SYM(r->r_info) * STUB;
+		unsigned char *stub = im->base + m->stubs + ELF64_R_SYM(r->r_info) * STUB;
 
 		if (!stub[0]) {                  /* one of our own symbols: make it a slot */
 			stub[0] = 0xcc;
@@ -193,7 +241,7 @@ static const char *relocate(image *m, int sec, const Elf64_Rela *r)
 	return NULL;
 }
 
-static const char *relocate_all(image *m)
+static const char *relocate_all(image *im, object *m)
 {
 	for (int i = 0; i < m->eh->e_shnum; i++) {
 		const Elf64_Shdr *s = &m->sh[i];
@@ -205,7 +253,7 @@ static const char *relocate_all(image *m)
 			return "bad relocations";
 		r = (const void *)(m->o + s->sh_offset);
 		for (size_t k = 0; k < s->sh_size / sizeof *r; k++) {
-			const char *err = relocate(m, (int)s->sh_info, &r[k]);
+			const char *err = relocate(im, m, (int)s->sh_info, &r[k]);
 
 			if (err)
 				return err;
@@ -214,39 +262,62 @@ static const char *relocate_all(image *m)
 	return NULL;
 }
 
-static const char *find_entry(image *m, const char *name, void **out_p)
+/* The list of objects: a length before each, see abi.h. */
+static const char *read_list(image *im, const unsigned char *p, size_t n)
 {
-	for (size_t i = 0; i < m->nsym; i++) {
-		uint64_t a;
+	const char *err;
 
-		if (m->sym[i].st_name >= m->nstr || strcmp(m->str + m->sym[i].st_name, name))
-			continue;
-		if (!m->sym[i].st_shndx || resolve(m, i, &a))
-			break;
-		*out_p = (void *)(uintptr_t)a;
-		return NULL;
+	while (n) {
+		uint64_t size;
+		object  *m = &im->obj[im->nobj];
+
+		if (im->nobj == HOP_MAXPART || n < 8 || n % 8)
+			return "not a list of objects";
+		memcpy(&size, p, 8);
+		p += 8;
+		n -= 8;
+		if (size > n)
+			return "an object is cut short";
+		m->o = p;
+		m->n = size;
+		if ((err = read_headers(m)))
+			return err;
+		im->nobj++;
+		size = (size + 7) & ~(uint64_t)7;
+		p += size;
+		n -= size;
 	}
-	return "no entry";
+	return NULL;
+}
+
+static const char *load(image *im, const void *p, size_t n, const char *entry,
+                        void **out_at)
+{
+	const char *err = read_list(im, p, n);
+	uint64_t    at = 0;
+
+	if (!err)
+		err = place_all(im);
+	for (int k = 0; !err && k < im->nobj; k++)
+		err = relocate_all(im, &im->obj[k]);
+	if (!err && find_global(im, entry, &at))
+		err = "no entry";
+	if (!err && mprotect(im->base, im->size, PROT_READ | PROT_EXEC))
+		err = "the system refuses executable memory";
+	*out_at = (void *)(uintptr_t)at;
+	return err;
 }
 
 const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *out)
 {
-	image       m = { .o = p, .n = n };
-	void       *at = NULL;
-	const char *err = read_headers(&m);
+	image       im = { .nobj = 0 };
+	void       *at;
+	const char *err = load(&im, p, n, entry, &at);
 
+	if (err && im.base)
+		munmap(im.base, im.size);
 	if (!err)
-		err = place(&m);
-	if (!err)
-		err = relocate_all(&m);
-	if (!err)
-		err = find_entry(&m, entry, &at);
-	if (!err && mprotect(m.base, m.size, PROT_READ | PROT_EXEC))
-		err = "the system refuses executable memory";
-	if (err && m.base)
-		munmap(m.base, m.size);
-	if (!err)
-		*out = (hop_image){ m.base, m.size, at };
+		*out = (hop_image){ im.base, im.size, at };
 	return err;
 }
 

@@ -25,12 +25,12 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *
                           hop_code *c, const hop_hash *key)
 {
 	hop_llvm_opts lo = { .level = o->level, .vector_bits = o->vector_bits,
-	                     .threads = !o->no_threads };
+	                     .threads = !o->no_threads, .parts = o->parts };
 	hop_status    st;
 	void         *obj = NULL;
 	size_t        n = 0;
 
-	HOP_TRY(hop_llvm_object(e, p, &lo, &obj, &n, NULL));
+	HOP_TRY(hop_llvm_object(e, p, &lo, &obj, &n));
 	st = load(e, c, obj, n);
 	if (!st && key)
 		hop_cache_put(e, *key, obj, n);

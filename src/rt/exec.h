@@ -15,6 +15,7 @@ typedef struct hop_target_opts {
 	int  vector_bits;      /* no wider vectors than this; 0 = as the machine has */
 	bool no_cache;         /* neither read nor write the object cache */
 	bool no_threads;       /* emit no forks */
+	int  parts;            /* compile in at most so many parts; 0 = as the machine has */
 } hop_target_opts;
 
 /* Verify and compile p, or take its object from the cache. HOP_ETARGET when LLVM is
@@ -32,7 +33,8 @@ bool        hop_code_cached(const hop_code *c);      /* its object came from the
 
 typedef struct hop_image { void *base; size_t size; void *entry; } hop_image;
 
-/* Place an object file in memory and bind it. The text of a failure is static. */
+/* Place the objects of a program (abi.h) in memory as one image and bind them to each
+ * other. The text of a failure is static. */
 const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *out_i);
 void        hop_elf_free(hop_image *i);
 
@@ -40,7 +42,7 @@ void        hop_elf_free(hop_image *i);
 
 /* Identity of what decides an object: program text, CPU, this library. */
 hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o);
-/* The object's bytes, by the env's hook, or NULL. A damaged file is no file. */
+/* The objects' bytes, by the env's hook, or NULL. A damaged file is no file. */
 void    *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n);
 void     hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n);
 

@@ -301,7 +301,7 @@ static void test_damage(void **state)
 
 	(void)state;
 	build(&R, &(shape){ .m = 70, .n = 70, .k = 70, .epi = true }, HOP_f32);
-	assert_int_equal(hop_llvm_object(&R.e, &R.p, &o, &obj, &n, NULL), HOP_OK);
+	assert_int_equal(hop_llvm_object(&R.e, &R.p, &o, &obj, &n), HOP_OK);
 	assert_null(hop_elf_load(obj, n, "hop_main", &im));
 	hop_elf_free(&im);
 	assert_non_null(hop_elf_load(obj, n, "no_main", &im));

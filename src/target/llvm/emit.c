@@ -139,16 +139,23 @@ static void emit_while(hop_emit *e, const hop_stmt *s)
 	hop_e_at(e, exit);
 }
 
-/* Leave the function with a non-zero status. */
+/* All ways out meet in one block: a function of a hundred calls would else have a hundred
+ * returns, each with the code that leaves a function. */
 void hop_e_stop_if(hop_emit *e, hop_lv *st)
 {
-	hop_lbb *fail = hop_e_block(e), *go = hop_e_block(e);
+	hop_lbb *here = e->L->GetInsertBlock(e->b), *go = hop_e_block(e);
 	hop_lv  *bad = hop_e_icmp(e, LL_NE, st, e->L->ConstInt(e->i32, 0, 0));
 
 	HOP_ASSERT(!e->s.outlined);
-	e->L->BuildCondBr(e->b, bad, fail, go);
-	hop_e_at(e, fail);
-	e->L->BuildRet(e->b, st);
+	if (!e->s.stop) {
+		e->s.stop = hop_e_block(e);
+		hop_e_at(e, e->s.stop);
+		e->s.status = e->L->BuildPhi(e->b, e->i32, "");
+		e->L->BuildRet(e->b, e->s.status);
+		hop_e_at(e, here);
+	}
+	e->L->BuildCondBr(e->b, bad, e->s.stop, go);
+	e->L->AddIncoming(e->s.status, &st, &here, 1);
 	hop_e_at(e, go);
 }
 
@@ -470,12 +477,13 @@ void hop_emit_prog(hop_emit *e)
 
 		snprintf(name, sizeof name, i ? "f%d" : "hop_main", i);
 		e->fn[i] = L->AddFunction(e->mod, name, e->entry_type);
-		if (i)
+		if (i && e->split->n == 1)
 			L->SetLinkage(e->fn[i], LL_INTERNAL);
 		attributes(e, e->fn[i]);
 		for (int k = 1; k <= 4; k++)
 			attribute(e, e->fn[i], "noalias", 7, k);
 	}
 	for (int i = 0; i < e->p->nfunc; i++)
-		emit_func(e, i);
+		if (e->split->part[i] == e->which)
+			emit_func(e, i);
 }

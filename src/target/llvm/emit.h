@@ -38,12 +38,16 @@ typedef struct hop_efn {
 	hop_lv   *stack[3];              /* gemm.c's panel, sums, tile: one set a function */
 	bool      outlined;              /* a body for rt->parallel: cannot fail or fork */
 	hop_lv   *args;                  /* the stack array that calls share */
+	hop_lbb  *stop;                  /* returns `status`, once asked for */
+	hop_lv   *status;
 } hop_efn;
 
 typedef struct hop_emit {
 	hop_env         *env;
 	const hop_llvm  *L;
 	const hop_prog  *p;
+	const struct hop_split *split;   /* which functions this module has: those of part */
+	int              which;          /* `which`; the others are only declared */
 	const hop_lfunc *f;
 	hop_lfunc        own;            /* *f with registers of our own added */
 	hop_lcx         *cx;
@@ -186,12 +190,24 @@ typedef struct hop_llvm_opts {
 	int  level;               /* LLVM's code generation level; 0 = ours (2) */
 	int  vector_bits;         /* no wider vectors than this; 0 = as the machine has */
 	bool threads;
+	int  parts;               /* at most so many modules; 0 = as there are processors */
 } hop_llvm_opts;
 
-/* Compile to an object file's bytes, allocated by the env's hook: free with
- * hop_raw_free(&e->mem, *out_p, *out_n). With ir, also give the IR as text. */
+/* parts.c: the functions of a program divided among modules that are compiled at the
+ * same time. */
+typedef struct hop_split {
+	int      n;
+	uint8_t *part;            /* [nfunc] */
+} hop_split;
+
+/* Compile to object files, allocated as one piece by the env's hook in the form that abi.h
+ * describes: free with hop_raw_free(&e->mem, *out_p, *out_n). */
 hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
-                           void **out_p, size_t *out_n, hop_buf *ir);
+                           void **out_p, size_t *out_n);
+/* jit.c: one part of it, on any thread; the object is a memory buffer of LLVM's. */
+hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
+                         const hop_llvm_opts *o, const hop_split *split, int which,
+                         void **out_buffer);
 /* Fill a module. Called by jit.c. */
 void       hop_emit_prog(hop_emit *e);
 

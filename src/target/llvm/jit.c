@@ -1,5 +1,6 @@
-/* jit.c -- from a loop program to the bytes of an object file. Does not load them:
- * rt/elf.c does, so that an object from the cache runs without LLVM. */
+/* jit.c -- from some functions of a loop program to an object file in memory. Which ones
+ * is decided in parts.c. Does not load it: rt/elf.c does, so that an object from the cache
+ * runs without LLVM. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 
 /* What LLVM owns during one compilation. */
 typedef struct work {
-	hop_llvm  L;
+	const hop_llvm *L;
 	hop_emit  e;
 	char     *triple, *cpu, *features;
 	void     *machine, *layout, *buffer;
@@ -15,7 +16,7 @@ typedef struct work {
 
 static void dispose(work *w)
 {
-	const hop_llvm *L = &w->L;
+	const hop_llvm *L = w->L;
 
 	if (w->buffer)
 		L->DisposeMemoryBuffer(w->buffer);
@@ -69,7 +70,7 @@ static void registers(work *w, int most)
 
 static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 {
-	const hop_llvm *L = &w->L;
+	const hop_llvm *L = w->L;
 	void           *target;
 	char           *msg = NULL;
 	hop_status      st;
@@ -97,9 +98,9 @@ static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 	return HOP_OK;
 }
 
-static hop_status codegen(hop_env *e, work *w, void **out_p, size_t *out_n)
+static hop_status codegen(hop_env *e, work *w)
 {
-	const hop_llvm *L = &w->L;
+	const hop_llvm *L = w->L;
 	char           *msg = NULL;
 	hop_status      st;
 
@@ -116,51 +117,39 @@ static hop_status codegen(hop_env *e, work *w, void **out_p, size_t *out_n)
 		L->DisposeMessage(msg);
 		return st;
 	}
-	*out_n = L->GetBufferSize(w->buffer);
-	*out_p = hop_raw_try(&e->mem, *out_n);
-	if (!*out_p)
-		return hop_fail(e, 0, HOP_ENOMEM, "no memory for %zu bytes of code", *out_n);
-	memcpy(*out_p, L->GetBufferStart(w->buffer), *out_n);
 	return HOP_OK;
 }
 
-static hop_status compile(hop_env *e, work *w, const hop_llvm_opts *o, hop_buf *ir,
-                          void **out_p, size_t *out_n)
+static hop_status compile(hop_env *e, work *w, const hop_llvm_opts *o)
 {
 	HOP_TRY(setup(e, w, o));
 	hop_emit_prog(&w->e);
-	if (ir) {
-		char *s = w->L.PrintModuleToString(w->e.mod);
-
-		hop_put(ir, s);
-		w->L.DisposeMessage(s);
-	}
-	return codegen(e, w, out_p, out_n);
+	return codegen(e, w);
 }
 
-hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
-                           void **out_p, size_t *out_n, hop_buf *ir)
+hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
+                         const hop_llvm_opts *o, const hop_split *split, int which,
+                         void **out_buffer)
 {
 	hop_mark   m = hop_mark_at(&e->tmp);
 	work      *w = HOP_NEW(&e->tmp, work);
 	hop_frame  f;
 	hop_status st;
 
-	st = hop_llvm_load(e, &w->L);
-	if (st) {
-		hop_rewind(&e->tmp, m);
-		return st;
-	}
-	w->e = (hop_emit){ .env = e, .L = &w->L, .p = p, .threads = o->threads };
-	/* LLVM's objects are outside our arenas: catch the exit, free them, go on leaving. */
+	w->L = L;
+	w->e = (hop_emit){ .env = e, .L = L, .p = p, .split = split, .which = which,
+	                   .threads = o->threads };
+	/* LLVM's objects are outside our arenas: catch the exit and free them. */
 	if (HOP_GUARD(e, &f)) {
-		st = hop_guard_nomem(e, &f);
-		(void)st;
 		dispose(w);
-		hop_nomem(e);
+		return hop_guard_nomem(e, &f);
 	}
-	st = compile(e, w, o, ir, out_p, out_n);
+	st = compile(e, w, o);
 	hop_guard_end(e, &f);
+	if (!st) {
+		*out_buffer = w->buffer;
+		w->buffer = NULL;
+	}
 	dispose(w);
 	hop_rewind(&e->tmp, m);
 	return st;
