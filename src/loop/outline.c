@@ -35,8 +35,9 @@ static int64_t op_weight(enum hop_sop s)
 int64_t hop_block_weight(const hop_block *b)
 {
 	int64_t w = 0;
+	bool    again = false;
 
-	for (const hop_stmt *s = b->first; s; s = s->next)
+	for (const hop_stmt *s = b->first; s; again = s->kind == HOP_L_CALL, s = s->next)
 		switch (s->kind) {
 		case HOP_L_OP:
 			w += op_weight(s->sop);
@@ -45,7 +46,7 @@ int64_t hop_block_weight(const hop_block *b)
 			w += product_weight(s->gemm);
 			break;
 		case HOP_L_CALL:
-			w += 6;
+			w += again ? 1 : 6;          /* calls in a row are little more than data */
 			break;
 		case HOP_L_LOOP:
 			w += 3 + 2 * hop_block_weight(&s->body);

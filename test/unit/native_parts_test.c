@@ -388,6 +388,80 @@ static void test_nomem(void **state)
 	rig_down(&R);
 }
 
+/* ---- calls in a row ---- */
+
+struct tally { int done, limit; };
+
+static int tell(struct hop_rt *rt, int id, void *const *args, const int64_t *syms)
+{
+	struct tally *t = rt->user;
+
+	(void)id;
+	(void)args;
+	(void)syms;
+	return t->done++ == t->limit ? 5 : 0;
+}
+
+/* f1: out[0..3] = 2 in[0..3] + 1 by way of its frame, after an effect. f0: seven calls,
+ * each on what the one before left, through a parameter and a temporary in turn. The
+ * status of the first effect that stops comes back, and no later call is made. */
+static void test_row(void **state)
+{
+	hop_leffect  eff = { .text = "a" };
+	struct tally t = { 0, 100 };
+	hop_rt       rt = { .nthread = 1, .effect = tell, .user = &t };
+	float        x[4] = { 1, 2, 3, 4 }, y[32];
+	hop_stmt    *l, *s;
+	hop_reg      v;
+	int          b[2];
+	rig          R, *r = &R;
+
+	(void)state;
+	rig_up(r, 1, 1, 0);
+	r->p.neffect = 1;
+	r->p.effect = &eff;
+	rig_func(r, 1, 1, 1, 0);
+	rig_param(r, 0, HOP_f32, K(4), false);
+	rig_param(r, 1, HOP_f32, K(4), true);
+	b[0] = temp(r, 0);
+	r->f[1].frame = K(1024);
+	s = hop_l_stmt(&r->b, HOP_L_EFFECT);
+	s->narg = 1;
+	s->args = HOP_NEW(&r->a, hop_addr);
+	s->args[0] = rig_at(0, 0, 0);
+	for (int i = 0; i < 2; i++) {
+		l = rig_loop(r, HOP_LOOP_PAR, K(4));
+		v = rig_load(r, HOP_f32, rig_at(i ? b[0] : 0, 0, l->dst, K(1), 0));
+		v = i ? rig_op2(r, HOP_SOP_add, HOP_f32, v, hop_l_constf(&r->b, HOP_f32, 1)) :
+		        rig_op2(r, HOP_SOP_add, HOP_f32, v, v);
+		rig_store(r, HOP_f32, rig_at(i ? 1 : b[0], 0, l->dst, K(1), 0), v);
+		rig_end(r);
+	}
+	r->b = (hop_lbuild){ &r->e, &r->a, &r->f[0], &r->f[0].body, 0 };
+	rig_param(r, 0, HOP_f32, K(4), false);
+	b[0] = rig_param(r, 1, HOP_f32, K(32), true);
+	b[1] = temp(r, 64);
+	r->f[0].frame = K(4096);
+	for (int i = 0; i < 7; i++) {
+		call(r, 1, i ? b[(i - 1) & 1] : 0, b[i & 1], 2048);
+		s = r->b.block->last;
+		if (i)
+			s->args[0] = rig_at(b[(i - 1) & 1], 4 * (i - 1), 0);
+		s->args[1] = rig_at(b[i & 1], 4 * i, 0);
+	}
+	rig_compile(r);
+	assert_int_equal(rig_run_rt(r, (void *[]){ x, y }, NULL, &rt), 0);
+	assert_int_equal(t.done, 7);
+	for (int i = 0; i < 4; i++)
+		assert_true(y[24 + i] == 128 * x[i] + 127);
+	y[24] = -1;
+	t = (struct tally){ 0, 4 };
+	assert_int_equal(rig_run_rt(r, (void *[]){ x, y }, NULL, &rt), 5);
+	assert_int_equal(t.done, 5);
+	assert_true(y[24] == -1 && y[8] == 8 * x[0] + 7);
+	rig_down(r);
+}
+
 /* ---- products ---- */
 
 enum { M = 32, SQ = M * M };
@@ -429,7 +503,6 @@ static void test_outline(void **state)
 	float            want[6 * SQ], got[6 * SQ];
 	rig              R, *r = &R;
 	hop_stmt        *s;
-	hop_stmt        *l;
 	int              i = 0;
 
 	(void)state;
@@ -442,10 +515,9 @@ static void test_outline(void **state)
 	product(r, 0, 2, 3, false, true);            /* added */
 	s = product(r, 6, 1, 6, false, false);       /* from one half of a buffer to the other */
 	s->gemm->c = rig_at(6, SQ, 0);
-	l = rig_loop(r, HOP_LOOP_SEQ, K(2));
+	rig_loop(r, HOP_LOOP_SEQ, K(2));
 	product(r, 4, 1, 5, false, true);            /* in a loop */
 	rig_end(r);
-	(void)l;
 	run_products(r, want);
 	hop_loop_outline(&r->e, &r->p);
 	assert_int_equal(r->p.nfunc, 4);
@@ -481,8 +553,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parts), cmocka_unit_test(test_cache),
 		cmocka_unit_test(test_damage), cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_nomem), cmocka_unit_test(test_outline),
-		cmocka_unit_test(test_lone),
+		cmocka_unit_test(test_nomem), cmocka_unit_test(test_row),
+		cmocka_unit_test(test_outline), cmocka_unit_test(test_lone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

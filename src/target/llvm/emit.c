@@ -276,8 +276,14 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 
 void hop_e_block_stmts(hop_emit *e, const hop_block *b)
 {
-	for (const hop_stmt *s = b->first; s; s = s->next)
-		emit_stmt(e, s);
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		const hop_stmt *last = s->kind == HOP_L_CALL ? hop_e_calls(e, s) : NULL;
+
+		if (last)
+			s = last;
+		else
+			emit_stmt(e, s);
+	}
 }
 
 /* ---- functions ---- */

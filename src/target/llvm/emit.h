@@ -70,7 +70,7 @@ typedef struct hop_emit {
 	hop_reg          xreg;           /* first of the registers kept for gemm.c's loops */
 	int              nparallel;
 	int              budget;         /* statements that may still be added by unrolling */
-	hop_lv          *bind;           /* emit_call.c's helper, once it is there */
+	hop_lv          *bind, *calls;   /* emit_call.c's helpers, once they are there */
 } hop_emit;
 
 /* emit_val.c: types, constants, small operations on scalars or vectors alike */
@@ -134,6 +134,8 @@ hop_lv   *hop_e_stack(hop_emit *e, hop_lt *t, int n);      /* an array, made at 
 /* Pointers to the operands of a statement, in an array that the next call may reuse. */
 hop_lv   *hop_e_args(hop_emit *e, const hop_stmt *s);
 void      hop_e_call(hop_emit *e, const hop_stmt *s);
+/* Several calls from s on as data; gives the last of them, NULL if it is not worth it. */
+const hop_stmt *hop_e_calls(hop_emit *e, const hop_stmt *s);
 /* emit.c: leave the function with this status unless it is 0. */
 void      hop_e_stop_if(hop_emit *e, hop_lv *status);
 
