@@ -16,8 +16,7 @@ typedef struct hop_ctx hop_ctx;
 /* The allocator hook. ptr NULL allocates nsize bytes, nsize 0 frees ptr (and returns
  * NULL), otherwise it resizes ptr from osize to nsize bytes. Aligned as malloc does. NULL
  * for a nonzero nsize means no memory and leaves ptr as it was. Threads that share the
- * context call it at the same time, and so do threads that a compilation starts for its
- * own time. It must not call hop. */
+ * context call it at the same time; threads of hop's own do not. It must not call hop. */
 typedef void *hop_alloc_fn(void *user, void *ptr, size_t osize, size_t nsize);
 
 typedef struct hop_ctx_opts {

@@ -189,7 +189,7 @@ void       hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t gra
 
 /* Options of this target. */
 typedef struct hop_llvm_opts {
-	int  level;               /* LLVM's code generation level; 0 = ours (2) */
+	int  level;               /* LLVM's code generation level; 0 = ours (1) */
 	int  vector_bits;         /* no wider vectors than this; 0 = as the machine has */
 	bool threads;
 	int  parts;               /* at most so many modules; 0 = as there are processors */

@@ -71,8 +71,20 @@ hop_lv *hop_e_iota(hop_emit *e, hop_lt *elem, int lanes, int64_t step)
 	return e->L->ConstVector(v, (unsigned)lanes);
 }
 
+/* Index arithmetic is full of ones and zeros, and every instruction costs the code
+ * generator; LLVM's builder only folds what is constant on both sides. */
 hop_lv *hop_e_bin(hop_emit *e, enum hop_llvm_op op, hop_lv *a, hop_lv *b)
 {
+	if (op == LL_ADD && hop_e_known(e, b, 1) == 0)
+		return a;
+	if (op == LL_ADD && hop_e_known(e, a, 1) == 0)
+		return b;
+	if (op == LL_SUB && hop_e_known(e, b, 1) == 0)
+		return a;
+	if (op == LL_MUL && hop_e_known(e, b, 0) == 1)
+		return a;
+	if (op == LL_MUL && hop_e_known(e, a, 0) == 1)
+		return b;
 	return e->L->BuildBinOp(e->b, op, a, b, "");
 }
 

@@ -207,13 +207,14 @@ static void sum_k(tile *t, const cell *c, hop_lv *from, hop_lv *to, hop_lv *b,
 	hop_e_loop_begin(e, &l, from, to, 1, n, acc);
 	for (int i = 0; i < n; i++)
 		next[i] = l.phi[i];
+	hop_lv *brow = at(t, b, mul(t, hop_e_bin(e, LL_SUB, l.iv, t->pack ? from : num(t, 0)),
+	                            ldb));
+	hop_lv *acol = mul(t, l.iv, t->as[1]);
 	for (int j = 0; j < c->cols; j++)
-		row[12 + j] = load_vec(t, at(t, at(t, b, mul(t, hop_e_bin(e, LL_SUB, l.iv,
-		                       t->pack ? from : num(t, 0)), ldb)), num(t, j * t->w)),
+		row[12 + j] = load_vec(t, at(t, brow, num(t, j * t->w)),
 		                       j == c->cols - 1 ? mask : NULL);
 	for (int i = 0; i < c->rows; i++) {
-		hop_lv *x = e->L->BuildLoad2(e->b, t->et, at(t, row[i], mul(t, l.iv, t->as[1])),
-		                             "");
+		hop_lv *x = e->L->BuildLoad2(e->b, t->et, at(t, row[i], acol), "");
 
 		x = hop_e_splat(e, x, t->w);
 		for (int j = 0; j < c->cols; j++) {
@@ -225,11 +226,11 @@ static void sum_k(tile *t, const cell *c, hop_lv *from, hop_lv *to, hop_lv *b,
 	hop_e_loop_end(e, &l, next, acc);
 }
 
-/* One vector of finished sums to C. */
-static void to_c(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask)
+/* One vector of finished sums to C, whose row begins at `row`. */
+static void to_c(tile *t, hop_lv *row, hop_lv *j, hop_lv *v, hop_lv *mask)
 {
 	hop_emit *e = t->e;
-	hop_eaddr p = { .p = at2(t, t->c, i, t->cs[0], j, t->cs[1]), .lane = HOP_LIN,
+	hop_eaddr p = { .p = at(t, row, mul(t, j, t->cs[1])), .lane = HOP_LIN,
 	                .step = t->cs[1], .dtype = t->g->dtype };
 	hop_ev    x = { .v = v, .lane = HOP_VAR, .dtype = t->g->dtype };
 
@@ -298,7 +299,7 @@ static void finish(tile *t, hop_lv *im, hop_lv *rows, hop_lv *jn, int cols, hop_
 		if (t->g->epilogue.first)
 			epilogue(t, i, j, v, mask, vec ? t->w : 1);
 		else
-			to_c(t, i, j, v, mask);
+			to_c(t, at(t, t->c, mul(t, i, t->cs[0])), j, v, mask);
 	}
 	hop_e_loop_end(e, &lc, NULL, NULL);
 	hop_e_loop_end(e, &lr, NULL, NULL);
@@ -313,14 +314,17 @@ static void cell_direct(tile *t, const cell *c)
 	for (int i = 0; i < n; i++)
 		acc[i] = hop_e_constf(t->e, t->g->dtype, t->w, 0);
 	sum_k(t, c, num(t, 0), t->k, b, t->bs[0], acc);
+	hop_lv *to = NULL;
 	for (int i = 0; i < n; i++) {
 		int r = i / c->cols, j = i % c->cols;
+
+		if (!j && !t->g->epilogue.first)
+			to = at(t, t->c, mul(t, add(t, c->im, num(t, r)), t->cs[0]));
 
 		if (t->g->epilogue.first)
 			store_vec(t, acc[i], at(t, t->sums, num(t, (r * t->nv + j) * t->w)));
 		else
-			to_c(t, add(t, c->im, num(t, r)), add(t, c->jn, num(t, j * t->w)), acc[i],
-			     cell_mask(t, c, j));
+			to_c(t, to, add(t, c->jn, num(t, j * t->w)), acc[i], cell_mask(t, c, j));
 	}
 	if (t->g->epilogue.first)
 		finish(t, c->im, num(t, c->rows), c->jn, c->cols, c->left);

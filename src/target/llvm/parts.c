@@ -162,6 +162,15 @@ static hop_status failure(hop_env *e, work *w)
 	return HOP_OK;
 }
 
+/* As many parts as asked for, else as the machine has CPUs; but a user's own allocator is
+ * not called from threads that he did not start. */
+static int wanted(const hop_env *e, const hop_llvm_opts *o)
+{
+	if (o->parts)
+		return o->parts < HOP_MAXPART ? o->parts : HOP_MAXPART;
+	return e->mem.fn == hop_alloc_default ? cpus() : 1;
+}
+
 hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
                            void **out_p, size_t *out_n)
 {
@@ -177,8 +186,7 @@ hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o
 	}
 	w->p = p;
 	w->o = o;
-	w->split = split_of(e, p, o->parts > 0 && o->parts < HOP_MAXPART ? o->parts :
-	                            o->parts ? HOP_MAXPART : cpus());
+	w->split = split_of(e, p, wanted(e, o));
 	atomic_init(&w->next, 0);
 	for (int i = 0; i < w->split.n; i++)
 		hop_env_init(&w->job[i].env, e->ctx, e->mem);
