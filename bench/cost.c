@@ -11,7 +11,7 @@
 static hop_status least(hop_fn *f, bool no_cache, hop_compile_times *out)
 {
 	hop_compile_opts o = { .size = sizeof o, .threads = 1, .no_cache = no_cache };
-	for (int i = 0; i < 6; i++) {
+	for (int i = 0; i < 20; i++) {
 		hop_exec *x;
 		hop_status st = hop_compile(f, &o, &x);
 		if (st)

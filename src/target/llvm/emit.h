@@ -90,6 +90,7 @@ hop_lv *hop_e_cast(hop_emit *e, enum hop_llvm_op op, hop_lv *a, hop_lt *t);
 hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na,
                      hop_lv **a);
 hop_lv *hop_e_fma(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c);
+hop_lv *hop_e_muladd(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c);
 hop_lv *hop_e_slice(hop_emit *e, hop_lv *v, int from, int n);
 hop_lbb *hop_e_block(hop_emit *e);
 void    hop_e_at(hop_emit *e, hop_lbb *b);

@@ -140,6 +140,15 @@ hop_lv *hop_e_fma(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c)
 	return hop_e_intrin(e, "llvm.fma", 1, &t, 3, (hop_lv *[]){ a, b, c });
 }
 
+/* a * b + c, in one instruction where the machine has it: what a product and a sum that
+ * may be contracted become, but less work for the code generator. */
+hop_lv *hop_e_muladd(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c)
+{
+	hop_lt *t = e->L->TypeOf(a);
+
+	return hop_e_intrin(e, "llvm.fmuladd", 1, &t, 3, (hop_lv *[]){ a, b, c });
+}
+
 /* Lanes from .. from+n-1 as a vector (a scalar when n is 1). */
 hop_lv *hop_e_slice(hop_emit *e, hop_lv *v, int from, int n)
 {

@@ -218,9 +218,9 @@ static void sum_k(tile *t, const cell *c, hop_lv *from, hop_lv *to, hop_lv *b,
 
 		x = hop_e_splat(e, x, t->w);
 		for (int j = 0; j < c->cols; j++) {
-			hop_lv *p = hop_e_fbin(e, LL_FMUL, x, row[12 + j]);
+			hop_lv **sum = &next[i * c->cols + j];
 
-			next[i * c->cols + j] = hop_e_fbin(e, LL_FADD, next[i * c->cols + j], p);
+			*sum = hop_e_muladd(e, x, row[12 + j], *sum);
 		}
 	}
 	hop_e_loop_end(e, &l, next, acc);
