@@ -78,13 +78,26 @@ static bool joined(hop_lower *l, const hop_view *v, const hop_type *t, int first
 	return true;
 }
 
-/* Operand k as batch, free, sum in memory, when its own strides do not do. */
-static hop_status packed(hop_lower *l, const hop_node *n, int k, const side *s,
+/* Operand k copied, its axes in memory in the order ax. */
+static hop_status packed(hop_lower *l, const hop_node *n, int k, const int *ax,
                          hop_view *out)
 {
 	const hop_type *t = hop_lower_in(l, n, k);
 	hop_size        dim[HOP_MAXRANK];
-	int             ax[HOP_MAXRANK], r = 0;
+
+	for (int i = 0; i < t->rank; i++)
+		dim[i] = t->dim[ax[i]];
+	hop_view v = hop_lower_temp(l, hop_type_get(l->env, (hop_dtype)t->dtype, t->rank, dim));
+	*out = v;
+	for (int i = 0; i < t->rank; i++)
+		out->stride[ax[i]] = v.stride[i];
+	return hop_lower_store_arg(l, n, k, out);
+}
+
+/* Axes as batch, free, sum. */
+static void sum_last(const side *s, int *ax)
+{
+	int r = 0;
 
 	for (int64_t i = 0; i < s->batch.n; i++)
 		ax[r++] = (int)s->batch.v[i];
@@ -92,13 +105,6 @@ static hop_status packed(hop_lower *l, const hop_node *n, int k, const side *s,
 		ax[r++] = s->free[i];
 	for (int64_t i = 0; i < s->sum.n; i++)
 		ax[r++] = (int)s->sum.v[i];
-	for (int i = 0; i < r; i++)
-		dim[i] = t->dim[ax[i]];
-	hop_view v = hop_lower_temp(l, hop_type_get(l->env, (hop_dtype)t->dtype, r, dim));
-	*out = v;
-	for (int i = 0; i < r; i++)
-		out->stride[ax[i]] = v.stride[i];
-	return hop_lower_store_arg(l, n, k, out);
 }
 
 /* Axes with the sum before the free ones: rows that a vector can run along. */
@@ -114,6 +120,18 @@ static void rows_last(const side *s, int *ax)
 		ax[r++] = s->free[i];
 }
 
+/* A small right operand whose rows do not run along the free axes, for many rows of the
+ * left one: turned once it costs little, and the template needs no packing of its own. */
+static bool turns(hop_lower *l, const hop_node *n, const side *s, const hop_view *v)
+{
+	const hop_type *t = hop_lower_in(l, n, 1), *ct = hop_lower_out(l, n, 0);
+	hop_size        all = hop_type_count(l->env, t), c = hop_type_count(l->env, ct);
+
+	return s->nfree && hop_size_const(all) && hop_size_const(c) && all.k > 0 &&
+	       all.k <= 1 << 16 && c.k >= 64 * t->dim[s->free[s->nfree - 1]].k &&
+	       !hop_size_is(v->stride[s->free[s->nfree - 1]], 1);
+}
+
 /* The operand, its sum axes in one stride. The right one is best with rows along the
  * free axes; inside a loop that is worth a copy before it. */
 static hop_status operand(hop_lower *l, const hop_node *n, int k, const side *s,
@@ -125,11 +143,15 @@ static hop_status operand(hop_lower *l, const hop_node *n, int k, const side *s,
 	for (int64_t i = 0; i < s->sum.n; i++)
 		ax[i] = (int)s->sum.v[i];
 	rows_last(s, rows);
-	if (k == 0 || !s->nfree || !hop_lower_arg_packed(l, n, k, rows, out))
+	if (k == 0 || !s->nfree || !hop_lower_arg_packed(l, n, k, rows, out)) {
 		HOP_TRY(hop_lower_arg_view(l, n, k, false, out));
+		if (k == 1 && turns(l, n, s, out))
+			HOP_TRY(packed(l, n, k, rows, out));
+	}
 	if (joined(l, out, t, 0, (int)s->sum.n, ax, out_sum))
 		return HOP_OK;
-	HOP_TRY(packed(l, n, k, s, out));
+	sum_last(s, rows);
+	HOP_TRY(packed(l, n, k, rows, out));
 	HOP_ASSERT(joined(l, out, t, 0, (int)s->sum.n, ax, out_sum));
 	return HOP_OK;
 }
