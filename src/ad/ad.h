@@ -23,7 +23,6 @@ hop_status hop_ad_vjp(hop_env *e, const hop_graph *g, const bool *ct, const bool
 typedef struct hop_batch_spec {
 	int64_t     size;          /* the batch size; -1 = one more size parameter, last */
 	bool        masked;        /* one more parameter, last: bool[size], the active lanes */
-	bool        same_random;
 	const bool *in;            /* [nparam] which parameters are batched */
 	const bool *force;         /* [nout] results that must be batched; NULL = none */
 } hop_batch_spec;

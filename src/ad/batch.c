@@ -13,7 +13,6 @@ struct lanes {
 	int              nsmap;
 	hop_size         size;
 	hop_val          mask;
-	bool             same_random;
 };
 
 bool hop_ad_needs_mask(const hop_graph *g)
@@ -65,8 +64,7 @@ static hop_status push_node(struct lanes *l, const hop_node *n)
 	}
 	hop_rule r = { .g = l->g, .n = n, .type = l->g->type, .smap = l->smap,
 	               .nsmap = l->nsmap, .in = in, .out = out, .bin = bin,
-	               .bout = l->bat + n->out0.id, .bsize = l->size, .mask = l->mask,
-	               .same_random = l->same_random };
+	               .bout = l->bat + n->out0.id, .bsize = l->size, .mask = l->mask };
 	HOP_TRY(hop_optab[n->op].batch(&l->b, &r));
 	return l->b.st;
 }
@@ -85,7 +83,6 @@ static void open_lanes(struct lanes *l, hop_env *e, const hop_batch_spec *s)
 		l->smap[i] = hop_size_sym(e, (int)i);
 	l->map = HOP_NEWN(&e->tmp, hop_val, g->nvalue);
 	l->bat = HOP_NEWN(&e->tmp, bool, g->nvalue);
-	l->same_random = s->same_random;
 }
 
 static hop_status build(struct lanes *l, hop_env *e, const hop_batch_spec *s,
@@ -132,7 +129,7 @@ hop_status hop_ad_batch(hop_env *e, const hop_graph *g, const hop_batch_spec *s,
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	struct { uint64_t kind; const hop_graph *g; int64_t size, flags; } head = {
-		'b', g, s->size, s->masked | s->same_random << 1 | (s->force != NULL) << 2 };
+		'b', g, s->size, s->masked | (s->force != NULL) << 1 };
 	size_t n = sizeof head + g->nparam + (s->force ? g->nout : 0);
 	char *key = HOP_NEWN(&e->tmp, char, n);
 	memcpy(key, &head, sizeof head);

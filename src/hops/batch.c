@@ -8,7 +8,7 @@ hop_status hop_batch_body(hop_build *b, const hop_rule *r, const hop_graph *g, b
                           bool *out_batched)
 {
 	hop_batch_spec s = { .size = hop_size_const(r->bsize) ? r->bsize.k : -1,
-	                     .masked = masked, .same_random = r->same_random, .in = bin,
+	                     .masked = masked, .in = bin,
 	                     .force = force };
 	return hop_ad_batch(b->env, g, &s, out_g, out_batched);
 }

@@ -139,7 +139,6 @@ bool       hop_graph_equal(const hop_graph *a, const hop_graph *b);
 
 #define HOP_ATTR(n, op) ((const struct hop_attr_##op *)(n)->attr)
 
-int         hop_attr_nfield(int op);
 size_t      hop_attr_offset(int op, int field);
 size_t      hop_attr_bytes(int op);
 /* Bodies of a node in attribute order; an optional body may be NULL. */

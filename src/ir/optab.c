@@ -40,11 +40,6 @@ static const size_t kind_bytes[] = {
 #undef K
 };
 
-int hop_attr_nfield(int op)
-{
-	return hop_optab[op].nfield;
-}
-
 size_t hop_attr_offset(int op, int field)
 {
 	size_t at = 0;

@@ -49,7 +49,6 @@ typedef struct hop_rule {
 	bool            *bout;         /* [nout] to set */
 	hop_size         bsize;        /* size of the batch axis, in the new graph */
 	hop_val          mask;         /* bool[bsize] of active lanes, or HOP_ZERO = all */
-	bool             same_random;  /* lanes share random numbers */
 } hop_rule;
 
 typedef struct hop_interp hop_interp;

@@ -51,6 +51,20 @@ hop_fentry hop_fuse_describe(hop_fpass *p, hop_stmt *s)
 	return x;
 }
 
+hop_fentry *hop_fuse_entries(hop_fpass *p, hop_block *b, int *out_n)
+{
+	int n = 0;
+
+	for (hop_stmt *s = b->first; s; s = s->next)
+		n++;
+	hop_fentry *x = HOP_NEWN(&p->e->tmp, hop_fentry, n);
+	n = 0;
+	for (hop_stmt *s = b->first; s; s = s->next)
+		x[n++] = hop_fuse_describe(p, s);
+	*out_n = n;
+	return x;
+}
+
 static bool clash(const hop_fentry *a, const hop_fentry *b, int *out_buf)
 {
 	for (size_t i = 0; i < a->nacc; i++)
@@ -427,13 +441,9 @@ static int partner(hop_fpass *p, const hop_fentry *x, int j)
 static void block(hop_fpass *p, hop_block *b)
 {
 	hop_mark m = hop_mark_at(&p->e->tmp);
-	int      n = 0, k = 0;
+	int      n, k;
+	hop_fentry *x = hop_fuse_entries(p, b, &n);
 
-	for (hop_stmt *s = b->first; s; s = s->next)
-		n++;
-	hop_fentry *x = HOP_NEWN(&p->e->tmp, hop_fentry, n);
-	for (hop_stmt *s = b->first; s; s = s->next)
-		x[k++] = hop_fuse_describe(p, s);
 	raise(p, x, n);
 	for (int j = 1; j < n; j++) {
 		if (!is_nest(x[j].s))

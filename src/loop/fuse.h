@@ -30,6 +30,8 @@ typedef struct hop_fpass {
 } hop_fpass;
 
 hop_fentry hop_fuse_describe(hop_fpass *p, hop_stmt *s);
+/* All statements of a block, described, in scratch memory; *out_n of them. */
+hop_fentry *hop_fuse_entries(hop_fpass *p, hop_block *b, int *out_n);
 /* May b, which follows a, go before it? */
 bool hop_fuse_swaps(hop_fpass *p, const hop_fentry *a, const hop_fentry *b);
 /* Does s itself define the register? */

@@ -378,13 +378,9 @@ static int epilogues(hop_fpass *p, hop_fentry *x, int n)
 static void block(hop_fpass *p, hop_block *b)
 {
 	hop_mark m = hop_mark_at(&p->e->tmp);
-	int      n = 0, k = 0;
+	int      n, k;
+	hop_fentry *x = hop_fuse_entries(p, b, &n);
 
-	for (hop_stmt *s = b->first; s; s = s->next)
-		n++;
-	hop_fentry *x = HOP_NEWN(&p->e->tmp, hop_fentry, n);
-	for (hop_stmt *s = b->first; s; s = s->next)
-		x[k++] = hop_fuse_describe(p, s);
 	for (int i = 0; i < n; i++)
 		if (x[i].s->kind == HOP_L_GEMM && redirect(p, x, n, i))
 			by_rows(x[i].s->gemm);
