@@ -133,10 +133,10 @@ void hop_exec_release(hop_exec *x)
 
 hop_compile_times hop_exec_times(const hop_exec *x)
 {
-	return x->times;
+	return x ? x->times : (hop_compile_times){ 0 };
 }
 
 bool hop_exec_is_hard(const hop_exec *x)
 {
-	return x->prog->ntape == 0;
+	return x && x->prog->ntape == 0;
 }

@@ -49,6 +49,11 @@ static bool bind(const hop_exec *x, const hop_arg *in, int64_t *syms)
 	return true;
 }
 
+static bool has_inputs(const hop_exec *x, const hop_arg *in)
+{
+	return x && (in || x->g->nparam == (uint32_t)x->nhidden);
+}
+
 static int64_t type_bytes(const hop_graph *g, const hop_type *t, const int64_t *syms,
                           int64_t *dim)
 {
@@ -91,7 +96,7 @@ int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
 {
 	int64_t syms[64];
 	struct room r;
-	if (!bind(x, in, syms) || !measure(x, syms, in, NULL, &r))
+	if (!has_inputs(x, in) || !bind(x, in, syms) || !measure(x, syms, in, NULL, &r))
 		return -1;
 	return r.total;
 }
@@ -99,7 +104,8 @@ int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
 int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)
 {
 	int64_t syms[64];
-	if (k < 0 || (uint32_t)k >= x->g->nout || !bind(x, in, syms))
+	if (!has_inputs(x, in) || !dim || k < 0 || (uint32_t)k >= x->g->nout ||
+	    !bind(x, in, syms))
 		return -1;
 	const hop_type *t = hop_graph_out_type(x->g, (uint32_t)k);
 	return type_bytes(x->g, t, syms, dim) < 0 ? -1 : t->rank;
@@ -249,6 +255,8 @@ hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, voi
 	int64_t syms[64];
 	struct room r;
 	char *w = workspace;
+	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace)
+		return HOP_EUSE;
 	if (!bind(x, in, syms) || !measure(x, syms, in, out, &r))
 		return HOP_ESHAPE;
 	void **p = workspace;

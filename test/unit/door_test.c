@@ -309,6 +309,19 @@ static void test_misuse(void **state)
 	assert_null(x);
 	assert_non_null(strstr(hop_message(c), "options"));
 	hop_exec_release(NULL);
+	assert_int_equal(hop_run(NULL, NULL, NULL, NULL), HOP_EUSE);
+	assert_int_equal(hop_exec_workspace(NULL, NULL), -1);
+	assert_int_equal(hop_exec_result(NULL, NULL, 0, NULL), -1);
+	assert_false(hop_exec_is_hard(NULL));
+	assert_true(hop_exec_times(NULL).code == 0);
+	ok(c, hop_compile(f, NULL, &x));
+	double data[4] = { 0 };
+	hop_arg arg = { .data = data };
+	assert_int_equal(hop_exec_workspace(x, NULL), -1);
+	assert_int_equal(hop_run(x, NULL, &arg, data), HOP_EUSE);
+	assert_int_equal(hop_run(x, &arg, NULL, data), HOP_EUSE);
+	assert_int_equal(hop_run(x, &arg, &arg, NULL), HOP_EUSE);
+	hop_exec_release(x);
 	hop_fn_release(f);
 	hop_ctx_free(c);
 }

@@ -220,6 +220,52 @@ static void trees(void **state)
 	assert_false(hop_tree_path(&net_tree, 9, buf, sizeof buf));
 }
 
+/* Twice each value; counts the calls and checks that paths come with them in order. */
+static hop_value twice(hop_trace *t, hop_value v, const char *path, void *user)
+{
+	int *n = user;
+	assert_int_equal(hop_tree_find(&layer_tree, path), *n);
+	++*n;
+	return hop_mulf(t, v, 2);
+}
+
+static void f_tree_map(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[2];
+	int n = 0;
+	assert_true(hop_is_eager(t) == (user != NULL));
+	hop_tree_map(t, &layer_tree, twice, &n, in, out);
+	assert_int_equal(n, 2);
+	hop_tree_map(t, &layer_tree, NULL, NULL, in, out);      /* nothing to do: no crash */
+	hop_tree_map(t, &layer_tree, twice, &n, NULL, out);
+	assert_int_equal(n, 2);
+	hop_return(t, hop_add(t, out[0], out[1]));
+}
+
+static void trees_of_values(void **state)
+{
+	const int64_t dim[1] = { 2 };
+	hop_spec s[2] = { hop_spec1(HOP_f32, 2), hop_spec1(HOP_f32, 2) };
+	hop_array *in[2], *out;
+	hop_fn *f;
+	(void)state;
+	assert_int_equal(hop_array_new(ctx, HOP_f32, 1, dim, (float[]){ 1, 2 }, &in[0]), HOP_OK);
+	assert_int_equal(hop_array_new(ctx, HOP_f32, 1, dim, (float[]){ 3, 5 }, &in[1]), HOP_OK);
+	assert_int_equal(hop_array_dtype(in[0]), HOP_f32);
+	assert_int_equal(hop_array_rank(in[0]), 1);
+	assert_int_equal(hop_array_dims(in[0])[0], 2);
+	assert_int_equal(hop_capture(ctx, f_tree_map, NULL, 2, s, &f), HOP_OK);
+	assert_int_equal(hop_call(f, 2, in, 1, &out), HOP_OK);
+	same(out, (double[]){ 8, 14 }, 2);
+	hop_array_release(out);
+	assert_int_equal(hop_eager_call(ctx, f_tree_map, "eager", 2, in, 1, &out), HOP_OK);
+	same(out, (double[]){ 8, 14 }, 2);
+	hop_array_release(out);
+	hop_array_release(in[0]);
+	hop_array_release(in[1]);
+	hop_fn_release(f);
+}
+
 static void wrong_carry(hop_trace *t, const hop_value *in, void *user)
 {
 	struct net_values n;
@@ -513,6 +559,7 @@ int main(void)
 		cmocka_unit_test(other_contexts),
 		cmocka_unit_test(calls_with_wrong_inputs),
 		cmocka_unit_test(trees),
+		cmocka_unit_test(trees_of_values),
 		cmocka_unit_test(paths_in_messages),
 		cmocka_unit_test(a_line_for_every_level),
 		cmocka_unit_test(branches_and_loops),
