@@ -123,15 +123,7 @@ static hop_status sizes(cmd *c, const hop_graph *g, const cmd_inputs *from, int6
 			                c->name, from->size[i], (long long)g->range[k].lo,
 			                (long long)g->range[k].hi);
 	}
-	for (uint32_t i = 0; i < g->ncheck; i++) {
-		int64_t a, b;
-		if (hop_size_eval(g->check[i].a, syms, (int)g->nsym, &a) &&
-		    hop_size_eval(g->check[i].b, syms, (int)g->nsym, &b) && a != b)
-			return hop_fail(c->env, g->check[i].loc, HOP_ESHAPE, "%s is %lld on the "
-			                "left, %lld on the right", g->check[i].what, (long long)a,
-			                (long long)b);
-	}
-	return HOP_OK;
+	return hop_checks_test(c->env, g, syms, 0, (int)g->nsym);
 }
 
 /* No more elements than this for one made input: a size may come out of the air. */

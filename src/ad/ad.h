@@ -55,7 +55,10 @@ typedef struct hop_cut {
 
 enum hop_cut_policy {
 	HOP_CUT_MIN,               /* min-cut; expensive nodes are not recomputed */
-	HOP_CUT_RECOMPUTE          /* save parameters only, recompute everything else */
+	HOP_CUT_RECOMPUTE,         /* save parameters only, recompute everything else */
+	HOP_CUT_POLICY = 7,        /* one of the above, with */
+	HOP_CUT_MAYBE = 8          /* the graph may not run: only values cross whose sizes are
+	                              known not to be negative without its checks */
 };
 /* joint: nprimal parameters, then cotangents; nout primal results, then gradients.
  * pcost[i], ocost[k]: 0 if saving parameter i, primal result k is free, 1 if it costs its
@@ -63,6 +66,6 @@ enum hop_cut_policy {
  * budget: 1 = as the min-cut says; 0 = parameters only; between: a share of the bytes. */
 hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint32_t nout,
                       const uint8_t *pcost, const uint8_t *ocost,
-                      enum hop_cut_policy policy, double budget, const hop_cut **out_cut);
+                      int policy, double budget, const hop_cut **out_cut);
 
 #endif

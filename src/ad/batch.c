@@ -118,6 +118,8 @@ static hop_status build(struct lanes *l, hop_env *e, const hop_batch_spec *s,
 	}
 	if (!l->b.st)
 		l->b.st = st;
+	if (!l->b.st)
+		hop_build_checks_of(&l->b, g, l->smap, l->nsmap);
 	return hop_seal(&l->b, g->nout, out, NULL, out_g);
 }
 

@@ -16,6 +16,7 @@ struct cutter {
 	const hop_graph *j;
 	uint32_t         nprimal, nout;
 	const uint8_t   *pcost, *ocost;
+	bool             maybe;        /* the graph may not run */
 	bool            *late;         /* [nvalue] depends on a cotangent */
 	bool            *needed;       /* [nvalue] forward, read by a late node or a gradient */
 	bool            *banned;       /* [nnode] never recomputed */
@@ -59,11 +60,46 @@ static int64_t bytes_of(const struct cutter *c, const hop_type *t)
 	return n;
 }
 
-/* A type that mentions a symbol bound inside cannot leave the forward half. */
+/* Checks of sizes that only the reverse pass knows. */
+static void late_checks(struct cutter *c, hop_build *b, const hop_size *smap)
+{
+	const hop_graph *j = c->j;
+	for (uint32_t i = 0; i < j->ncheck; i++) {
+		hop_check k = j->check[i];
+		bool late = false;
+		memset(c->mention, 0, j->nlocal);
+		hop_size_mentions(k.a, j->nsym, c->mention);
+		hop_size_mentions(k.b, j->nsym, c->mention);
+		for (uint32_t s = 0; s < j->nlocal; s++)
+			late |= c->mention[s] && c->late[j->node[c->binder[s]].out0.id];
+		k.a = hop_size_subst(c->env, k.a, smap, (int)(j->nsym + j->nlocal));
+		k.b = hop_size_subst(c->env, k.b, smap, (int)(j->nsym + j->nlocal));
+		if (late && !hop_size_bad(k.a) && !hop_size_bad(k.b))
+			hop_build_check(b, k);
+	}
+}
+
+/* Not negative whether or not the graph runs: by its range, or as a size of a parameter. */
+static bool is_size(const struct cutter *c, hop_size s)
+{
+	if (hop_size_nonneg(c->env, s, c->j->range, (int)c->j->nsym))
+		return true;
+	for (uint32_t i = 0; i < c->nprimal; i++)
+		for (int k = 0; k < c->j->type[i]->rank; k++) {
+			hop_size d = c->j->type[i]->dim[k];
+			if (d.e == s.e && s.k >= d.k)
+				return true;
+		}
+	return false;
+}
+
+/* A type that mentions a symbol bound inside cannot leave the forward half; nor, out of a
+ * body that may not run, one that is a type only because the body tested its sizes. */
 static bool is_local(const struct cutter *c, const hop_type *t)
 {
 	for (int i = 0; i < t->rank; i++)
-		if ((uint32_t)hop_size_nsym(t->dim[i]) > c->j->nsym)
+		if ((uint32_t)hop_size_nsym(t->dim[i]) > c->j->nsym ||
+		    (c->maybe && !is_size(c, t->dim[i])))
 			return true;
 	return false;
 }
@@ -320,8 +356,8 @@ static void start(struct cutter *c, hop_build *b, hop_val **map, hop_size **smap
 	hop_build_syms_of(b, c->j);
 	*map = HOP_NEWN(&e->tmp, hop_val, c->j->nvalue);
 	*smap = HOP_NEWN(&e->tmp, hop_size, c->j->nsym + c->j->nlocal);
-	for (uint32_t i = 0; i < c->j->nsym; i++)
-		(*smap)[i] = hop_size_sym(e, (int)i);
+	for (uint32_t i = 0; i < c->j->nsym + c->j->nlocal; i++)
+		(*smap)[i] = i < c->j->nsym ? hop_size_sym(e, (int)i) : hop_size_of(HOP_SIZE_BAD);
 }
 
 static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *extra,
@@ -344,6 +380,8 @@ static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *ex
 		out[k] = map[j->out[k].id];
 	for (uint32_t k = 0; k < nextra; k++)
 		out[c->nout + k] = map[extra[k]];
+	if (!b.st)                     /* all that can be tested here is tested here */
+		hop_build_checks_of(&b, j, smap, (int)(j->nsym + j->nlocal));
 	return hop_seal(&b, c->nout + nextra, out, NULL, out_g);
 }
 
@@ -366,7 +404,8 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 		need[j->out[i].id] = true;
 	for (uint32_t i = j->nnode; i-- > 0; ) {
 		const hop_node *n = &j->node[i];
-		used[i] |= !n->nout && is_late(c, n);          /* an effect of the reverse pass */
+		/* an effect of the reverse pass, or what it has to test */
+		used[i] |= (!n->nout || n->guard) && is_late(c, n);
 		for (uint32_t k = 0; k < n->nout; k++)
 			used[i] |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
 		for (uint32_t k = 0; used[i] && k < n->nin; k++)
@@ -394,6 +433,8 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, j->nout);
 	for (uint32_t i = c->nout; i < j->nout; i++)
 		out[i - c->nout] = map[j->out[i].id];
+	if (!b.st && j->nlocal)
+		late_checks(c, &b, smap);
 	return hop_seal(&b, j->nout - c->nout, out, NULL, out_g);
 }
 
@@ -443,11 +484,11 @@ static hop_status cut(struct cutter *c, enum hop_cut_policy policy, double budge
 
 hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint32_t nout,
                       const uint8_t *pcost, const uint8_t *ocost,
-                      enum hop_cut_policy policy, double budget, const hop_cut **out_cut)
+                      int policy, double budget, const hop_cut **out_cut)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	struct { uint64_t kind; const hop_graph *g; uint64_t n, policy; double budget; } head = {
-		'c', joint, nprimal | (uint64_t)nout << 32, policy, budget };
+		'c', joint, nprimal | (uint64_t)nout << 32, (uint64_t)policy, budget };
 	size_t n = sizeof head + nprimal + nout;
 	char *key = HOP_NEWN(&e->tmp, char, n);
 	memcpy(key, &head, sizeof head);
@@ -459,8 +500,9 @@ hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint
 	hop_status st = HOP_OK;
 	if (!r) {
 		struct cutter c = { .env = e, .j = joint, .nprimal = nprimal, .nout = nout,
-		                    .pcost = pcost, .ocost = ocost };
-		st = cut(&c, policy, budget, &r);
+		                    .pcost = pcost, .ocost = ocost,
+		                    .maybe = policy & HOP_CUT_MAYBE };
+		st = cut(&c, (enum hop_cut_policy)(policy & HOP_CUT_POLICY), budget, &r);
 		if (!st)
 			r = hop_ctx_memo_put(e, key, n, (void *)(uintptr_t)r);
 	}

@@ -105,6 +105,8 @@ static hop_status build(struct fwd *f, hop_env *e, const bool *act, const bool *
 	}
 	if (!f->b.st)
 		f->b.st = e->diag.st;
+	if (!f->b.st)
+		hop_build_checks_of(&f->b, g, f->smap, f->nsmap);
 	return hop_seal(&f->b, n, out, NULL, out_g);
 }
 

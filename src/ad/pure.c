@@ -51,6 +51,8 @@ static hop_status build(hop_env *e, const hop_graph *g, hop_graph **out_g)
 		out[i] = map[g->out[i].id];
 	if (!b.st)
 		b.st = st;
+	if (!b.st)
+		hop_build_checks_of(&b, g, smap, nsym);
 	return hop_seal(&b, g->nout, out, g->name, out_g);
 }
 

@@ -169,6 +169,8 @@ static hop_status build(struct rev *v, hop_env *e, const bool *ct, const bool *w
 			out[n++] = hop_emit_solid(&v->b, v->ct[i], g->type[i]);
 	if (!v->b.st)
 		v->b.st = st;
+	if (!v->b.st)
+		hop_build_checks_of(&v->b, g, v->smap, v->nsmap);
 	return hop_seal(&v->b, n, out, NULL, out_g);
 }
 

@@ -36,6 +36,11 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
  * `drop` is called with `user` when it dies. */
 void       hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*drop)(void *),
                          void *user);
+/* The caller's sizes (bind.c): the values of the size symbols, when all dimensions, ranges,
+ * checks and limits fit. Allocates nothing; with e the failure is recorded there. */
+hop_status hop_exec_sizes(const hop_exec *x, const hop_arg *in, int64_t *syms, hop_env *e);
+enum { HOP_MAXSYM = 64 };          /* size symbols of what can be run */
+
 /* Run on tensors of an interpreter; out[] are new. */
 hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
                             hop_tensor **out);

@@ -11,101 +11,107 @@ enum { ALIGN = 64 };
 
 /* ---- sizes ---- */
 
-/* Size symbols from the dims of the arguments; without allocation. */
-static bool bind(const hop_exec *x, const hop_arg *in, int64_t *syms)
-{
-	const hop_graph *g = x->g;
-	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
-	uint64_t known = 0;
-	if (g->nsym > 64)
-		return false;
-	for (uint32_t i = 0; i < nin; i++) {
-		if (!in[i].dim)
-			continue;
-		for (int k = 0; k < g->type[i]->rank; k++) {
-			int s = hop_size_bare(g->type[i]->dim[k]);
-			if (s < 0 || known >> s & 1)
-				continue;
-			known |= (uint64_t)1 << s;
-			syms[s] = in[i].dim[k];
-			if (syms[s] < g->range[s].lo || syms[s] > g->range[s].hi)
-				return false;
-		}
-	}
-	if (g->nsym && known != (g->nsym == 64 ? ~0ull : ((uint64_t)1 << g->nsym) - 1))
-		return false;
-	for (uint32_t i = 0; i < nin; i++)
-		for (int k = 0; in[i].dim && k < g->type[i]->rank; k++) {
-			int64_t v;
-			if (!hop_size_eval(g->type[i]->dim[k], syms, (int)g->nsym, &v) || v != in[i].dim[k])
-				return false;
-		}
-	for (uint32_t i = 0; i < g->ncheck; i++) {
-		int64_t a, b;
-		if (hop_size_eval(g->check[i].a, syms, (int)g->nsym, &a) &&
-		    hop_size_eval(g->check[i].b, syms, (int)g->nsym, &b) && a != b)
-			return false;
-	}
-	return true;
-}
-
 static bool has_inputs(const hop_exec *x, const hop_arg *in)
 {
 	return x && (in || x->g->nparam == (uint32_t)x->nhidden);
 }
 
+/* The failure's text, made when there is time for it. */
+static hop_status refuse(const hop_exec *x, const hop_arg *in)
+{
+	int64_t syms[HOP_MAXSYM];
+	hop_env e;
+	hop_frame fr;
+	hop_status st;
+	hop_env_init(&e, x->ctx, x->mem);
+	if (HOP_GUARD(&e, &fr)) {
+		st = hop_guard_nomem(&e, &fr);
+	} else {
+		st = hop_exec_sizes(x, in, syms, &e);
+		hop_ctx_set_message(x->ctx, &e.diag);
+		hop_guard_end(&e, &fr);
+	}
+	hop_env_fini(&e);
+	return st;
+}
+
+/* Bytes of a type, filled up to the next ALIGN; -1 = more than there can be. dim gets its
+ * sizes. Those of parameters and results are small enough to be multiplied: bind.c. */
 static int64_t type_bytes(const hop_graph *g, const hop_type *t, const int64_t *syms,
                           int64_t *dim)
 {
 	int64_t n = (int64_t)hop_dtype_bytes((hop_dtype)t->dtype);
-	for (int i = 0; i < t->rank; i++) {
-		if (!hop_size_eval(t->dim[i], syms, (int)g->nsym, &dim[i]))
+	for (int i = 0; i < t->rank; i++)
+		if (!hop_size_eval(t->dim[i], syms, (int)g->nsym, &dim[i]) || dim[i] < 0 ||
+		    __builtin_mul_overflow(n, dim[i], &n))
 			return -1;
-		n *= dim[i];
-	}
+	if (n > INT64_MAX - ALIGN)
+		return -1;
 	return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
 /* The workspace: pointers, tapes, dense copies of strided arguments, the frame. */
 struct room { int64_t params, tapes, packs, frame, total; };
 
+static bool add_bytes(int64_t *sum, int64_t n)
+{
+	return n >= 0 && !__builtin_add_overflow(*sum, n, sum);
+}
+
 static bool measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
                     const hop_arg *out, struct room *r)
 {
 	const hop_graph *g = x->g;
-	int64_t dim[HOP_MAXRANK], frame;
+	int64_t dim[HOP_MAXRANK];
 	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
 	r->params = (int64_t)((g->nparam + g->nout) * sizeof(void *) + ALIGN - 1) / ALIGN * ALIGN;
 	r->tapes = ((int64_t)x->prog->ntape * (int64_t)sizeof(struct hop_tape) + ALIGN - 1) /
 	           ALIGN * ALIGN;
 	r->packs = 0;
 	for (uint32_t i = 0; i < nin; i++)
-		if (in && in[i].stride)
-			r->packs += type_bytes(g, g->type[i], syms, dim);
+		if (in && in[i].stride && !add_bytes(&r->packs, type_bytes(g, g->type[i], syms, dim)))
+			return false;
 	for (uint32_t k = 0; k < g->nout; k++)      /* out NULL: room for all of them */
-		if (!out || out[k].stride)
-			r->packs += type_bytes(g, hop_graph_out_type(g, k), syms, dim);
-	if (!hop_code_frame(x->code, syms, (int)g->nsym, &frame))
+		if ((!out || out[k].stride) &&
+		    !add_bytes(&r->packs, type_bytes(g, hop_graph_out_type(g, k), syms, dim)))
+			return false;
+	if (!hop_code_frame(x->code, syms, (int)g->nsym, &r->frame))
 		return false;
-	r->frame = frame;
-	r->total = r->params + r->tapes + r->packs + r->frame;
+	r->total = r->params + r->tapes;
+	return add_bytes(&r->total, r->packs) && add_bytes(&r->total, r->frame);
+}
+
+/* Every operand that has elements is somewhere. */
+static bool has_data(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                     const hop_arg *out)
+{
+	const hop_graph *g = x->g;
+	int64_t dim[HOP_MAXRANK];
+	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
+	for (uint32_t i = 0; i < nin; i++)
+		if (!in[i].data && type_bytes(g, g->type[i], syms, dim))
+			return false;
+	for (uint32_t k = 0; k < g->nout; k++)
+		if (!out[k].data && type_bytes(g, hop_graph_out_type(g, k), syms, dim))
+			return false;
 	return true;
 }
 
 int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
 {
-	int64_t syms[64];
+	int64_t syms[HOP_MAXSYM];
 	struct room r;
-	if (!has_inputs(x, in) || !bind(x, in, syms) || !measure(x, syms, in, NULL, &r))
+	if (!has_inputs(x, in) || hop_exec_sizes(x, in, syms, NULL) ||
+	    !measure(x, syms, in, NULL, &r))
 		return -1;
 	return r.total;
 }
 
 int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)
 {
-	int64_t syms[64];
+	int64_t syms[HOP_MAXSYM];
 	if (!has_inputs(x, in) || !dim || k < 0 || (uint32_t)k >= x->g->nout ||
-	    !bind(x, in, syms))
+	    hop_exec_sizes(x, in, syms, NULL))
 		return -1;
 	const hop_type *t = hop_graph_out_type(x->g, (uint32_t)k);
 	return type_bytes(x->g, t, syms, dim) < 0 ? -1 : t->rank;
@@ -183,6 +189,29 @@ static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
 	return c->st != HOP_OK;
 }
 
+/* Compiled code found a check that does not hold, or leaves it to us. */
+static int check(hop_rt *rt, int id, const int64_t *syms)
+{
+	struct call *c = rt->user;
+	const hop_check *k = &c->x->prog->check[id].c;
+	int n = hop_check_waits(k);
+	hop_env e;
+	hop_frame fr;
+	if (hop_check_holds(k, syms, n))
+		return 0;
+	hop_env_init(&e, c->x->ctx, c->x->mem);
+	if (HOP_GUARD(&e, &fr)) {
+		c->st = hop_guard_nomem(&e, &fr);
+	} else {
+		hop_check_test(&e, k, syms, n);
+		c->st = e.diag.st;
+		hop_ctx_set_message(c->x->ctx, &e.diag);
+		hop_guard_end(&e, &fr);
+	}
+	hop_env_fini(&e);
+	return 1;
+}
+
 /* Copy between a strided and a dense tensor, innermost axis in a plain loop. */
 static void copy_strided(size_t size, int rank, const int64_t *dim, char *a,
                          const int64_t *as, char *b, const int64_t *bs)
@@ -252,16 +281,21 @@ static void unpack(const hop_exec *x, const int64_t *syms, const hop_arg *out, v
 
 hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, void *workspace)
 {
-	int64_t syms[64];
+	int64_t syms[HOP_MAXSYM];
 	struct room r;
 	char *w = workspace;
 	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace)
 		return HOP_EUSE;
-	if (!bind(x, in, syms) || !measure(x, syms, in, out, &r))
-		return HOP_ESHAPE;
+	if (hop_exec_sizes(x, in, syms, NULL))
+		return refuse(x, in);
+	if (!measure(x, syms, in, out, &r))
+		return HOP_ENOMEM;
+	if (!has_data(x, syms, in, out))
+		return HOP_EUSE;
 	void **p = workspace;
 	struct call c = { .x = x, .syms = syms,
-	                  .rt = { .grow = grow, .effect = effect, .parallel = fork_join,
+	                  .rt = { .grow = grow, .effect = effect, .check = check,
+	                          .parallel = fork_join,
 	                          .nthread = x->nthread,
 	                          .tape = (struct hop_tape *)(void *)(w + r.params) } };
 	c.rt.user = &c;
@@ -277,10 +311,13 @@ hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, voi
 
 /* ---- on tensors ---- */
 
-/* A run that stops has a status and, if an effect stopped it, a message on the context. */
+/* A run that stops has a status and, if an effect or a check stopped it, a message on the
+ * context. */
 static hop_status pass_on(hop_env *e, hop_status st)
 {
-	if (st != HOP_EASSERT)
+	if (st == HOP_ENOMEM)
+		return hop_fail(e, 0, st, "run: no memory");
+	if (st != HOP_EASSERT && st != HOP_ESHAPE)
 		return hop_fail(e, 0, st, "run: the program stopped");
 	const char *text = hop_message(e->ctx);
 	size_t n = strlen(text);
@@ -302,8 +339,11 @@ hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const 
 	for (uint32_t i = 0; i < g->nparam; i++)
 		ai[i] = (hop_arg){ .data = in[i]->data, .dim = in[i]->dim };
 	int64_t bytes = hop_exec_workspace(x, ai);
-	if (bytes < 0)
-		return hop_fail(e, 0, HOP_ESHAPE, "run: the sizes of the arguments do not fit");
+	if (bytes < 0) {
+		int64_t syms[HOP_MAXSYM];
+		HOP_TRY(hop_exec_sizes(x, ai, syms, e));
+		return hop_fail(e, 0, HOP_ENOMEM, "run: more memory is needed than there can be");
+	}
 	for (uint32_t k = 0; k < g->nout; k++) {
 		int64_t dim[HOP_MAXRANK];
 		int rank = hop_exec_result(x, ai, (int)k, dim);

@@ -16,10 +16,13 @@ hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
 		return HOP_OK;
 	bool same = a->dtype == b->dtype && a->rank == b->rank;
 	for (int i = 0; same && i < a->rank; i++)
-		same = !hop_size_const(a->dim[i]) || !hop_size_const(b->dim[i]) ||
-		       a->dim[i].k == b->dim[i].k;
+		same = hop_build_holds(f->b, HOP_EQ, a->dim[i], b->dim[i]) != HOP_NEVER;
 	for (int i = 0; same && i < a->rank; i++)
-		HOP_TRY(hop_infer_equal(f, a->dim[i], b->dim[i], what));
+		if (!hop_infer_holds(f, HOP_EQ, a->dim[i], b->dim[i]))
+			HOP_TRY(hop_infer_equal(f, a->dim[i], b->dim[i],
+			                        hop_infer_text(f, "axis %d of %s %u has size {0} in %s, "
+			                                       "{1} in %s", i, what, index, left,
+			                                       right)));
 	if (same)
 		return HOP_OK;
 	hop_buf x, y;
@@ -45,10 +48,14 @@ static hop_status check_sargs(hop_infer *f, const char *which, const hop_graph *
 	if (sargs.n != body->nsym)
 		return hop_infer_fail(f, HOP_ETYPE, "%s: %s takes %u size arguments, got %lld", op,
 		                      which, body->nsym, (long long)sargs.n);
-	for (int64_t i = 0; i < sargs.n; i++)
+	for (int64_t i = 0; i < sargs.n; i++) {
 		if ((uint32_t)hop_size_nsym(sargs.v[i]) > f->b->nsym + f->b->nlocal)
 			return hop_infer_fail(f, HOP_ETYPE, "%s: size argument %lld uses an unknown symbol",
 			                      op, (long long)i);
+		if (hop_size_bad(sargs.v[i]))
+			return hop_infer_fail(f, HOP_ESHAPE, "%s: size argument %lld is too large to "
+			                      "compute", op, (long long)i);
+	}
 	return HOP_OK;
 }
 

@@ -99,7 +99,8 @@ hop_status hop_fwd_cond(hop_build *b, hop_rule *r)
 	for (int k = 0; k < 2; k++) {
 		const hop_graph *joint;
 		HOP_TRY(hop_ad_vjp(e, k ? a->else_ : a->then, r->live, r->act + 1, &joint));
-		HOP_TRY(hop_ad_cut(e, joint, np, no, NULL, NULL, HOP_CUT_MIN, 1, &s->cut[k]));
+		HOP_TRY(hop_ad_cut(e, joint, np, no, NULL, NULL, HOP_CUT_MIN | HOP_CUT_MAYBE, 1,
+		                   &s->cut[k]));
 	}
 	assign_slots(b, s, no);
 	for (int k = 0; k < 2; k++)
@@ -209,10 +210,12 @@ static hop_status empty_branch(hop_env *e, const hop_graph *g, hop_graph **out_g
 }
 
 /* A branch that no lane takes would compute with whatever lane 0 has, and nonsense times a
- * zero cotangent is NaN. Only a branch of linear ops, whose reverse multiplies by nothing
- * it read, may run without a test. */
+ * zero cotangent is NaN; and it would test its checks. Only a branch of linear ops, whose
+ * reverse multiplies by nothing it read, may run without a test. */
 static bool worth_test(const hop_graph *g)
 {
+	if (g->ncheck || g->has_guard)
+		return true;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_opinfo *o = &hop_optab[g->node[i].op];
 		if (!(o->flags & HOP_F_L) && (o->jvp != hop_jvp_zero || o->flags & HOP_F_X))

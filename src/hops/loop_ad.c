@@ -66,7 +66,8 @@ hop_status hop_loop_cut(hop_build *b, hop_loop *l, const bool *act, const bool *
 	memset(pcost, 1, l->nc);
 	memset(ocost, 1, l->nc);
 	HOP_TRY(hop_ad_vjp(e, l->body, l->live, l->act, &joint));
-	HOP_TRY(hop_ad_cut(e, joint, np, no, pcost, ocost, policy, 1, &l->cut));
+	HOP_TRY(hop_ad_cut(e, joint, np, no, pcost, ocost, (int)policy | HOP_CUT_MAYBE, 1,
+	                   &l->cut));
 	l->stack = HOP_NEWN(&b->arena, int32_t, l->cut->nres);
 	return make_fwd(e, l);
 }

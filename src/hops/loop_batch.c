@@ -298,8 +298,11 @@ static hop_status scan_split(hop_build *b, hop_rule *r, bool *bin)
 
 	hop_size len = hop_size_subst(e, a->length, r->smap, r->nsmap);
 	hop_val full = hop_emit_lead(b, hop_emit_size(b, len), r->bsize), count = full;
-	if (lead)
+	if (lead) {
 		count = hop_batch_solid(b, r, r->in[0], r->bin[0]);
+		if (!b->st && !hop_is_zero(r->mask))     /* lanes that are not there run no step */
+			count = hop_emit_lanes(b, r->mask, count, hop_emit_zeros(b, hop_typeof(b, count)));
+	}
 	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, nc + 2), *x = HOP_NEWN(&e->tmp, hop_val, nx + 1);
 	hop_val *konst = HOP_NEWN(&e->tmp, hop_val, np + 2), *out = HOP_NEWN(&e->tmp, hop_val, body->nout);
 	uint32_t nk = 0;

@@ -114,7 +114,7 @@ static void find_late(hop_lower *l, scan *s)
 {
 	s->kept = HOP_NEWN(l->w, kept, 2 * s->nc);
 	s->late = HOP_NEWN(l->w, late, s->nc);
-	if (s->a->counted || s->a->stops || s->in->g->has_effect ||
+	if (s->a->counted || s->a->stops || s->in->g->has_effect || s->in->tests ||
 	    (hop_size_const(s->length) && s->length.k < STACK_MIN))
 		return;
 	for (int i = 0; i < s->nc; i++) {

@@ -16,9 +16,9 @@ static hop_status counts(hop_infer *f, const struct hop_attr_scan *a)
 	if (a->stops && a->reverse)
 		return hop_infer_fail(f, HOP_EREFUSED, "scan: a scan that stops early runs forward: "
 		                      "reverse its xs with a slice of step -1");
-	if (hop_size_const(a->length) && a->length.k < 0)
-		return hop_infer_fail(f, HOP_ESHAPE, "scan: length is %lld", (long long)a->length.k);
-	return HOP_OK;
+	if (hop_size_nsym(a->length) > (int)(f->b->nsym + f->b->nlocal))
+		return hop_infer_fail(f, HOP_ESHAPE, "scan: length uses an unknown symbol");
+	return hop_infer_le(f, hop_size_of(0), a->length, "length is {1}");
 }
 
 /* scan [count] carries xs consts {ncarry nx length reverse counted stops every sargs body}
@@ -37,7 +37,10 @@ hop_status hop_infer_scan(hop_infer *f)
 		if (!t[i]->rank)
 			return hop_infer_fail(f, HOP_ESHAPE, "scan: xs %u is a scalar: it has no axis to "
 			                      "scan over", i - nc);
-		HOP_TRY(hop_infer_equal(f, t[i]->dim[0], a->length, "the length of xs"));
+		if (!hop_infer_holds(f, HOP_EQ, t[i]->dim[0], a->length))
+			HOP_TRY(hop_infer_equal(f, t[i]->dim[0], a->length,
+			                        hop_infer_text(f, "xs %u has {0} slices, the length is "
+			                                       "{1}", i - nc)));
 		t[i] = hop_type_drop(f->env, t[i]);
 	}
 	HOP_TRY(hop_body_takes(f, "body", a->body, a->sargs, np, t));

@@ -10,6 +10,7 @@ void hop_build_open(hop_build *b, hop_env *e)
 	b->env = e;
 	hop_arena_open(&b->arena, e);
 	b->cse.a = &b->arena;
+	hop_facts_init(&b->facts, e, &b->arena);
 }
 
 void hop_build_drop(hop_build *b)
@@ -65,6 +66,7 @@ hop_val hop_build_param(hop_build *b, const hop_type *t)
 {
 	HOP_ASSERT(b->nvalue == b->nparam);      /* parameters come first */
 	b->nparam++;
+	hop_facts_learn_type(&b->facts, t);
 	return add_value(b, t, UINT32_MAX);
 }
 
@@ -79,35 +81,6 @@ void hop_infer_outs(hop_infer *f, uint32_t nout)
 	f->out = HOP_NEWN(&f->b->arena, const hop_type *, nout);
 }
 
-hop_status hop_infer_equal(hop_infer *f, hop_size x, hop_size y, const char *what)
-{
-	hop_build *b = f->b;
-	if (hop_size_eq(x, y))
-		return HOP_OK;
-	int n = (int)(b->nsym + b->nlocal);
-	hop_range d = hop_size_range(hop_size_sub(f->env, x, y), b->range, n);
-	if (d.lo > 0 || d.hi < 0) {
-		hop_buf l, r;
-		hop_buf_open(&l, f->env);
-		hop_buf_open(&r, f->env);
-		hop_size_print(&l, x, b->symname, n);
-		hop_size_print(&r, y, b->symname, n);
-		hop_status st = hop_infer_fail(f, HOP_ESHAPE, "%s: %s is %s on the left, %s on the right",
-		                               hop_optab[f->op].name, what, l.s, r.s);
-		hop_buf_free(&r);
-		hop_buf_free(&l);
-		return st;
-	}
-	for (size_t i = 0; i < b->ncheck; i++)
-		if ((hop_size_eq(b->check[i].a, x) && hop_size_eq(b->check[i].b, y)) ||
-		    (hop_size_eq(b->check[i].a, y) && hop_size_eq(b->check[i].b, x)))
-			return HOP_OK;
-	b->check = hop_arena_grow(&b->arena, b->check, sizeof *b->check, b->ncheck + 1,
-	                          &b->checkcap);
-	b->check[b->ncheck++] = (hop_check){ x, y, f->loc, what };
-	return HOP_OK;
-}
-
 static hop_status arity(hop_build *b, int op, uint32_t nin)
 {
 	int want = hop_optab[op].nin;
@@ -115,6 +88,42 @@ static hop_status arity(hop_build *b, int op, uint32_t nin)
 		return HOP_OK;
 	return hop_fail(b->env, b->loc, HOP_ETYPE, "%s: takes %d operands, got %u",
 	                hop_optab[op].name, want, nin);
+}
+
+/* No size of a result may be negative. */
+static hop_status signs(hop_infer *f)
+{
+	for (uint32_t k = 0; k < f->nout; k++)
+		for (int i = 0; i < f->out[k]->rank; i++) {
+			hop_size d = f->out[k]->dim[i], zero = hop_size_of(0);
+			if (!hop_infer_holds(f, HOP_LE, zero, d))
+				HOP_TRY(hop_infer_le(f, zero, d, hop_infer_text(f, "dimension %d of result "
+				                     "%u is {1}", i, k)));
+		}
+	return HOP_OK;
+}
+
+bool hop_build_guard(hop_build *b, const hop_node *n)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	hop_sizes sargs = hop_node_sargs(n);
+	int k = hop_node_subs(n, sub);
+	for (int i = 0; i < k && i < hop_hoptab[n->op].runs; i++)
+		if (!hop_build_accepts(b, sub[i], sargs))
+			return true;
+	return false;
+}
+
+/* Every transformation recurses over bodies, so they must not nest too deep. */
+static hop_status levels(hop_infer *f)
+{
+	hop_node n = { .op = (uint16_t)f->op, .attr = f->attr };
+	const hop_graph *sub[HOP_MAXSUB];
+	for (int i = hop_node_subs(&n, sub); i-- > 0; )
+		if (sub[i] && sub[i]->depth >= HOP_MAXLEVEL)
+			return hop_infer_fail(f, HOP_EREFUSED, "%s: bodies are nested more than %d deep",
+			                      hop_optab[f->op].name, HOP_MAXLEVEL);
+	return HOP_OK;
 }
 
 /* Infer and append. attr already lives in the builder's arena. */
@@ -129,13 +138,14 @@ static hop_val append(hop_build *b, int op, void *attr, uint32_t nin, const hop_
 	                .nin = nin, .in = t };
 	if (hop_optab[op].nout >= 0)
 		hop_infer_outs(&f, (uint32_t)hop_optab[op].nout);
-	if ((b->st = hop_optab[op].infer(&f)))
+	if ((b->st = hop_optab[op].infer(&f)) || (b->st = signs(&f)) || (b->st = levels(&f)))
 		return HOP_BAD;
 	b->node = hop_arena_grow(&b->arena, b->node, sizeof *b->node, b->nnode + 1, &b->nodecap);
 	hop_node *n = &b->node[b->nnode];
 	*n = (hop_node){ .op = (uint16_t)op, .nin = nin, .nout = f.nout, .loc = b->loc,
 	                 .out0 = { (uint32_t)b->nvalue }, .attr = attr,
 	                 .in = hop_arena_dup(&b->arena, in, nin * sizeof *in) };
+	n->guard = hop_build_guard(b, n);
 	for (uint32_t i = 0; i < f.nout; i++)
 		add_value(b, f.out[i], (uint32_t)b->nnode);
 	b->nnode++;
@@ -192,8 +202,10 @@ hop_status hop_emit_inline(hop_build *b, const hop_graph *g, const hop_size *sar
 	hop_val *arg = HOP_NEWN(tmp, hop_val, most);
 	hop_loc keep = b->loc;
 
-	memcpy(smap, sargs, g->nsym * sizeof *smap);
+	for (int i = 0; i < nsym; i++)
+		smap[i] = i < (int)g->nsym ? sargs[i] : hop_size_of(HOP_SIZE_BAD);
 	memcpy(map, in, g->nparam * sizeof *map);
+	hop_build_checks_of(b, g, smap, nsym);
 	for (uint32_t i = 0; i < g->nnode && !b->st; i++) {
 		const hop_node *n = &g->node[i];
 		for (uint32_t k = 0; k < n->nin; k++)
@@ -202,6 +214,8 @@ hop_status hop_emit_inline(hop_build *b, const hop_graph *g, const hop_size *sar
 		for (uint32_t k = 0; k < n->nout; k++)
 			map[n->out0.id + k] = (hop_val){ o.id + k };
 	}
+	if (!b->st && g->nlocal)
+		hop_build_checks_of(b, g, smap, nsym);
 	for (uint32_t i = 0; i < g->nout; i++)
 		out[i] = b->st ? HOP_BAD : map[g->out[i].id];
 	b->loc = keep;

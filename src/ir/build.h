@@ -5,6 +5,21 @@
 
 #include "ir/graph.h"
 
+/* What is known of sizes beside the ranges of their symbols. */
+typedef struct hop_facts {
+	hop_env *env;
+	hop_map  le, eq;
+} hop_facts;
+
+enum hop_truth { HOP_NEVER, HOP_MAYBE, HOP_ALWAYS };
+void hop_facts_init(hop_facts *f, hop_env *e, hop_arena *a);
+void hop_facts_learn(hop_facts *f, enum hop_rel rel, hop_size x, hop_size y);
+/* The sizes of a value that exists are not negative. */
+void hop_facts_learn_type(hop_facts *f, const hop_type *t);
+/* Does it hold for all symbols within r[0 .. n-1], given the facts? */
+enum hop_truth hop_facts_say(const hop_facts *f, const hop_range *r, int n, enum hop_rel rel,
+                             hop_size x, hop_size y);
+
 /* Emitting infers result types at once. The first failure sticks: later emits give
  * HOP_BAD, and hop_seal returns the status. One thread. */
 typedef struct hop_build {
@@ -24,6 +39,8 @@ typedef struct hop_build {
 	hop_node   *node;
 	size_t      ncheck, checkcap;
 	hop_check  *check;
+	size_t      nwordless;     /* checks that came without the words of an op */
+	hop_facts   facts;
 	struct hop_map cse;        /* constants already emitted */
 } hop_build;
 
@@ -51,6 +68,42 @@ static inline const hop_type *hop_typeof(const hop_build *b, hop_val v)
 	HOP_ASSERT(v.id < b->nvalue);
 	return b->type[v.id];
 }
+
+/* ---- conditions on sizes (check.c) ---- */
+
+/* What ranges of symbols, types of parameters and recorded checks say. A recorded check
+ * holds: nothing behind it runs otherwise. */
+enum hop_truth hop_build_holds(hop_build *b, enum hop_rel rel, hop_size x, hop_size y);
+/* Record a check unless it is known to hold. One that is known not to is recorded too: the
+ * graph then refuses to run. */
+void     hop_build_check(hop_build *b, hop_check c);
+/* All checks of g, and that its size arguments are within its ranges: g's nodes are copied
+ * into b. map: where g's symbols went; checks with a symbol that is not there yet (a bad
+ * size) are left out. */
+void     hop_build_checks_of(hop_build *b, const hop_graph *g, const hop_size *map, int nmap);
+/* Whether a body that node n may run is not known to run: with all that is known now. */
+bool     hop_build_guard(hop_build *b, const hop_node *n);
+/* Whether graph g would surely refuse to run on these size arguments; would surely not. */
+bool     hop_build_refuses(hop_build *b, const hop_graph *g, hop_sizes sargs);
+bool     hop_build_accepts(hop_build *b, const hop_graph *g, hop_sizes sargs);
+
+/* Test the checks of g that wait for symbols from .. to-1, given the values of all below
+ * `to`. from = 0: those that wait for none, too. */
+hop_status hop_checks_test(hop_env *e, const hop_graph *g, const int64_t *syms, int from,
+                           int to);
+/* One check, given its first n symbols; what is too large to compute does not hold. */
+bool       hop_check_holds(const hop_check *c, const int64_t *syms, int n);
+/* The same: false, with the failure recorded, when it does not hold. */
+bool       hop_check_test(hop_env *e, const hop_check *c, const int64_t *syms, int n);
+/* The symbols that a check waits for are those below this. */
+int        hop_check_waits(const hop_check *c);
+/* What g asks of its size argument i when that is s: 0, 1 or 2 conditions. */
+int        hop_graph_ranges(const hop_graph *g, uint32_t i, hop_size s, hop_check *out);
+/* Are the size arguments within the ranges that the body declares? */
+hop_status hop_ranges_test(hop_env *e, hop_loc loc, const hop_graph *body,
+                           const int64_t *syms);
+/* Bring checks into their order, drop what follows from another; returns how many stay. */
+uint32_t   hop_checks_seal(hop_env *e, hop_check *c, uint32_t n);
 
 /* ---- emitting ---- */
 

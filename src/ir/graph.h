@@ -89,6 +89,8 @@ typedef struct hop_field {
 /* A node applies one op. */
 typedef struct hop_node {
 	uint16_t       op;         /* HOP_OP_xxx: row of ops.def */
+	bool           guard;      /* a body of it tests a condition: it must run if the graph
+	                              does, though nobody reads its results */
 	uint32_t       nin, nout;
 	hop_loc        loc;        /* the user's line that asked for it */
 	hop_val        out0;       /* results are out0 .. out0+nout-1 */
@@ -96,12 +98,16 @@ typedef struct hop_node {
 	const void    *attr;       /* struct hop_attr_<op>, or NULL when the row has none */
 } hop_node;
 
-/* One run-time condition on sizes that could not be decided: a must equal b. Checked at
- * entry, where all size parameters are known. */
+/* One condition on sizes that inference could not decide and that types rest on. It is
+ * tested each time the graph runs, as soon as its symbols are bound: at entry, or behind
+ * the node that binds the last of them. A body that does not run tests nothing. */
+enum hop_rel { HOP_EQ, HOP_LE };
 typedef struct hop_check {
-	hop_size    a, b;
-	hop_loc     loc;
-	const char *what;
+	hop_size     a, b;
+	enum hop_rel rel;         /* a == b, a <= b */
+	uint16_t     op;          /* whose condition it is; HOP_OP_nop = only the text says so */
+	hop_loc      loc;
+	const char  *what;        /* {0} and {1} stand for the values; outlives the graph */
 } hop_check;
 
 /* A closed, pure function. Sealed: canonically numbered, immutable, interned in its
@@ -118,8 +124,10 @@ struct hop_graph {
 	const hop_node  *node;        /* in evaluation order */
 	const uint32_t  *def;         /* [nvalue] defining node, UINT32_MAX for parameters */
 	const hop_val   *out;
-	const hop_check *check;
+	const hop_check *check;       /* by the symbols they wait for; none follows from another */
 	bool             has_effect;  /* some node, or a node of a body, is an effect */
+	bool             has_guard;   /* some node is a guard */
+	uint32_t         depth;       /* 1 + that of its deepest body */
 	const char      *name;        /* as printed; NULL = inline; not hashed */
 	uint32_t         refs;        /* outside holders; atomic */
 	bool             kept;        /* scratch of hop_ctx_trim: a kept graph holds it */
@@ -135,6 +143,10 @@ hop_graph *hop_graph_retain(hop_graph *g);
 void       hop_graph_release(hop_graph *g);
 bool       hop_graph_equal(const hop_graph *a, const hop_graph *b);
 
+/* Bodies in bodies, named ones too. Every transformation recurses over them, so that a
+ * node that would exceed this is refused. */
+enum { HOP_MAXLEVEL = 400 };
+
 /* ---- walking attributes ---- */
 
 #define HOP_ATTR(n, op) ((const struct hop_attr_##op *)(n)->attr)
@@ -149,8 +161,9 @@ hop_sizes   hop_node_sargs(const hop_node *n);
 /* The local size symbol that the node binds, or -1. */
 int64_t     hop_node_binds(const hop_node *n);
 /* Sets need[s - nsym] for the local symbols s that its sizes mention: whoever binds them
- * must come first. */
+ * must come first. The same for one size. */
 void        hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need);
+void        hop_size_mentions(hop_size s, uint32_t nsym, uint8_t *need);
 /* Is it an effect, or does a body of it hold one? */
 bool        hop_node_effect(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */

@@ -9,8 +9,9 @@ int64_t hop_interp_size(hop_interp *p, hop_size s)
 	int64_t v;
 	if (hop_size_const(s))
 		return s.k;
-	HOP_ASSERT(hop_size_eval(s, p->syms, (int)(p->g->nsym + p->g->nlocal), &v));
-	return v < 0 ? 0 : v;
+	if (!hop_size_eval(s, p->syms, (int)(p->g->nsym + p->g->nlocal), &v))
+		hop_nomem(p->env);         /* more than 2^63 of anything */
+	return v;
 }
 
 void hop_interp_bind(hop_interp *p, int64_t sym, int64_t value)
@@ -82,9 +83,13 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (uses[i])
 			val[i] = hop_tensor_retain(in[i]);
+	st = hop_checks_test(e, g, p->syms, 0, (int)g->nsym);
 	for (uint32_t i = 0; i < g->nnode && !st; i++) {
 		hop_mark mi = hop_mark_at(&e->tmp);
 		st = run_node(p, &g->node[i], val, uses);
+		int sym = (int)hop_node_binds(&g->node[i]);
+		if (!st && sym >= 0)
+			st = hop_checks_test(e, g, p->syms, sym, sym + 1);
 		hop_rewind(&e->tmp, mi);
 	}
 	for (uint32_t i = 0; i < g->nout && !st; i++)
@@ -105,7 +110,9 @@ hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *bo
 	int64_t *syms = HOP_NEWN(&p->env->tmp, int64_t, a.n);
 	for (int64_t i = 0; i < a.n; i++)
 		syms[i] = hop_interp_size(p, a.v[i]);
-	hop_status st = hop_interp_graph(p, body, syms, in, out);
+	hop_status st = hop_ranges_test(p->env, n->loc, body, syms);
+	if (!st)
+		st = hop_interp_graph(p, body, syms, in, out);
 	hop_rewind(&p->env->tmp, m);
 	return st;
 }
@@ -155,18 +162,8 @@ hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
 		for (int k = 0; k < g->type[i]->rank; k++) {
 			int64_t v;
 			if (!hop_size_eval(g->type[i]->dim[k], syms, (int)g->nsym, &v) ||
-			    v != dim[i][k])
+			    v != dim[i][k] || v < 0)
 				return bad_dim(e, g, i, k, dim[i][k]);
 		}
-	for (uint32_t i = 0; i < g->ncheck; i++) {
-		int64_t a, b;
-		if (!hop_size_eval(g->check[i].a, syms, (int)g->nsym, &a) ||
-		    !hop_size_eval(g->check[i].b, syms, (int)g->nsym, &b))
-			continue;          /* mentions a local symbol: checked where it is bound */
-		if (a != b)
-			return hop_fail(e, g->check[i].loc, HOP_ESHAPE,
-			                "%s is %lld on the left, %lld on the right", g->check[i].what,
-			                (long long)a, (long long)b);
-	}
-	return HOP_OK;
+	return hop_checks_test(e, g, syms, 0, (int)g->nsym);
 }

@@ -156,6 +156,9 @@ void hop_lex_next(hop_lex *l)
 	} else if (c == '=' && d == '=') {
 		l->tok.kind = HOP_T_EQ;
 		l->p += 2;
+	} else if (c == '<' && d == '=') {
+		l->tok.kind = HOP_T_LE;
+		l->p += 2;
 	} else if (c == '.' && d == '.') {
 		l->tok.kind = HOP_T_DOTS;
 		l->p += 2;

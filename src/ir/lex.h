@@ -17,6 +17,7 @@ typedef enum hop_tok_kind {
 	HOP_T_STR,             /* "..."     s is what stands between the quotes */
 	HOP_T_ARROW,           /* -> */
 	HOP_T_EQ,              /* == */
+	HOP_T_LE,              /* <= */
 	HOP_T_DOTS,            /* .. */
 	HOP_T_CHAR             /* any other one; c holds it */
 } hop_tok_kind;

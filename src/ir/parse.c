@@ -331,23 +331,24 @@ static hop_status node(hop_parser *p, hop_scope *s)
 
 /* ---- graphs ---- */
 
-/* check a == b: what inference could not decide, or what the writer knows. */
+/* check a == b, check a <= b: what inference could not decide, or what the writer knows. */
 static hop_status check(hop_parser *p, hop_scope *s)
 {
-	hop_build *b = &s->b;
-	hop_check c = { .what = "the check", .loc = hop_loc_get(p->env, p->file,
-	                                                      (int)p->lex.tok.line, 0) };
+	hop_check c = { .what = "the check needs {0} == {1}",
+	                .loc = hop_loc_get(p->env, p->file, (int)p->lex.tok.line, 0) };
 	hop_lex_next(&p->lex);
 	s->ahead = true;
 	HOP_TRY(hop_parse_size(p, s, &c.a));
-	if (p->lex.tok.kind != HOP_T_EQ)
-		return hop_parse_want(p, "`==`");
+	if (p->lex.tok.kind == HOP_T_LE) {
+		c.rel = HOP_LE;
+		c.what = "the check needs {0} <= {1}";
+	} else if (p->lex.tok.kind != HOP_T_EQ) {
+		return hop_parse_want(p, "`==` or `<=`");
+	}
 	hop_lex_next(&p->lex);
 	HOP_TRY(hop_parse_size(p, s, &c.b));
 	s->ahead = false;
-	b->check = hop_arena_grow(&b->arena, b->check, sizeof *b->check, b->ncheck + 1,
-	                          &b->checkcap);
-	b->check[b->ncheck++] = c;
+	hop_build_check(&s->b, c);
 	return HOP_OK;
 }
 

@@ -45,8 +45,6 @@ static inline const hop_atom *hop_size_pure(hop_size a)
 	return hop_sexpr_atoms(a.e)[0];
 }
 
-/* Larger monomials first, constants last. */
-int      hop_size_cmp(hop_size a, hop_size b);
 hop_poly hop_poly_of(hop_env *e, hop_size a, int room);    /* room for more monomials */
 hop_size hop_poly_size(hop_env *e, hop_poly *p);           /* sorts p, too */
 hop_size hop_size_atom(hop_env *e, hop_atom_kind kind, hop_size a, hop_size b);

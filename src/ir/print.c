@@ -506,7 +506,7 @@ static void put_graph(struct printer *p, const hop_graph *g, int depth)
 		put_indent(b, depth + 1);
 		hop_put(b, "check ");
 		hop_size_print(b, g->check[i].a, s.sym, s.nsym);
-		hop_put(b, " == ");
+		hop_put(b, g->check[i].rel == HOP_EQ ? " == " : " <= ");
 		hop_size_print(b, g->check[i].b, s.sym, s.nsym);
 		put_loc(p, &s, g->check[i].loc);
 	}

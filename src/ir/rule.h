@@ -22,10 +22,17 @@ typedef struct hop_infer {
 	const hop_type **out;
 } hop_infer;
 void hop_infer_outs(hop_infer *f, uint32_t nout);
-/* True if equal; records a run-time check when undecided; fails when different. `what`
- * is a static text such as "dimension 1". */
+/* A condition that the types rest on: nothing happens when it is known to hold, a failure
+ * when it is known not to; else it is recorded as a check of the graph. what is the text of
+ * the failure, the op's name is put in front: {0} stands for a, {1} for b. It must live as
+ * long as the context: literal, or from hop_infer_text. */
 hop_status hop_infer_equal(hop_infer *f, hop_size a, hop_size b, const char *what);
-/* hop_fail with the op's name in front. */
+hop_status hop_infer_le(hop_infer *f, hop_size a, hop_size b, const char *what);
+/* Known to hold already: no text has to be made. */
+bool       hop_infer_holds(hop_infer *f, enum hop_rel rel, hop_size a, hop_size b);
+const char *hop_infer_text(hop_infer *f, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* hop_fail at the node's location. */
 #define hop_infer_fail(f, code, ...) hop_fail((f)->env, (f)->loc, (code), __VA_ARGS__)
 
 /* One node being transformed. Which fields are set is said at each column. */
@@ -78,7 +85,7 @@ typedef hop_status hop_half_fn(hop_build *b, hop_rule *r);     /* fwd, bwd */
 	hop_batch_fn hop_batch_##batch;  hop_lower_fn hop_lower_##lower;
 #include "ir/ops.def"
 #undef HOP_OP
-#define HOP_HOP(name, active, fwd, bwd) \
+#define HOP_HOP(name, active, fwd, bwd, runs) \
 	hop_active_fn hop_active_##active; hop_half_fn hop_fwd_##fwd, hop_bwd_##bwd;
 #include "ir/hops.def"
 #undef HOP_HOP
@@ -108,6 +115,7 @@ extern const hop_opinfo hop_optab[HOP_NOPS];
 typedef struct hop_hopinfo {
 	hop_active_fn *active;
 	hop_half_fn   *fwd, *bwd;
+	int            runs;              /* bodies that the node itself may run */
 } hop_hopinfo;
 extern const hop_hopinfo hop_hoptab[HOP_NOPS];
 

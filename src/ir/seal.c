@@ -1,4 +1,4 @@
-/* seal.c -- from a builder to a sealed graph: keep what results and effects need, in an
+/* seal.c -- from a builder to a sealed graph: keep what results, effects and tests need, in an
  * order that does not depend on the order of construction; hash; intern. */
 #include "ir/rule.h"
 
@@ -18,7 +18,7 @@ struct order {
 	uint32_t  *cursor;       /* per node: next dependency to look at */
 };
 
-static void need_size(hop_size s, uint32_t nsym, uint8_t *need)
+void hop_size_mentions(hop_size s, uint32_t nsym, uint8_t *need)
 {
 	if (!s.e)
 		return;
@@ -26,8 +26,8 @@ static void need_size(hop_size s, uint32_t nsym, uint8_t *need)
 		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
 			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
 			if (a->kind != HOP_ATOM_SYM) {
-				need_size(a->a, nsym, need);
-				need_size(a->b, nsym, need);
+				hop_size_mentions(a->a, nsym, need);
+				hop_size_mentions(a->b, nsym, need);
 			} else if ((uint32_t)a->sym >= nsym) {
 				need[(uint32_t)a->sym - nsym] = 1;
 			}
@@ -39,10 +39,10 @@ void hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need)
 	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
 		const void *p = (const char *)n->attr + hop_attr_offset(n->op, i);
 		if (hop_optab[n->op].field[i].kind == HOP_AK_size)
-			need_size(*(const hop_size *)p, nsym, need);
+			hop_size_mentions(*(const hop_size *)p, nsym, need);
 		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes)
 			for (int64_t k = 0; k < ((const hop_sizes *)p)->n; k++)
-				need_size(((const hop_sizes *)p)->v[k], nsym, need);
+				hop_size_mentions(((const hop_sizes *)p)->v[k], nsym, need);
 	}
 }
 
@@ -112,6 +112,19 @@ static void order_nodes(struct order *o, hop_build *b, uint32_t nout, const hop_
 	for (uint32_t i = 0; i < nout; i++)
 		if (b->def[out[i].id] != UINT32_MAX)
 			visit(o, b->def[out[i].id]);
+	/* what is tested is tested, whether or not somebody reads a result; by now more may be
+	 * known than when the node was made */
+	for (uint32_t i = 0; i < b->nnode; i++)
+		if (b->node[i].guard && (b->node[i].guard = hop_build_guard(b, &b->node[i])))
+			visit(o, i);
+	for (size_t i = 0; i < b->ncheck; i++) {
+		memset(o->need, 0, b->nlocal);
+		hop_size_mentions(b->check[i].a, b->nsym, o->need);
+		hop_size_mentions(b->check[i].b, b->nsym, o->need);
+		for (uint32_t k = 0; k < b->nlocal; k++)
+			if (o->need[k])
+				visit(o, o->binder[k]);
+	}
 }
 
 /* Local symbols are renumbered in the order of their binders; unused ones go. */
@@ -139,6 +152,15 @@ static bool identity(const hop_build *b, const hop_size *map, hop_env *e)
 	return true;
 }
 
+static uint32_t deepest(const hop_node *n, uint32_t depth)
+{
+	const hop_graph *sub[HOP_MAXSUB];
+	for (int i = hop_node_subs(n, sub); i-- > 0; )
+		if (sub[i] && sub[i]->depth >= depth)
+			depth = sub[i]->depth + 1;
+	return depth;
+}
+
 /* Copy into the graph's own arena in the new order. */
 static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t nout,
                  const hop_val *out)
@@ -157,6 +179,7 @@ static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t n
 	uint32_t *def = HOP_NEWN(a, uint32_t, nv);
 	hop_node *node = HOP_NEWN(a, hop_node, o->nseq);
 	nv = b->nparam;
+	g->depth = 1;
 	for (uint32_t i = 0; i < b->nparam; i++) {
 		map[i] = (hop_val){ i };
 		type[i] = b->type[i];
@@ -182,6 +205,8 @@ static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t n
 			def[nv++] = k;
 		}
 		g->has_effect |= hop_node_effect(s);
+		g->has_guard |= s->guard;
+		g->depth = deepest(s, g->depth);
 	}
 	hop_val *res = HOP_NEWN(a, hop_val, nout);
 	for (uint32_t i = 0; i < nout; i++)
@@ -194,22 +219,6 @@ static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t n
 	g->def = def;
 	g->node = node;
 	g->out = res;
-}
-
-/* A condition on a symbol whose binder is gone is gone too: it then binds the constant 0
- * in smap, which no kept symbol does. */
-static bool is_kept(const hop_build *b, const hop_size *smap, hop_size s)
-{
-	if (!s.e)
-		return true;
-	for (int t = 0; t < hop_sexpr_nterm(s.e); t++)
-		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
-			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
-			if (a->kind == HOP_ATOM_SYM ? !smap[a->sym].e
-			                            : !is_kept(b, smap, a->a) || !is_kept(b, smap, a->b))
-				return false;
-		}
-	return true;
 }
 
 static void fill_syms(hop_graph *g, const hop_build *b, const hop_size *smap, int nlocal)
@@ -231,13 +240,12 @@ static void fill_syms(hop_graph *g, const hop_build *b, const hop_size *smap, in
 	g->range = range;
 	g->symname = name;
 	for (size_t i = 0; i < b->ncheck; i++) {
-		hop_check c = b->check[i];
-		if (!is_kept(b, smap, c.a) || !is_kept(b, smap, c.b))
-			continue;
-		c.a = hop_size_subst(b->env, c.a, smap, (int)(b->nsym + b->nlocal));
-		c.b = hop_size_subst(b->env, c.b, smap, (int)(b->nsym + b->nlocal));
-		check[g->ncheck++] = c;
+		hop_check *c = &check[i];
+		*c = b->check[i];
+		c->a = hop_size_subst(b->env, c->a, smap, (int)(b->nsym + b->nlocal));
+		c->b = hop_size_subst(b->env, c->b, smap, (int)(b->nsym + b->nlocal));
 	}
+	g->ncheck = hop_checks_seal(b->env, check, (uint32_t)b->ncheck);
 	g->check = check;
 }
 
@@ -327,6 +335,7 @@ static hop_hash hash_graph(hop_env *e, const hop_graph *g)
 	}
 	put(&h, g->out, g->nout * sizeof *g->out);
 	for (uint32_t i = 0; i < g->ncheck; i++) {
+		put_u(&h, g->check[i].rel);
 		put_size(&h, g->check[i].a);
 		put_size(&h, g->check[i].b);
 	}
@@ -347,7 +356,8 @@ bool hop_graph_equal(const hop_graph *a, const hop_graph *b)
 	    memcmp(a->out, b->out, a->nout * sizeof *a->out))
 		return false;
 	for (uint32_t i = 0; i < a->ncheck; i++)
-		if (!hop_size_eq(a->check[i].a, b->check[i].a) ||
+		if (a->check[i].rel != b->check[i].rel ||
+		    !hop_size_eq(a->check[i].a, b->check[i].a) ||
 		    !hop_size_eq(a->check[i].b, b->check[i].b))
 			return false;
 	for (uint32_t i = 0; i < a->nnode; i++) {

@@ -271,6 +271,57 @@ hop_size hop_size_max(hop_env *e, hop_size a, hop_size b)
 	return extreme(e, HOP_ATOM_MAX, a, b);
 }
 
+/* ---- signs ---- */
+
+enum { MAXLOOK = 6 };        /* atoms opened up on the way to a proof */
+
+/* a with its term i, which is c times one atom, replaced by c*by. */
+static hop_size exchange(hop_env *e, hop_size a, int i, hop_size by)
+{
+	hop_mark mark = hop_mark_at(&e->tmp);
+	hop_poly p = hop_poly_of(e, a, 0);
+	hop_size c = hop_size_of(p.m[i].c);
+	p.m[i].c = 0;
+	hop_size r = hop_size_add(e, hop_poly_size(e, &p), hop_size_mul(e, c, by));
+	hop_rewind(&e->tmp, mark);
+	return r;
+}
+
+static bool nonneg(hop_env *e, hop_size a, const hop_range *syms, int n, int look)
+{
+	if (hop_size_bad(a))
+		return false;
+	if (hop_size_range(a, syms, n).lo >= 0)
+		return true;
+	for (int i = 0; a.e && look && i < a.e->nterm; i++) {
+		const struct hop_term *t = &a.e->term[i];
+		const hop_atom *in = hop_sexpr_atoms(a.e)[t->off];
+		if (t->n != 1)
+			continue;
+		if (in->kind == HOP_ATOM_MIN || in->kind == HOP_ATOM_MAX) {
+			/* one operand is enough where the other can only make it larger */
+			bool either = (in->kind == HOP_ATOM_MAX) == (t->c > 0);
+			bool x = nonneg(e, exchange(e, a, i, in->a), syms, n, look - 1);
+			if (x == either)
+				return x;
+			return nonneg(e, exchange(e, a, i, in->b), syms, n, look - 1);
+		}
+		if (in->kind == HOP_ATOM_DIV && !in->b.e && in->b.k > 1 && t->c % in->b.k == 0) {
+			/* d*(x/d) = x - x%d */
+			hop_size x = hop_size_sub(e, in->a, hop_size_mod(e, in->a, in->b));
+			hop_size q = exchange(e, a, i, hop_size_of(0));
+			x = hop_size_mul(e, hop_size_of(t->c / in->b.k), x);
+			return nonneg(e, hop_size_add(e, q, x), syms, n, look - 1);
+		}
+	}
+	return false;
+}
+
+bool hop_size_nonneg(hop_env *e, hop_size a, const hop_range *syms, int n)
+{
+	return nonneg(e, a, syms, n, MAXLOOK);
+}
+
 /* ---- substitution ---- */
 
 static hop_size subst_atom(hop_env *e, const hop_atom *t, const hop_size *args, int nargs)

@@ -87,6 +87,33 @@ bool hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v)
 	return true;
 }
 
+static int64_t wrap_atom(const hop_atom *t, const int64_t *syms, int n)
+{
+	if (t->kind == HOP_ATOM_SYM)
+		return t->sym < n ? syms[t->sym] : 0;
+	int64_t a = hop_size_wrap(t->a, syms, n), b = hop_size_wrap(t->b, syms, n), v;
+	switch (t->kind) {
+	case HOP_ATOM_DIV: return hop_floor_div(a, b, &v) ? v : a;      /* -INT64_MIN */
+	case HOP_ATOM_MOD: return hop_floor_mod(a, b);
+	case HOP_ATOM_MIN: return a < b ? a : b;
+	case HOP_ATOM_MAX: return a > b ? a : b;
+	case HOP_ATOM_SYM: break;
+	}
+	hop_bug(__FILE__, __LINE__, "kind of atom");
+}
+
+int64_t hop_size_wrap(hop_size a, const int64_t *syms, int n)
+{
+	uint64_t sum = (uint64_t)a.k;
+	for (int i = 0; i < hop_sexpr_nterm(a.e); i++) {
+		uint64_t prod = (uint64_t)a.e->term[i].c;
+		for (int j = 0; j < a.e->term[i].n; j++)
+			prod *= (uint64_t)wrap_atom(hop_sexpr_atom(a.e, i, j), syms, n);
+		sum += prod;
+	}
+	return (int64_t)sum;
+}
+
 /* ---- bounds ---- */
 
 /* Inside, bounds beyond 64 bits are INF, which sticks: INF - 1 is INF. */
@@ -228,6 +255,36 @@ hop_range hop_size_range(hop_size a, const hop_range *syms, int n)
 }
 
 #undef INF
+
+/* How large any number on the way may be, at most 2^62. */
+static int64_t largest(hop_size a, const hop_range *syms, int n)
+{
+	const __int128 many = (__int128)1 << 62;
+	__int128 sum = a.k < 0 ? -(__int128)a.k : a.k;
+	for (int i = 0; i < hop_sexpr_nterm(a.e); i++) {
+		__int128 prod = a.e->term[i].c < 0 ? -(__int128)a.e->term[i].c : a.e->term[i].c;
+		for (int j = 0; j < a.e->term[i].n; j++) {
+			const hop_atom *t = hop_sexpr_atom(a.e, i, j);
+			int64_t v;
+			if (t->kind == HOP_ATOM_SYM) {
+				v = t->sym < n ? syms[t->sym].hi : HOP_SIZE_MAX;
+			} else {
+				int64_t x = largest(t->a, syms, n), y = largest(t->b, syms, n);
+				v = x > y ? x : y;
+			}
+			prod *= v;
+			if (prod > many)
+				prod = many;
+		}
+		sum += prod;
+	}
+	return (int64_t)(sum > many ? many : sum);
+}
+
+bool hop_size_fits(hop_size a, const hop_range *syms, int n)
+{
+	return !hop_size_bad(a) && largest(a, syms, n) < (int64_t)1 << 62;
+}
 
 /* ---- text ---- */
 

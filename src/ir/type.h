@@ -81,6 +81,16 @@ bool     hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v);
 /* Bounds, from the symbols' ranges; a symbol >= n is 0..HOP_SIZE_MAX. A bound of
  * +-HOP_SIZE_MAX also stands for all that is farther out. */
 hop_range hop_size_range(hop_size a, const hop_range *syms, int n);
+/* The value modulo 2^64: what compiled code computes. Symbols >= n count as 0. */
+int64_t  hop_size_wrap(hop_size a, const int64_t *syms, int n);
+/* Whether every number on the way to its value is below 2^62, whatever the symbols are
+ * within their ranges. */
+bool     hop_size_fits(hop_size a, const hop_range *syms, int n);
+/* Provably at least 0 for all symbols within their ranges. Stronger than hop_size_range: it
+ * looks into quotients, minima and maxima. */
+bool     hop_size_nonneg(hop_env *e, hop_size a, const hop_range *syms, int n);
+/* A total order that is the same in every context: larger monomials first. */
+int      hop_size_cmp(hop_size a, hop_size b);
 /* One more than the largest symbol used; 0 for a constant. */
 int      hop_size_nsym(hop_size a);
 /* The symbol, if the size is one symbol and nothing else; -1 if not. */

@@ -107,21 +107,13 @@ static hop_status symbols(struct verifier *v, const hop_graph *g)
 	if (have != all)
 		return BROKEN(v, 0, "no node binds size symbol %d", have);
 	for (uint32_t i = 0; i < g->ncheck; i++)
-		if (hop_size_nsym(g->check[i].a) > all || hop_size_nsym(g->check[i].b) > all)
+		if (hop_size_bad(g->check[i].a) || hop_size_bad(g->check[i].b) ||
+		    hop_size_nsym(g->check[i].a) > all || hop_size_nsym(g->check[i].b) > all)
 			return BROKEN(v, g->check[i].loc, "a check uses a size the graph does not have");
 	return HOP_OK;
 }
 
 /* ---- types: what inference says, node by node, in a builder then dropped ---- */
-
-static bool has_check(const hop_graph *g, const hop_check *c)
-{
-	for (uint32_t i = 0; i < g->ncheck; i++)
-		if ((hop_size_eq(g->check[i].a, c->a) && hop_size_eq(g->check[i].b, c->b)) ||
-		    (hop_size_eq(g->check[i].a, c->b) && hop_size_eq(g->check[i].b, c->a)))
-			return true;
-	return false;
-}
 
 static hop_status retype(struct verifier *v, const hop_graph *g, hop_build *b,
                          hop_val *map, hop_val *arg)
@@ -131,6 +123,9 @@ static hop_status retype(struct verifier *v, const hop_graph *g, hop_build *b,
 		map[i] = hop_build_param(b, g->type[i]);
 	for (uint32_t i = 0; i < g->nlocal; i++)
 		hop_build_local(b, g->range[g->nsym + i], g->symname[g->nsym + i]);
+	for (uint32_t i = 0; i < g->ncheck; i++)
+		hop_build_check(b, g->check[i]);
+	size_t had = b->ncheck;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
 		for (uint32_t k = 0; k < n->nin; k++)
@@ -141,6 +136,9 @@ static hop_status retype(struct verifier *v, const hop_graph *g, hop_build *b,
 			return b->st;
 		int row = hop_optab[n->op].nout;
 		uint32_t nout = row >= 0 ? (uint32_t)row : b->node[b->nnode - 1].nout;
+		if (b->node[b->nnode - 1].guard != n->guard)
+			return BROKEN(v, n->loc, "%s %s refuse to run and says otherwise",
+			              hop_optab[n->op].name, n->guard ? "cannot" : "may");
 		if (nout != n->nout)
 			return BROKEN(v, n->loc, "%s has %u results, inference says %u",
 			              hop_optab[n->op].name, n->nout, nout);
@@ -151,10 +149,9 @@ static hop_status retype(struct verifier *v, const hop_graph *g, hop_build *b,
 				              hop_optab[n->op].name, n->out0.id + k);
 		}
 	}
-	for (size_t i = 0; i < b->ncheck; i++)
-		if (!has_check(g, &b->check[i]))
-			return BROKEN(v, b->check[i].loc, "a run-time check is lost: %s",
-			              b->check[i].what);
+	if (b->ncheck > had)
+		return BROKEN(v, b->check[had].loc, "types rest on a condition that is neither known "
+		              "nor checked: %s", b->check[had].what);
 	return HOP_OK;
 }
 
@@ -183,10 +180,11 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 		return HOP_OK;
 	hop_map_put(&v->seen, &g, sizeof g, v);
 	HOP_TRY(numbers(v, g));
-	bool effect = false;
+	bool effect = false, guard = false;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_graph *sub[HOP_MAXSUB];
 		int k = hop_node_subs(&g->node[i], sub);
+		guard |= g->node[i].guard;
 		effect |= (hop_optab[g->node[i].op].flags & HOP_F_X) != 0;
 		for (int j = 0; j < k; j++) {
 			if (!sub[j])
@@ -199,6 +197,9 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 			effect |= sub[j]->has_effect;
 		}
 	}
+	if (guard != g->has_guard)
+		return BROKEN(v, 0, "the graph %s nodes that may refuse and says otherwise",
+		              guard ? "has" : "has no");
 	if (effect != g->has_effect)
 		return BROKEN(v, 0, "the graph %s effects and says otherwise",
 		              effect ? "has" : "has no");

@@ -224,7 +224,7 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest)
 	for (uint32_t i = g->nnode; i-- > 0;) {
 		const hop_node *n = &g->node[i];
 		l->b.loc = n->loc;
-		in->live[i] = hop_node_effect(n) || wanted(in, n) || hop_node_binds(n) >= 0 ||
+		in->live[i] = hop_node_effect(n) || n->guard || wanted(in, n) || hop_node_binds(n) >= 0 ||
 		              (n->nout && in->val[n->out0.id].must);
 		if (!in->live[i])
 			continue;
@@ -252,7 +252,9 @@ hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
 	hop_reg    mask = l->mask;
 	hop_arena *a = l->a;
 
-	mark_fixed(in, fixed);
+	if (in->dead)
+		return HOP_OK;
+	mark_fixed(in, in->tests ? NULL : fixed);
 	l->inst = in;
 	l->dry = true;
 	l->a = l->b.a = l->w;          /* what is emitted now is thrown away */

@@ -129,7 +129,7 @@ bool hop_fuse_swaps(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 {
 	int buf;
 
-	if (a->local || b->local)
+	if (a->local || b->local || a->s->kind == HOP_L_CHECK || b->s->kind == HOP_L_CHECK)
 		return false;
 	if (a->s->kind == HOP_L_EFFECT && b->s->kind == HOP_L_EFFECT)
 		return false;

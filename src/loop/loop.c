@@ -118,6 +118,13 @@ static void put_size(hop_buf *o, hop_size s)
 	hop_size_print(o, s, NULL, 0);
 }
 
+static void put_check(hop_buf *o, const hop_check *c)
+{
+	put_size(o, c->a);
+	hop_put(o, c->rel == HOP_EQ ? " == " : " <= ");
+	put_size(o, c->b);
+}
+
 static void indent(hop_buf *o, int depth)
 {
 	for (int i = 0; i < depth; i++)
@@ -296,6 +303,9 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 		hop_putf(o, "effect %d", s->callee);
 		put_args(o, s);
 		break;
+	case HOP_L_CHECK:
+		hop_putf(o, "check %d", s->callee);
+		break;
 	}
 	hop_putc(o, '\n');
 }
@@ -353,6 +363,16 @@ void hop_prog_print(hop_buf *out, const hop_prog *p)
 	for (int i = 0; i < p->neffect; i++)
 		hop_putf(out, "effect %d: %s %s\n", i, p->effect[i].is_assert ? "assert" : "print",
 		         p->effect[i].text ? p->effect[i].text : "");
+	for (int i = 0; i < p->nentry; i++) {
+		hop_put(out, "entry ");
+		put_check(out, &p->entry[i]);
+		hop_putc(out, '\n');
+	}
+	for (int i = 0; i < p->ncheck; i++) {
+		hop_putf(out, "check %d: ", i);
+		put_check(out, &p->check[i].c);
+		hop_put(out, p->check[i].wide ? " wide\n" : "\n");
+	}
 	if (p->ntape)
 		hop_putf(out, "tapes %d\n", p->ntape);
 	for (int i = 0; i < p->nfunc; i++)

@@ -8,7 +8,7 @@
 #ifndef HOP_LOOP_H
 #define HOP_LOOP_H
 
-#include "ir/type.h"
+#include "ir/graph.h"
 
 typedef int32_t hop_reg;             /* 0 = none */
 
@@ -65,7 +65,9 @@ enum hop_lkind {
 	HOP_L_CALL,        /* call function `callee` with buffer arguments; its frame is at
 	                      byte `frame` of this one; size symbols are given by `sizes` */
 	HOP_L_GROW,        /* make tape buffer `buf` hold a[0] (i64) elements, keeping old ones */
-	HOP_L_EFFECT       /* run-time call: rt->effect(rt, effect id, pointers of `args`, when) */
+	HOP_L_EFFECT,      /* run-time call: rt->effect(rt, effect id, pointers of `args`, when) */
+	HOP_L_CHECK        /* stop unless check `callee` of the program holds. What follows in
+	                      the block may rest on it: no access goes before it */
 };
 
 enum hop_loop_kind {
@@ -127,8 +129,8 @@ typedef struct hop_stmt {
 	hop_gemm         *gemm;
 	/* COPY */
 	hop_addr          src, to;
-	/* CALL, EFFECT, GROW */
-	int               callee;       /* function index, or effect id */
+	/* CALL, EFFECT, GROW, CHECK */
+	int               callee;       /* function index, effect id, check id */
 	int               narg;
 	hop_addr         *args;         /* CALL: callee's params in order; EFFECT: operands */
 	int               nsize;
@@ -161,12 +163,22 @@ typedef struct hop_leffect {
 	bool         has_when;         /* last operand is a bool scalar: do it? */
 } hop_leffect;
 
+/* What a CHECK tests; sizes are over the symbols of the function that has the statement. */
+typedef struct hop_lcheck {
+	hop_check    c;
+	bool         wide;             /* its value may not fit 62 bits: the run time computes it */
+} hop_lcheck;
+
 typedef struct hop_prog {
 	hop_arena    *a;
 	int           nfunc;
 	hop_lfunc    *func;
 	int           neffect;
 	hop_leffect  *effect;
+	int           ncheck;
+	hop_lcheck   *check;
+	int           nentry;          /* what the caller of function 0 must test: its code */
+	hop_check    *entry;           /* rests on it */
 	int           ntape;
 } hop_prog;
 

@@ -11,6 +11,7 @@ typedef struct scope {
 	uint8_t         *type;       /* [nreg+1] 1 + dtype while in scope, else 0 */
 	uint8_t         *once;       /* [nreg+1] defined somewhere */
 	int              depth;
+	int              nest;       /* parallel loops around */
 } scope;
 
 enum { MAXNEST = 200 };          /* statements in statements: targets recurse over them */
@@ -200,7 +201,9 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 			           hop_dtype_name(s->acc[i].dtype));
 	}
 	HOP_TRY(define(v, s, s->dst, HOP_i64));
+	v->nest += s->loop != HOP_LOOP_SEQ;
 	HOP_TRY(check_block(v, &s->body));
+	v->nest -= s->loop != HOP_LOOP_SEQ;
 	for (int i = 0; i < s->nacc; i++)
 		HOP_TRY(use(v, s, s->acc[i].value, s->acc[i].dtype));
 	leave(v, &s->body);
@@ -302,6 +305,13 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 		for (int i = 0; i < s->narg; i++)
 			HOP_TRY(check_addr(v, s, &s->args[i]));
 		return HOP_OK;
+	case HOP_L_CHECK:
+		if (s->callee < 0 || s->callee >= v->p->ncheck)
+			return bad(v, s, "loop program: check %d does not exist", s->callee);
+		if (v->nest)
+			return bad(v, s, "loop program: check %d in a parallel loop", s->callee);
+		HOP_TRY(check_size(v, s, v->p->check[s->callee].c.a));
+		return check_size(v, s, v->p->check[s->callee].c.b);
 	}
 	return bad(v, s, "loop program: statement %d does not exist", s->kind);
 }

@@ -40,6 +40,7 @@ static hop_linst *inst_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 		in->smap[i] = sargs[i];
 	for (uint32_t i = 0; i < g->nlocal; i++)
 		in->local[i] = local_new(l, g->range[g->nsym + i], &in->smap[g->nsym + i]);
+	hop_guard_look(l, in);
 	return in;
 }
 
@@ -181,6 +182,18 @@ static void finish(hop_lower *l)
 	hop_loop_plan(l->env, l->fns, f);
 }
 
+/* What is true when the function is entered: parameters exist, and the caller of the entry
+ * has tested its checks. */
+static void learn(hop_lower *l, const hop_graph *g, const hop_size *sargs, bool entry)
+{
+	for (uint32_t i = 0; i < g->nparam; i++)
+		hop_facts_learn_type(&l->facts, hop_type_subst(l->env, g->type[i], sargs,
+		                                               (int)g->nsym));
+	for (uint32_t i = 0; entry && i < g->ncheck; i++)
+		if (hop_check_waits(&g->check[i]) <= (int)g->nsym)
+			hop_facts_learn(&l->facts, g->check[i].rel, g->check[i].a, g->check[i].b);
+}
+
 static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sargs)
 {
 	hop_lfunc *f = &l->fn->f;
@@ -212,7 +225,7 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 /* Lower g as a function. Size parameter i is the constant sargs[i], or, when that is no
  * constant, a symbol of the function. */
 static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sargs,
-                           hop_lfn **out)
+                           bool entry, hop_lfn **out)
 {
 	hop_lower  c = *l;
 	hop_size  *map = HOP_NEWN(l->w, hop_size, g->nsym);
@@ -236,10 +249,13 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 	top->block = &c.fn->f.body;
 	top->barrier = top;
 	c.cur = c.top = top;
+	hop_facts_init(&c.facts, l->env, l->w);
+	learn(&c, g, map, entry);
 	hop_status st = func_body(&c, g, map);
 	l->fns = c.fns;
 	l->nfn = c.nfn;
 	l->effectcap = c.effectcap;
+	l->checkcap = c.checkcap;
 	l->callees = c.callees;
 	l->ncall = c.ncall;
 	l->copies = c.copies;
@@ -329,7 +345,7 @@ static hop_status callee(hop_lower *l, const hop_graph *g, const hop_size *sargs
 	*out = hop_map_get(&l->callees, key, nb);
 	if (*out)
 		return HOP_OK;
-	HOP_TRY(func_new(l, g, sargs, out));
+	HOP_TRY(func_new(l, g, sargs, false, out));
 	hop_map_put(&l->callees, key, nb, *out);
 	return HOP_OK;
 }
@@ -346,6 +362,11 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 		sargs[i] = hop_lower_size(l, sa.v[i]);
 	HOP_TRY(callee(l, body, sargs, &fn));
 	hop_stmt *s = hop_lower_new(l, HOP_L_CALL);
+	s->sizes = HOP_NEWN(l->a, hop_size, fn->f.nsym);
+	for (int64_t i = 0; i < sa.n && i < (int64_t)body->nsym; i++)
+		if (!hop_size_const(sargs[i]))
+			s->sizes[s->nsize++] = sargs[i];
+	hop_guard_call(l, body, sargs, fn, s->sizes, s->nsize);
 	s->callee = fn->index;
 	s->nacc = fn->f.nin;                /* so many args are read, the others written */
 	s->narg = fn->f.nin + fn->f.nout;
@@ -361,10 +382,6 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 				hop_graph_out_type(body, (uint32_t)(i - fn->f.nin)), sargs, (int)sa.n));
 		s->args[i] = hop_lower_addr(l, v.buf, v.base);
 	}
-	s->sizes = HOP_NEWN(l->a, hop_size, fn->f.nsym);
-	for (int64_t i = 0; i < sa.n && i < (int64_t)body->nsym; i++)
-		if (!hop_size_const(sargs[i]))
-			s->sizes[s->nsize++] = sargs[i];
 	hop_lower_enter(l, s, l->cur->block, false);       /* only to link it here */
 	hop_lower_leave(l, true);
 	return HOP_OK;
@@ -459,9 +476,10 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 	for (uint32_t i = 0; i < g->nsym; i++)
 		sargs[i] = hop_size_sym(e, (int)i);
 	count_calls(l, g);
-	hop_status st = func_new(l, g, sargs, &fn);
+	hop_status st = func_new(l, g, sargs, true, &fn);
 	if (!st) {
 		report(l);
+		hop_guard_entry(l, g, fn);
 		collect(l);
 		if (!l->opt->no_fuse)
 			hop_loop_outline(e, l->prog);

@@ -154,6 +154,9 @@ struct hop_linst {
 	hop_scope       *outer;        /* around the loop whose step this is; or NULL */
 	bool             many;         /* that loop is worth preparing for */
 	int             *local;        /* [nlocal] buffers of its local symbols */
+	bool             tests;        /* has checks to be tested: nothing of it leaves its block */
+	bool             dead;         /* and one of them fails for certain: nothing else of it
+	                                  is emitted */
 	bool            *live;         /* [nnode] */
 	bool            *done;         /* [nnode] lowered before the loop */
 };
@@ -172,6 +175,8 @@ typedef struct hop_lfn {
 	hop_lfunc       f;
 	int             index;         /* in order of finishing */
 	hop_range      *range;
+	size_t          nlimit, limitcap;
+	hop_size       *limit;         /* counts that whoever calls it has to see to */
 } hop_lfn;
 
 /* A copy that stays unless a later pass removes the buffer. */
@@ -192,7 +197,7 @@ struct hop_lower {
 	const hop_lower_opts *opt;
 	hop_lfn     *fns;              /* functions, newest first */
 	int          nfn;
-	size_t       effectcap;
+	size_t       effectcap, checkcap;
 	hop_map      callees, ncall;
 	hop_lcopy   *copies;
 	/* the current function */
@@ -200,6 +205,7 @@ struct hop_lower {
 	hop_lbuild   b;
 	hop_range   *range;            /* of its symbols */
 	size_t       rangecap, localcap;
+	hop_facts    facts;            /* true wherever the function runs */
 	hop_scope  **regscope;         /* [nreg+1] */
 	size_t       regcap;
 	hop_map      ixs, memo;
@@ -219,6 +225,25 @@ struct hop_lower {
 	int          dry_home;
 	int          dry_cost, dry_size;
 };
+
+/* ---- checks (guard.c) ---- */
+
+/* Which checks of the instance have to be tested: fills tests and dead. */
+void hop_guard_look(hop_lower *l, hop_linst *in);
+/* Emit the tests of what the instance waits for: symbols from .. to-1 of its graph are now
+ * bound; from = 0: all that waits for none of its local symbols. */
+void hop_guard_emit(hop_lower *l, hop_linst *in, int from, int to);
+/* See to it that c is not more than any value may have: by the caller of the function, or
+ * here where it mentions a local symbol. */
+void hop_guard_limit(hop_lower *l, hop_size c);
+/* Elements to reserve for t: sizes that only a check keeps from being negative count as 0,
+ * since the check may come later or not at all. */
+hop_size hop_guard_room(hop_lower *l, const hop_type *t);
+/* The entry's checks and limits are left to whoever calls the program. */
+void hop_guard_entry(hop_lower *l, const hop_graph *g, const hop_lfn *fn);
+/* What calls of fn ask of their size arguments, which are not its checks. */
+void hop_guard_call(hop_lower *l, const hop_graph *g, const hop_size *sargs,
+                    const hop_lfn *fn, const hop_size *sizes, int nsize);
 
 /* ---- for cells ---- */
 

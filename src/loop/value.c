@@ -284,12 +284,12 @@ hop_view hop_lower_dense(hop_lower *l, int buf, const hop_type *t)
 /* A buffer whose count depends on a size found while running cannot be in the frame. */
 hop_view hop_lower_temp(hop_lower *l, const hop_type *t)
 {
-	hop_size c = hop_type_count(l->env, t);
-	hop_lbuf b = { .kind = HOP_BUF_TEMP, .dtype = (hop_dtype)t->dtype, .count = c };
-
 	if (l->dry)
 		return hop_lower_dense(l, 0, t);
+	hop_size c = hop_guard_room(l, t);
+	hop_lbuf b = { .kind = HOP_BUF_TEMP, .dtype = (hop_dtype)t->dtype, .count = c };
 	if (hop_size_nsym(c) > l->b.f->nsym) {
+		hop_guard_limit(l, c);
 		b.kind = HOP_BUF_TAPE;
 		b.index = l->prog->ntape++;
 		int     i = hop_l_buf(&l->b, b);
@@ -571,12 +571,17 @@ static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
 
 hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, bool before)
 {
+	if (before && in->tests)         /* what is in front of the tests could rest on them */
+		return HOP_OK;
 	in->scope = l->cur;
 	if (before)
 		in->outer = l->cur;
-	for (uint32_t i = 0; i < in->g->nnode; i++) {
+	else
+		hop_guard_emit(l, in, 0, (int)in->g->nsym);
+	for (uint32_t i = 0; i < in->g->nnode && !in->dead; i++) {
 		const hop_node *n = &in->g->node[i];
 		bool            r = hop_optab[n->op].flags & (HOP_F_R | HOP_F_X);
+		int             sym = (int)hop_node_binds(n);
 		if (!in->live[i] || in->done[i])
 			continue;
 		if (before && (r || !in->val[n->out0.id].fixed || in->val[n->out0.id].has_dest))
@@ -585,8 +590,10 @@ hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, boo
 		if (emit_node(l, in, n))
 			return hop_note(l->env, n->loc, "in the lowering of %s",
 			                hop_optab[n->op].name);
+		if (sym >= 0)
+			hop_guard_emit(l, in, sym, sym + 1);
 	}
-	for (uint32_t i = 0; !before && i < in->g->nout; i++) {
+	for (uint32_t i = 0; !before && !in->dead && i < in->g->nout; i++) {
 		hop_val   v = in->g->out[i];
 		hop_lval *x = &in->val[v.id];
 		if (dest[i].buf < 0 || (x->has_dest && x->dest.buf == dest[i].buf))
@@ -598,6 +605,9 @@ hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, boo
 
 hop_reg hop_lower_out_reg(hop_lower *l, hop_linst *in, int i)
 {
+	if (in->dead)
+		return hop_lower_const(l, (hop_dtype)hop_graph_out_type(in->g, (uint32_t)i)->dtype,
+		                       0, 0);
 	return at(l, in, in->g->out[i], NULL);
 }
 

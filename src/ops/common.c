@@ -27,13 +27,9 @@ hop_status hop_infer_shapes(hop_infer *f, uint32_t i, const char *where_i,
 		                      hop_opname(f), a->rank, where_i, b->rank, where_j);
 	for (int k = 0; k < a->rank; k++) {
 		hop_size m = a->dim[k], n = b->dim[k];
-		if (hop_size_eq(m, n))
-			continue;
-		if (hop_size_const(m) && hop_size_const(n))
-			return hop_infer_fail(f, HOP_ESHAPE, "%s: %s is %lld %s, %lld %s",
-			                      hop_opname(f), hop_dim_text(k), (long long)m.k,
-			                      where_i, (long long)n.k, where_j);
-		HOP_TRY(hop_infer_equal(f, m, n, hop_dim_text(k)));
+		if (!hop_infer_holds(f, HOP_EQ, m, n))
+			HOP_TRY(hop_infer_equal(f, m, n, hop_infer_text(f, "dimension %d is {0} %s, {1} "
+			                        "%s", k, where_i, where_j)));
 	}
 	return HOP_OK;
 }

@@ -37,7 +37,10 @@ static hop_status check_when(hop_infer *f)
 			                      "%s: operand %u has rank %d, but `when` has %d",
 			                      hop_opname(f), i, f->in[i]->rank, w->rank);
 		for (int k = 0; k < w->rank; k++)
-			HOP_TRY(hop_infer_equal(f, w->dim[k], f->in[i]->dim[k], hop_dim_text(k)));
+			if (!hop_infer_holds(f, HOP_EQ, w->dim[k], f->in[i]->dim[k]))
+				HOP_TRY(hop_infer_equal(f, w->dim[k], f->in[i]->dim[k],
+				                        hop_infer_text(f, "dimension %d is {0} in `when`, "
+				                                       "{1} in operand %u", k, i)));
 	}
 	return HOP_OK;
 }

@@ -24,13 +24,11 @@ static hop_status check_starts(hop_infer *f, uint32_t first, int rank)
 
 static hop_status check_window(hop_infer *f, const hop_size *narrow, const hop_type *wide)
 {
-	for (int i = 0; i < wide->rank; i++) {
-		hop_size room = hop_size_sub(f->env, wide->dim[i], narrow[i]);
-		if (hop_shape_range(f, room).hi < 0)
-			return hop_infer_fail(f, HOP_ESHAPE, "%s: a window of %s on axis %d of size %s",
-			                      hop_opname(f), hop_shape_text(f, narrow[i]), i,
-			                      hop_shape_text(f, wide->dim[i]));
-	}
+	for (int i = 0; i < wide->rank; i++)
+		if (!hop_infer_holds(f, HOP_LE, narrow[i], wide->dim[i]))
+			HOP_TRY(hop_infer_le(f, narrow[i], wide->dim[i],
+			                     hop_infer_text(f, "a window of {0} on axis %d of size {1}",
+			                                    i)));
 	return HOP_OK;
 }
 

@@ -73,7 +73,7 @@ hop_status hop_eval_iota(hop_interp *p, const hop_node *n, hop_tensor *const *in
 	return HOP_OK;
 }
 
-/* size_of {size} -- a size as an i64 scalar */
+/* size_of {size} -- a size as an i64 scalar; any expression of sizes, modulo 2^64 */
 hop_status hop_infer_size_of(hop_infer *f)
 {
 	const struct hop_attr_size_of *a = f->attr;
@@ -90,8 +90,9 @@ hop_status hop_infer_size_of(hop_infer *f)
 hop_status hop_eval_size_of(hop_interp *p, const hop_node *n, hop_tensor *const *in,
                             hop_tensor **out)
 {
+	int nsym = (int)(p->g->nsym + p->g->nlocal);
 	(void)in;
-	hop_tensor_set_i(out[0], 0, hop_interp_size(p, HOP_ATTR(n, size_of)->size));
+	hop_tensor_set_i(out[0], 0, hop_size_wrap(HOP_ATTR(n, size_of)->size, p->syms, nsym));
 	return HOP_OK;
 }
 

@@ -59,10 +59,7 @@ hop_status hop_infer_reshape(hop_infer *f)
 	HOP_TRY(hop_shape_out(f, f->in[0]->dtype, (int)to.n, to.v));
 	hop_size m = hop_type_count(f->env, f->in[0]);
 	hop_size n = hop_type_count(f->env, f->out[0]);
-	if (hop_shape_differs(f, m, n))
-		return hop_infer_fail(f, HOP_ESHAPE, "reshape: the operand has %s elements, the "
-		                      "result %s", hop_shape_text(f, m), hop_shape_text(f, n));
-	return hop_infer_equal(f, m, n, "number of elements");
+	return hop_infer_equal(f, m, n, "the operand has {0} elements, the result {1}");
 }
 
 hop_status hop_vjp_reshape(hop_build *b, hop_rule *r)
@@ -122,18 +119,23 @@ hop_status hop_batch_permute(hop_build *b, hop_rule *r)
 
 /* ---- slice and pad: each is the other's transpose ---- */
 
-static hop_status in_bounds(hop_infer *f, int axis, hop_size at, hop_size n)
+/* The window on one axis lies between first and last, both counted; it is empty when they
+ * are a step apart the wrong way round. */
+static hop_status inside(hop_infer *f, int axis, hop_size first, hop_size last, hop_size n)
 {
-	if (hop_shape_range(f, at).hi >= 0 &&
-	    hop_shape_range(f, hop_size_sub(f->env, at, n)).lo < 0)
-		return HOP_OK;
-	return hop_infer_fail(f, HOP_ESHAPE, "%s: index %s is outside axis %d, which has size "
-	                      "%s", hop_opname(f), hop_shape_text(f, at), axis,
-	                      hop_shape_text(f, n));
+	hop_size zero = hop_size_of(0), end = hop_size_add(f->env, last, hop_size_of(1));
+	if (!hop_infer_holds(f, HOP_LE, zero, first))
+		HOP_TRY(hop_infer_le(f, zero, first, hop_infer_text(f, "the window on axis %d starts "
+		                     "at {1}", axis)));
+	if (!hop_infer_holds(f, HOP_LE, end, n))
+		HOP_TRY(hop_infer_le(f, end, n, hop_infer_text(f, "the window on axis %d ends at "
+		                     "{0}, the axis has size {1}", axis)));
+	return HOP_OK;
 }
 
 /* Indices start, start+step, ... of each axis must fall within `wide`; there are as many
- * as `narrow` says. What cannot be decided here is decided at run time. */
+ * as `narrow` says. Without any the same two conditions are asked for: they are linear in
+ * the sizes, and hold for a whole axis of size 0 in either direction. */
 static hop_status strided(hop_infer *f, hop_sizes start, const hop_size *narrow,
                           hop_ints step, const hop_size *wide, hop_sizes dims, int rank)
 {
@@ -149,13 +151,11 @@ static hop_status strided(hop_infer *f, hop_sizes start, const hop_size *narrow,
 			return hop_infer_fail(f, HOP_ESHAPE, "%s: the start of axis %d uses size symbol "
 			                      "%d of %u", hop_opname(f), i,
 			                      hop_size_nsym(start.v[i]) - 1, f->b->nsym + f->b->nlocal);
-		if (hop_shape_range(f, narrow[i]).lo < 1)
-			continue;
 		hop_size last = hop_size_sub(f->env, narrow[i], hop_size_of(1));
 		last = hop_size_mul(f->env, last, hop_size_of(step.v[i]));
 		last = hop_size_add(f->env, start.v[i], last);
-		HOP_TRY(in_bounds(f, i, start.v[i], wide[i]));
-		HOP_TRY(in_bounds(f, i, last, wide[i]));
+		bool up = step.v[i] > 0;
+		HOP_TRY(inside(f, i, up ? start.v[i] : last, up ? last : start.v[i], wide[i]));
 	}
 	return HOP_OK;
 }

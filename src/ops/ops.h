@@ -10,11 +10,11 @@ static inline const char *hop_opname(const hop_infer *f)
 	return hop_optab[f->op].name;
 }
 
-/* "dimension 3", a text that lives for ever; for hop_infer_equal. */
+/* "dimension 3", a text that lives for ever. */
 const char *hop_dim_text(int axis);
 
 /* The shapes of operands i and j must agree; the words say where each stands: "on the
- * left". Constant sizes that differ fail here; the rest goes to hop_infer_equal. */
+ * left". */
 hop_status hop_infer_shapes(hop_infer *f, uint32_t i, const char *where_i,
                             uint32_t j, const char *where_j);
 

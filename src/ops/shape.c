@@ -23,30 +23,13 @@ hop_range hop_shape_range(hop_infer *f, hop_size s)
 	return hop_size_range(s, f->b->range, (int)(f->b->nsym + f->b->nlocal));
 }
 
-bool hop_shape_differs(hop_infer *f, hop_size a, hop_size b)
-{
-	if (hop_size_eq(a, b))
-		return false;
-	hop_range d = hop_shape_range(f, hop_size_sub(f->env, a, b));
-	return d.lo > 0 || d.hi < 0;
-}
-
 hop_status hop_shape_same(hop_infer *f, const char *x, int i, hop_size a, const char *y,
                           int j, hop_size b)
 {
-	if (hop_size_eq(a, b))
+	if (hop_infer_holds(f, HOP_EQ, a, b))
 		return HOP_OK;
-	if (hop_shape_differs(f, a, b))
-		return hop_infer_fail(f, HOP_ESHAPE, "%s: %s axis %d has size %s, %s axis %d has "
-		                      "size %s", hop_opname(f), x, i, hop_shape_text(f, a), y, j,
-		                      hop_shape_text(f, b));
-	/* the text of a check outlives the trace */
-	hop_buf t;
-	hop_buf_open(&t, f->env);
-	hop_putf(&t, "%s axis %d and %s axis %d", x, i, y, j);
-	const char *what = hop_ctx_name(f->env, t.s, t.n);
-	hop_buf_free(&t);
-	return hop_infer_equal(f, a, b, what);
+	return hop_infer_equal(f, a, b, hop_infer_text(f, "%s axis %d has size {0}, %s axis %d "
+	                       "has size {1}", x, i, y, j));
 }
 
 hop_status hop_shape_dtypes(hop_infer *f, hop_dtype a, hop_dtype b)

@@ -14,8 +14,6 @@ enum { HOP_MAXDIM = HOP_MAXRANK + 2 };
 const char *hop_shape_text(hop_infer *f, hop_size s);
 /* Bounds of a size, from what the builder knows of its symbols. */
 hop_range   hop_shape_range(hop_infer *f, hop_size s);
-/* Provably unequal. */
-bool        hop_shape_differs(hop_infer *f, hop_size a, hop_size b);
 /* Axis i of the operand called `x` must be as large as axis j of the one called `y`. */
 hop_status  hop_shape_same(hop_infer *f, const char *x, int i, hop_size a, const char *y,
                            int j, hop_size b);

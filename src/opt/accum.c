@@ -203,6 +203,8 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 	if (n->op != HOP_OP_scan || !hop_loop_read(n->op, attr, &s.f))
 		return hop_rw_keep(w, n, in, attr, out);
 	s.g = s.f.body;
+	if (!hop_build_accepts(&w->b, s.g, s.f.sargs))      /* it may refuse; see lift.c */
+		return hop_rw_keep(w, n, in, attr, out);
 	s.all = !a->counted && !a->stops;
 	s.more = HOP_NEWN(&e->tmp, hop_val, 2 * MAX_TERMS);
 	count_uses(&s);

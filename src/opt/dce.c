@@ -254,9 +254,12 @@ static bool size_has(hop_size s, int64_t sym)
 	return false;
 }
 
-/* Whether some node makes sizes of the symbol. */
+/* Whether some node makes sizes of the symbol, or a check tests it. */
 static bool mentioned(const hop_graph *g, int64_t sym)
 {
+	for (uint32_t i = 0; i < g->ncheck; i++)
+		if (size_has(g->check[i].a, sym) || size_has(g->check[i].b, sym))
+			return true;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
 		for (int k = 0; k < hop_optab[n->op].nfield; k++) {
@@ -288,7 +291,7 @@ static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)
 	for (uint32_t i = g->nnode; i-- > 0; ) {
 		const hop_node *n = &g->node[i];
 		struct plan *p = &plan[i];
-		p->keep = hop_node_effect(n) || (bound(n) >= 0 && mentioned(g, bound(n)));
+		p->keep = hop_node_effect(n) || n->guard || (bound(n) >= 0 && mentioned(g, bound(n)));
 		for (uint32_t k = 0; k < n->nout; k++)
 			p->keep |= need[n->out0.id + k];
 		if (!p->keep)

@@ -67,7 +67,7 @@ static bool never(hop_rw *w, const hop_node *n, const hop_val *in,
                   const struct hop_attr_while *a)
 {
 	hop_env *e = w->env;
-	if (hop_ad_needs_mask(a->test))
+	if (hop_ad_needs_mask(a->test) || !hop_build_accepts(&w->b, a->test, a->sargs))
 		return false;
 	bool *used = HOP_NEWN(&e->tmp, bool, n->nin), go = true;
 	const hop_data **val = HOP_NEWN(&e->tmp, const hop_data *, n->nin);

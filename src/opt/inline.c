@@ -66,6 +66,7 @@ static hop_status node(struct run *r, hop_rw *w, const hop_node *n)
 			in[k] = w->map[n->in[k].id];
 		for (int64_t k = 0; k < a->sargs.n; k++)
 			v[k] = hop_size_subst(e, a->sargs.v[k], w->smap, w->nsmap);
+		w->b.loc = n->loc;
 		if ((single || a->body->nnode <= SMALL) &&
 		    hop_rw_inline(w, a->body, (hop_sizes){ a->sargs.n, v }, in,
 		                  w->map + n->out0.id) &&

@@ -98,7 +98,8 @@ void hop_lift_open(hop_lift *l, hop_rw *w, const hop_loop_form *f, const hop_gra
 	l->smap = HOP_NEWN(tmp, hop_size, body->nsym + body->nlocal);
 	for (uint32_t i = 0; i < body->nsym + body->nlocal; i++)
 		l->smap[i] = i < body->nsym ? f->sargs.v[i] : hop_size_of(HOP_SIZE_BAD);
-	if (!hop_rw_may_emit(w, body, f->sargs))
+	/* the loop may not run: what rests on a check of its body stays behind the check */
+	if (!hop_build_accepts(&w->b, body, f->sargs))
 		return;
 	for (uint32_t i = f->nc; i < body->nparam; i++) {
 		bool x = i < f->nc + f->nx;

@@ -6,24 +6,13 @@
 
 #include "ir/rule.h"
 
-
-/* As hop_rw_open, but the parameters are the caller's: it calls this first. */
-static void open_bare(hop_rw *w, hop_env *e, const hop_graph *g)
-{
-	hop_rw_open(w, e, g);
-	w->b.nparam = 0;
-	w->b.nvalue = 0;
-	for (uint32_t i = 0; i < g->nparam; i++)
-		w->map[i] = HOP_BAD;
-}
-
 /* Values that the listed results and the effects need; need[] is [g->nvalue]. */
 static void mark(const hop_graph *g, bool *need)
 {
 	for (uint32_t i = g->nnode; i-- > 0; ) {
 		const hop_node *n = &g->node[i];
 		int64_t *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
-		bool live = hop_node_effect(n) || (sym && *sym >= 0);
+		bool live = hop_node_effect(n) || n->guard || (sym && *sym >= 0);
 		for (uint32_t k = 0; k < n->nout; k++)
 			live |= need[n->out0.id + k];
 		for (uint32_t k = 0; k < n->nin && live; k++)
@@ -49,7 +38,7 @@ hop_status hop_rw_reform(hop_env *e, const hop_graph *g, const int32_t *pmap,
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	hop_rw w;
-	open_bare(&w, e, g);
+	hop_rw_open_bare(&w, e, g);
 	bool *need = HOP_NEWN(&e->tmp, bool, g->nvalue);
 	for (uint32_t j = 0; j < nparam; j++) {
 		uint32_t i = 0;
@@ -58,6 +47,7 @@ hop_status hop_rw_reform(hop_env *e, const hop_graph *g, const int32_t *pmap,
 		HOP_ASSERT(i < g->nparam);
 		hop_build_param(&w.b, g->type[i]);
 	}
+	hop_build_checks_of(&w.b, g, w.smap, w.nsmap);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (pmap[i] >= 0)
 			w.map[i] = (hop_val){ (uint32_t)pmap[i] };
@@ -67,7 +57,7 @@ hop_status hop_rw_reform(hop_env *e, const hop_graph *g, const int32_t *pmap,
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
 		int64_t *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
-		bool live = hop_node_effect(n) || (sym && *sym >= 0);
+		bool live = hop_node_effect(n) || n->guard || (sym && *sym >= 0);
 		for (uint32_t k = 0; k < n->nout; k++)
 			live |= need[n->out0.id + k];
 		if (live && hop_rw_copy(&w, n))
@@ -89,7 +79,7 @@ hop_status hop_rw_widen(hop_env *e, const hop_graph *g, uint32_t at, uint32_t nm
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	hop_rw w;
-	open_bare(&w, e, g);
+	hop_rw_open_bare(&w, e, g);
 	for (uint32_t i = 0; i < at; i++)
 		w.map[i] = hop_build_param(&w.b, g->type[i]);
 	uint32_t first = (uint32_t)w.b.nvalue;
@@ -97,6 +87,7 @@ hop_status hop_rw_widen(hop_env *e, const hop_graph *g, uint32_t at, uint32_t nm
 		hop_build_param(&w.b, more[i]);
 	for (uint32_t i = at; i < g->nparam; i++)
 		w.map[i] = hop_build_param(&w.b, g->type[i]);
+	hop_build_checks_of(&w.b, g, w.smap, w.nsmap);
 	for (uint32_t i = 0; i < g->nnode && !w.b.st; i++) {
 		const hop_node *n = &g->node[i];
 		hop_rw_copy(&w, n);

@@ -16,39 +16,6 @@ const hop_graph **hop_rw_sub(int op, void *attr, int k)
 	return NULL;
 }
 
-/* ---- checks ---- */
-
-static bool local_size(const hop_graph *g, hop_size s)
-{
-	return hop_size_nsym(s) > (int)g->nsym;
-}
-
-static void add_check(hop_build *b, hop_check c)
-{
-	if (hop_size_eq(c.a, c.b) || hop_size_bad(c.a) || hop_size_bad(c.b))
-		return;
-	for (size_t i = 0; i < b->ncheck; i++)
-		if (hop_size_eq(b->check[i].a, c.a) && hop_size_eq(b->check[i].b, c.b))
-			return;
-	b->check = hop_arena_grow(&b->arena, b->check, sizeof *b->check, b->ncheck + 1,
-	                          &b->checkcap);
-	b->check[b->ncheck++] = c;
-}
-
-/* The checks of g in the new graph's sizes; those of local symbols only when `local`. */
-static void copy_checks(hop_rw *w, bool local)
-{
-	const hop_graph *g = w->g;
-	for (uint32_t i = 0; i < g->ncheck; i++) {
-		hop_check c = g->check[i];
-		if ((local_size(g, c.a) || local_size(g, c.b)) != local)
-			continue;
-		c.a = hop_size_subst(w->env, c.a, w->smap, w->nsmap);
-		c.b = hop_size_subst(w->env, c.b, w->smap, w->nsmap);
-		add_check(&w->b, c);
-	}
-}
-
 /* ---- copying ---- */
 
 static void open_maps(hop_rw *w, hop_env *e, const hop_graph *g)
@@ -68,20 +35,25 @@ static void open_maps(hop_rw *w, hop_env *e, const hop_graph *g)
 		w->uses[g->out[i].id]++;
 }
 
-void hop_rw_open(hop_rw *w, hop_env *e, const hop_graph *g)
+void hop_rw_open_bare(hop_rw *w, hop_env *e, const hop_graph *g)
 {
 	open_maps(w, e, g);
 	hop_build_open(&w->b, e);
 	hop_build_syms_of(&w->b, g);
+}
+
+void hop_rw_open(hop_rw *w, hop_env *e, const hop_graph *g)
+{
+	hop_rw_open_bare(w, e, g);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		w->map[i] = hop_build_param(&w->b, g->type[i]);
-	copy_checks(w, false);
+	hop_build_checks_of(&w->b, g, w->smap, w->nsmap);
 }
 
 hop_status hop_rw_seal(hop_rw *w, uint32_t nout, const hop_val *out, hop_graph **out_g)
 {
-	if (!w->b.st)
-		copy_checks(w, true);
+	if (!w->b.st && w->g->nlocal)
+		hop_build_checks_of(&w->b, w->g, w->smap, w->nsmap);
 	return hop_seal(&w->b, nout, out, w->g->name, out_g);
 }
 
@@ -199,38 +171,16 @@ hop_status hop_rw_graph(hop_env *e, const hop_rw_pass *p, const hop_graph *g,
 
 /* ---- inlining ---- */
 
-bool hop_rw_may_emit(hop_rw *w, const hop_graph *body, hop_sizes sargs)
-{
-	for (uint32_t i = 0; i < body->ncheck; i++) {
-		const hop_check *c = &body->check[i];
-		if (local_size(body, c->a) || local_size(body, c->b))
-			return false;
-		hop_size a = hop_size_subst(w->env, c->a, sargs.v, (int)sargs.n);
-		hop_size b = hop_size_subst(w->env, c->b, sargs.v, (int)sargs.n);
-		hop_range d = hop_size_range(hop_size_sub(w->env, a, b), w->b.range,
-		                             (int)(w->b.nsym + w->b.nlocal));
-		if (d.lo > 0 || d.hi < 0)
-			return false;
-	}
-	return true;
-}
-
 bool hop_rw_inline(hop_rw *w, const hop_graph *body, hop_sizes sargs, const hop_val *in,
                    hop_val *out)
 {
 	if (w->b.st || w->b.nnode + body->nnode > MAX_NODES ||
-	    w->b.nlocal + body->nlocal > MAX_LOCALS || !hop_rw_may_emit(w, body, sargs))
+	    w->b.nlocal + body->nlocal > MAX_LOCALS || hop_build_refuses(&w->b, body, sargs))
 		return false;
 	for (uint32_t i = 0; i < body->nparam; i++)
 		if (hop_typeof(&w->b, in[i]) !=
 		    hop_type_subst(w->env, body->type[i], sargs.v, (int)sargs.n))
 			return false;
-	for (uint32_t i = 0; i < body->ncheck; i++) {
-		hop_check c = body->check[i];
-		c.a = hop_size_subst(w->env, c.a, sargs.v, (int)sargs.n);
-		c.b = hop_size_subst(w->env, c.b, sargs.v, (int)sargs.n);
-		add_check(&w->b, c);
-	}
 	hop_emit_inline(&w->b, body, sargs.v, in, out);
 	return true;
 }

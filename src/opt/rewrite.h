@@ -35,6 +35,8 @@ hop_status hop_rw_graph(hop_env *e, const hop_rw_pass *p, const hop_graph *g,
 /* The same by hand: open, copy some, seal. hop_rw_open makes the parameters and the checks
  * that mention no local symbol; hop_rw_seal adds the other checks. */
 void       hop_rw_open(hop_rw *w, hop_env *e, const hop_graph *g);
+/* Without parameters and checks: hop_build_checks_of follows the caller's parameters. */
+void       hop_rw_open_bare(hop_rw *w, hop_env *e, const hop_graph *g);
 hop_status hop_rw_seal(hop_rw *w, uint32_t nout, const hop_val *out, hop_graph **out_g);
 /* Copy node n as it is. */
 hop_status hop_rw_copy(hop_rw *w, const hop_node *n);
@@ -46,12 +48,10 @@ const hop_type *hop_rw_type(hop_rw *w, const hop_node *n, uint32_t k);
 /* The node of the new graph that makes v if its op is `op`, else NULL. */
 const hop_node *hop_rw_def(const hop_rw *w, hop_val v, int op);
 /* Emit the body's nodes in place. False, with nothing emitted, if its operands have other
- * types than it declares, a check of it is known to fail, or there are too many nodes. */
+ * types than it declares, it is known to refuse them, or there are too many nodes. The body
+ * must be one that surely runs: its checks become checks of this graph. */
 bool hop_rw_inline(hop_rw *w, const hop_graph *body, hop_sizes sargs, const hop_val *in,
                    hop_val *out);
-/* A body whose checks cannot be known to fail for these size arguments, so that a part of
- * it may be emitted outside. */
-bool hop_rw_may_emit(hop_rw *w, const hop_graph *body, hop_sizes sargs);
 
 /* Address of body number i (in the order of hop_node_subs). */
 const hop_graph **hop_rw_sub(int op, void *attr, int i);

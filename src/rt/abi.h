@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define HOP_ABI 2
+#define HOP_ABI 3
 
 /* A compiled program as bytes: at most HOP_MAXPART object files, each after its length as
  * a uint64_t and filled up with zeros to a multiple of 8. They refer to each other. */
@@ -19,6 +19,9 @@ typedef struct hop_rt {
 	int  (*grow)(struct hop_rt *rt, int slot, int64_t bytes);
 	/* Run effect `id` on operand pointers; size symbols of the function. 0 = go on. */
 	int  (*effect)(struct hop_rt *rt, int id, void *const *args, const int64_t *syms);
+	/* Test check `id`: 0 = it holds. Compiled code asks when it has found that it does not,
+	 * or when it cannot tell; size symbols of the function. */
+	int  (*check)(struct hop_rt *rt, int id, const int64_t *syms);
 	/* Run body(arg, begin, end) over pieces of 0..n, all threads; returns when done. */
 	void (*parallel)(struct hop_rt *rt, void (*body)(void *arg, int64_t begin, int64_t end),
 	                 void *arg, int64_t n);

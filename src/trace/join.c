@@ -152,6 +152,19 @@ static void walk_body(struct walk *w, hop_trace *t, const hop_outs *o, uint32_t 
 		visit(w, reach(w, o->v[i]));
 	for (uint32_t i = 0; i < nw; i++)
 		visit(w, reach(w, wout[i]));
+	/* what the body tests it tests, whether or not its results need it */
+	for (uint32_t i = 0; i < b->nnode; i++)
+		if (b->node[i].guard)
+			visit(w, i);
+	for (size_t i = 0; i < b->ncheck; i++)
+		for (;;) {
+			struct unbound u = { w, UINT32_MAX };
+			size_syms(b->check[i].a, find_unbound, &u);
+			size_syms(b->check[i].b, find_unbound, &u);
+			if (u.node == UINT32_MAX)
+				break;
+			visit(w, u.node);
+		}
 }
 
 /* ---- what is captured ---- */
@@ -345,6 +358,11 @@ void hop_join_syms(hop_join *j, uint32_t n, const hop_type *const *types)
 	for (int k = 0; k < j->n; k++)
 		for (uint32_t i = 0; i < j->nseq[k]; i++)
 			node_syms(&j->body[k]->b.node[j->seq[k][i]], keep_sym, j);
+	for (int k = 0; k < j->n; k++)
+		for (size_t i = 0; i < j->body[k]->b.ncheck; i++) {
+			size_syms(j->body[k]->b.check[i].a, keep_sym, j);
+			size_syms(j->body[k]->b.check[i].b, keep_sym, j);
+		}
 	/* views that are derived inside: their steps mention sizes, too */
 	for (int k = 0; k < j->n; k++)
 		for (size_t i = 0; i < j->body[k]->nleaf; i++) {
@@ -433,6 +451,12 @@ hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
 		hop_val o = hop_emit_copy(&nb, &draft, n, arg, smap, nsym);
 		for (uint32_t m = 0; m < n->nout; m++)
 			map[n->out0.id + m] = (hop_val){ o.id + m };
+	}
+	for (size_t i = 0; i < db->ncheck && !nb.st; i++) {
+		hop_check c = db->check[i];
+		c.a = hop_size_subst(e, c.a, smap, nsym);
+		c.b = hop_size_subst(e, c.b, smap, nsym);
+		hop_build_check(&nb, c);
 	}
 	hop_val *res = HOP_NEWN(a, hop_val, nout + l->nextra + l->nzero);
 	for (uint32_t i = 0; i < nout; i++)

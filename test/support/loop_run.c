@@ -2,6 +2,8 @@
  * checks that every element is inside its buffer. Knows nothing of threads or vectors. */
 #include "support/loop_run.h"
 
+#include "ir/build.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,16 +40,21 @@ static void fail(frame *t, const char *why)
 	}
 }
 
+static void locals(frame *t)
+{
+	for (int i = 0; i < t->f->nlocal; i++) {
+		const hop_lbuf *b = &t->f->buf[t->f->local[i]];
+		memcpy(&t->syms[t->f->nsym + i], t->space + b->offset.k, sizeof *t->syms);
+	}
+}
+
 static int64_t size(frame *t, hop_size s)
 {
 	int64_t v = 0;
 
 	if (hop_size_const(s))
 		return s.k;
-	for (int i = 0; i < t->f->nlocal; i++) {
-		const hop_lbuf *b = &t->f->buf[t->f->local[i]];
-		memcpy(&t->syms[t->f->nsym + i], t->space + b->offset.k, sizeof v);
-	}
+	locals(t);
 	if (!hop_size_eval(s, t->syms, t->f->nsym + t->f->nlocal, &v))
 		fail(t, "a size has no value");
 	return v;
@@ -438,6 +445,15 @@ static void copy(frame *t, const hop_stmt *s)
 	}
 }
 
+/* A program that refuses its input stops; it is no mistake of the lowering. */
+static void check(frame *t, const hop_stmt *s)
+{
+	locals(t);
+	if (!hop_check_holds(&t->m->prog->check[s->callee].c, t->syms,
+	                     t->f->nsym + t->f->nlocal))
+		t->m->stop = HOP_LOOP_REFUSED;
+}
+
 static void run(frame *t, const hop_block *b, const hop_dtype *dt)
 {
 	for (const hop_stmt *s = b->first; s && !t->m->stop; s = s->next)
@@ -458,6 +474,7 @@ static void run(frame *t, const hop_block *b, const hop_dtype *dt)
 		case HOP_L_CALL:
 		case HOP_L_EFFECT: outside(t, s); break;
 		case HOP_L_GROW: grow(t, s); break;
+		case HOP_L_CHECK: check(t, s); break;
 		}
 }
 
@@ -491,7 +508,11 @@ int hop_loop_run(const hop_prog *p, void *const *params, const int64_t *syms,
 	machine m = { .prog = p, .effect = effect, .user = user, .why = "" };
 
 	m.tape = calloc((size_t)p->ntape + 1, sizeof *m.tape);
-	call(&m, 0, params, syms);
+	for (int i = 0; i < p->nentry; i++)
+		if (!hop_check_holds(&p->entry[i], syms, p->func[0].nsym))
+			m.stop = HOP_LOOP_REFUSED;
+	if (!m.stop)
+		call(&m, 0, params, syms);
 	for (int i = 0; i < p->ntape; i++)
 		free(m.tape[i].p);
 	free(m.tape);

@@ -9,8 +9,11 @@
 typedef int hop_run_effect(void *user, const hop_leffect *f, void *const *args,
                            const int64_t *syms);
 
+enum { HOP_LOOP_REFUSED = 1000 };
+
 /* Function 0 on pointers of inputs, then outputs. Returns 0, or -1 after an access out of
- * bounds or a bad size (why gets the reason), or what the effect said. */
+ * bounds or a bad size (why gets the reason), or HOP_LOOP_REFUSED when a check of the
+ * program does not hold, or what the effect said. */
 int hop_loop_run(const hop_prog *p, void *const *params, const int64_t *syms,
                  hop_run_effect *effect, void *user, const char **why);
 

@@ -219,22 +219,53 @@ static void emit_grow(hop_emit *e, const hop_stmt *s)
 	hop_e_at(e, go);
 }
 
-/* All size symbols are passed, those bound while running too. */
-static void emit_effect(hop_emit *e, const hop_stmt *s)
+/* All size symbols as an array, those bound while running too. */
+static hop_lv *all_symbols(hop_emit *e)
 {
 	int     ns = e->f->nsym + e->f->nlocal;
+	hop_lv *syms = e->s.syms;
+
+	if (!e->f->nlocal)
+		return syms;
+	syms = hop_e_stack(e, e->i64, ns);
+	for (int i = 0; i < ns; i++) {
+		hop_size z = hop_size_sym(e->env, i);
+
+		hop_e_ptr_store(e, hop_e_size(e, z), syms, 8 * (int64_t)i);
+	}
+	return syms;
+}
+
+/* Usually one comparison; the run time makes the message, and computes what is too large
+ * to be computed here. */
+static void emit_check(hop_emit *e, const hop_stmt *s)
+{
+	const hop_lcheck *c = &e->p->check[s->callee];
+	hop_lt  *t = e->L->FunctionType(e->i32, (hop_lt *[]){ e->ptr, e->i32, e->ptr }, 3, 0);
+	hop_lbb *ask = hop_e_block(e), *go = hop_e_block(e);
+	hop_lv  *fn;
+
+	if (c->wide)
+		e->L->BuildBr(e->b, ask);
+	else
+		e->L->BuildCondBr(e->b, hop_e_icmp(e, c->c.rel == HOP_EQ ? LL_EQ : LL_SLE,
+		                                   hop_e_size(e, c->c.a), hop_e_size(e, c->c.b)),
+		                  go, ask);
+	hop_e_at(e, ask);
+	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, check));
+	hop_e_stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
+	              e->L->ConstInt(e->i32, (unsigned long long)s->callee, 0),
+	              all_symbols(e) }, 3, ""));
+	e->L->BuildBr(e->b, go);
+	hop_e_at(e, go);
+}
+
+static void emit_effect(hop_emit *e, const hop_stmt *s)
+{
 	hop_lt *t = e->L->FunctionType(e->i32,
 	                (hop_lt *[]){ e->ptr, e->i32, e->ptr, e->ptr }, 4, 0);
-	hop_lv *args = hop_e_args(e, s), *syms = e->s.syms, *fn;
+	hop_lv *args = hop_e_args(e, s), *syms = all_symbols(e), *fn;
 
-	if (e->f->nlocal) {
-		syms = hop_e_stack(e, e->i64, ns);
-		for (int i = 0; i < ns; i++) {
-			hop_size z = hop_size_sym(e->env, i);
-
-			hop_e_ptr_store(e, hop_e_size(e, z), syms, 8 * (int64_t)i);
-		}
-	}
 	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, effect));
 	hop_e_stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
 	              e->L->ConstInt(e->i32, (unsigned long long)s->callee, 0), args, syms },
@@ -270,6 +301,9 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 		break;
 	case HOP_L_EFFECT:
 		emit_effect(e, s);
+		break;
+	case HOP_L_CHECK:
+		emit_check(e, s);
 		break;
 	}
 }

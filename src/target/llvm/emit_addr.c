@@ -78,11 +78,13 @@ static hop_lv *symbol(hop_emit *e, int i)
 	return e->s.sym[i];
 }
 
-/* Floor division and remainder, total: by 0 they give 0. */
+/* Floor division and remainder, total: by 0 they give 0. The machine must not see a division
+ * by -1 either, which traps for the least number. */
 static hop_lv *floor_div(hop_emit *e, hop_lv *a, hop_lv *b, bool mod)
 {
 	hop_lv *zero = hop_e_int(e, 0), *isz = hop_e_icmp(e, LL_EQ, b, zero);
-	hop_lv *by = hop_e_sel(e, isz, hop_e_int(e, 1), b);
+	hop_lv *minus = hop_e_icmp(e, LL_EQ, b, hop_e_int(e, -1));
+	hop_lv *by = hop_e_sel(e, hop_e_bin(e, LL_OR, isz, minus), hop_e_int(e, 1), b);
 	hop_lv *q = hop_e_bin(e, LL_SDIV, a, by), *r = hop_e_bin(e, LL_SREM, a, by);
 	hop_lv *off = hop_e_icmp(e, LL_SLT, hop_e_bin(e, LL_XOR, r, by), zero);
 
@@ -91,6 +93,7 @@ static hop_lv *floor_div(hop_emit *e, hop_lv *a, hop_lv *b, bool mod)
 		q = hop_e_sel(e, off, hop_e_bin(e, LL_ADD, r, by), r);
 	else
 		q = hop_e_sel(e, off, hop_e_bin(e, LL_SUB, q, hop_e_int(e, 1)), q);
+	q = hop_e_sel(e, minus, mod ? zero : hop_e_bin(e, LL_SUB, zero, a), q);
 	return hop_e_sel(e, isz, zero, q);
 }
 

@@ -1,0 +1,375 @@
+/* check.c -- conditions on sizes: what is known to hold, what is recorded because it is not,
+ * and testing that when the sizes are there. Decides for no op what its conditions are. */
+#include "ir/rule.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what is known ----
+ *
+ * A fact is a difference d = e + k with d >= 0 (le) or d == 0 (eq), kept under its
+ * polynomial e; of several lower bounds the best stays. */
+
+void hop_facts_init(hop_facts *f, hop_env *e, hop_arena *a)
+{
+	*f = (hop_facts){ .env = e, .le.a = a, .eq.a = a };
+}
+
+static int64_t *fact(const hop_map *m, hop_size d)
+{
+	return d.e ? hop_map_get(m, &d.e, sizeof d.e) : NULL;
+}
+
+static void learn(hop_map *m, hop_size d)
+{
+	if (!d.e)                          /* a bad size, too */
+		return;
+	int64_t *k = fact(m, d);
+	if (!k) {
+		k = HOP_NEW(m->a, int64_t);
+		*k = d.k;
+		hop_map_put(m, &d.e, sizeof d.e, k);
+	} else if (d.k < *k) {
+		*k = d.k;
+	}
+}
+
+void hop_facts_learn(hop_facts *f, enum hop_rel rel, hop_size x, hop_size y)
+{
+	hop_size d = hop_size_sub(f->env, y, x);
+	learn(rel == HOP_EQ ? &f->eq : &f->le, d);
+	if (rel == HOP_EQ)
+		learn(&f->eq, hop_size_sub(f->env, x, y));
+}
+
+void hop_facts_learn_type(hop_facts *f, const hop_type *t)
+{
+	for (int i = 0; i < t->rank; i++)
+		if (hop_size_bare(t->dim[i]) < 0)
+			learn(&f->le, t->dim[i]);
+}
+
+enum hop_truth hop_facts_say(const hop_facts *f, const hop_range *r, int n, enum hop_rel rel,
+                             hop_size x, hop_size y)
+{
+	hop_size d = hop_size_sub(f->env, y, x);
+	if (hop_size_bad(d))
+		return HOP_MAYBE;
+	const int64_t *k = fact(&f->eq, d);
+	if (rel == HOP_EQ ? hop_size_is(d, 0) || (k && *k == d.k) : k && d.k >= *k)
+		return HOP_ALWAYS;
+	if (rel == HOP_LE) {
+		k = fact(&f->le, d);
+		if ((k && d.k >= *k) || hop_size_nonneg(f->env, d, r, n))
+			return HOP_ALWAYS;
+	}
+	hop_range in = hop_size_range(d, r, n);
+	return in.hi < 0 || (rel == HOP_EQ && in.lo > 0) ? HOP_NEVER : HOP_MAYBE;
+}
+
+/* ---- a graph under construction ---- */
+
+static int nsym(const hop_build *b)
+{
+	return (int)(b->nsym + b->nlocal);
+}
+
+enum hop_truth hop_build_holds(hop_build *b, enum hop_rel rel, hop_size x, hop_size y)
+{
+	return hop_facts_say(&b->facts, b->range, nsym(b), rel, x, y);
+}
+
+static void record(hop_build *b, hop_check c)
+{
+	hop_facts_learn(&b->facts, c.rel, c.a, c.b);
+	b->check = hop_arena_grow(&b->arena, b->check, sizeof *b->check, b->ncheck + 1,
+	                          &b->checkcap);
+	b->check[b->ncheck++] = c;
+	b->nwordless += c.op == HOP_OP_nop;
+}
+
+void hop_build_check(hop_build *b, hop_check c)
+{
+	if (hop_build_holds(b, c.rel, c.a, c.b) != HOP_ALWAYS)
+		record(b, c);
+}
+
+/* ---- of a graph that is copied or called ---- */
+
+int hop_graph_ranges(const hop_graph *g, uint32_t i, hop_size s, hop_check *out)
+{
+	hop_range r = g->range[i];
+	int n = 0;
+	if (hop_size_bad(s))
+		return 0;
+	out[n++] = (hop_check){ .a = hop_size_of(r.lo), .b = s, .rel = HOP_LE,
+	                        .what = "a size argument is {1}, the body takes {0} or more" };
+	if (r.hi < HOP_SIZE_MAX)
+		out[n++] = (hop_check){ .a = s, .b = hop_size_of(r.hi), .rel = HOP_LE,
+		                        .what = "a size argument is {0}, the body takes at most {1}" };
+	return n;
+}
+
+/* Check c of g over the symbols of another graph; false when one of them is not there. */
+static bool moved(hop_env *e, hop_check *c, const hop_size *map, int nmap)
+{
+	hop_size a = hop_size_subst(e, c->a, map, nmap), b = hop_size_subst(e, c->b, map, nmap);
+	if (hop_size_bad(a) || hop_size_bad(b))
+		return false;
+	c->a = a;
+	c->b = b;
+	return true;
+}
+
+void hop_build_checks_of(hop_build *b, const hop_graph *g, const hop_size *map, int nmap)
+{
+	hop_check c[2];
+	for (uint32_t i = 0; i < g->nsym; i++)
+		for (int n = hop_graph_ranges(g, i, map[i], c); n-- > 0; ) {
+			c[n].loc = b->loc;
+			hop_build_check(b, c[n]);
+		}
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		c[0] = g->check[i];
+		if (moved(b->env, &c[0], map, nmap))
+			hop_build_check(b, c[0]);
+	}
+}
+
+/* The least that is known of any condition of g on these size arguments. Conditions on what
+ * g binds itself are unknown. */
+static enum hop_truth all_hold(hop_build *b, const hop_graph *g, hop_sizes sargs)
+{
+	enum hop_truth worst = HOP_ALWAYS, t;
+	hop_check c[2];
+	for (uint32_t i = 0; i < g->nsym; i++)
+		for (int n = hop_graph_ranges(g, i, sargs.v[i], c); n-- > 0; ) {
+			t = hop_build_holds(b, HOP_LE, c[n].a, c[n].b);
+			worst = t < worst ? t : worst;
+		}
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		c[0] = g->check[i];
+		t = HOP_MAYBE;
+		if (hop_size_nsym(c[0].a) <= (int)g->nsym && hop_size_nsym(c[0].b) <= (int)g->nsym &&
+		    moved(b->env, &c[0], sargs.v, (int)sargs.n))
+			t = hop_build_holds(b, c[0].rel, c[0].a, c[0].b);
+		worst = t < worst ? t : worst;
+	}
+	return worst;
+}
+
+bool hop_build_refuses(hop_build *b, const hop_graph *g, hop_sizes sargs)
+{
+	return all_hold(b, g, sargs) == HOP_NEVER;
+}
+
+bool hop_build_accepts(hop_build *b, const hop_graph *g, hop_sizes sargs)
+{
+	return !g->has_guard && all_hold(b, g, sargs) == HOP_ALWAYS;
+}
+
+/* ---- from inference ---- */
+
+/* The text of a failure with two values in place of {0} and {1}. */
+static void fill_in(hop_buf *b, int op, const char *what, const char *const *v)
+{
+	if (op != HOP_OP_nop)
+		hop_putf(b, "%s: ", hop_optab[op].name);
+	for (const char *s = what; *s; s++) {
+		if (s[0] == '{' && (s[1] == '0' || s[1] == '1') && s[2] == '}') {
+			hop_put(b, v[s[1] - '0']);
+			s += 2;
+		} else {
+			hop_putc(b, *s);
+		}
+	}
+}
+
+static hop_status refuse(hop_infer *f, hop_size x, hop_size y, const char *what)
+{
+	hop_build *b = f->b;
+	hop_buf l, r, t;
+	hop_buf_open(&l, f->env);
+	hop_buf_open(&r, f->env);
+	hop_buf_open(&t, f->env);
+	hop_size_print(&l, x, b->symname, nsym(b));
+	hop_size_print(&r, y, b->symname, nsym(b));
+	fill_in(&t, f->op, what, (const char *const[]){ l.s, r.s });
+	hop_status st = hop_infer_fail(f, HOP_ESHAPE, "%s", t.s);
+	hop_buf_free(&t);
+	hop_buf_free(&r);
+	hop_buf_free(&l);
+	return st;
+}
+
+/* A check that was read from text gets the words of the op that needs it. */
+static void adopt(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y, const char *what)
+{
+	for (size_t i = 0; i < f->b->ncheck && f->b->nwordless; i++) {
+		hop_check *c = &f->b->check[i];
+		if (c->op == HOP_OP_nop && c->rel == rel && hop_size_eq(c->a, x) &&
+		    hop_size_eq(c->b, y)) {
+			f->b->nwordless--;
+			c->op = (uint16_t)f->op;
+			c->what = what;
+			c->loc = f->loc;
+		}
+	}
+}
+
+static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
+                       const char *what)
+{
+	if (hop_size_bad(x) || hop_size_bad(y))
+		return hop_infer_fail(f, HOP_ESHAPE, "%s: a size is too large to compute",
+		                      hop_optab[f->op].name);
+	switch (hop_build_holds(f->b, rel, x, y)) {
+	case HOP_ALWAYS:
+		adopt(f, rel, x, y, what);
+		return HOP_OK;
+	case HOP_NEVER:
+		return refuse(f, x, y, what);
+	case HOP_MAYBE:
+		break;
+	}
+	record(f->b, (hop_check){ x, y, rel, (uint16_t)f->op, f->loc, what });
+	return HOP_OK;
+}
+
+hop_status hop_infer_equal(hop_infer *f, hop_size a, hop_size b, const char *what)
+{
+	return need(f, HOP_EQ, a, b, what);
+}
+
+hop_status hop_infer_le(hop_infer *f, hop_size a, hop_size b, const char *what)
+{
+	return need(f, HOP_LE, a, b, what);
+}
+
+bool hop_infer_holds(hop_infer *f, enum hop_rel rel, hop_size a, hop_size b)
+{
+	if (rel == HOP_EQ && hop_size_eq(a, b))
+		return true;
+	return !f->b->nwordless && hop_build_holds(f->b, rel, a, b) == HOP_ALWAYS;
+}
+
+const char *hop_infer_text(hop_infer *f, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	int n = vsnprintf(text, sizeof text, fmt, ap);
+	va_end(ap);
+	size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+	return hop_ctx_name(f->env, text, len);
+}
+
+/* ---- testing ---- */
+
+bool hop_check_holds(const hop_check *c, const int64_t *syms, int n)
+{
+	int64_t a, b;
+	return hop_size_eval(c->a, syms, n, &a) && hop_size_eval(c->b, syms, n, &b) &&
+	       (c->rel == HOP_EQ ? a == b : a <= b);
+}
+
+bool hop_check_test(hop_env *e, const hop_check *c, const int64_t *syms, int n)
+{
+	const hop_size side[2] = { c->a, c->b };
+	char text[2][32];
+	int64_t v;
+	if (hop_check_holds(c, syms, n))
+		return true;
+	for (int i = 0; i < 2; i++)
+		if (hop_size_eval(side[i], syms, n, &v))
+			snprintf(text[i], sizeof text[i], "%lld", (long long)v);
+		else
+			snprintf(text[i], sizeof text[i], "more than 2^63");
+	hop_buf t;
+	hop_buf_open(&t, e);
+	fill_in(&t, c->op, c->what, (const char *const[]){ text[0], text[1] });
+	(void)!hop_fail(e, c->loc, HOP_ESHAPE, "%s", t.s);
+	hop_buf_free(&t);
+	return false;
+}
+
+int hop_check_waits(const hop_check *c)
+{
+	int a = hop_size_nsym(c->a), b = hop_size_nsym(c->b);
+	return a > b ? a : b;
+}
+
+hop_status hop_checks_test(hop_env *e, const hop_graph *g, const int64_t *syms, int from,
+                           int to)
+{
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		int w = hop_check_waits(&g->check[i]);
+		if (w > to)
+			break;                       /* they are in this order */
+		if ((w > from || !from) && !hop_check_test(e, &g->check[i], syms, to))
+			return e->diag.st;
+	}
+	return HOP_OK;
+}
+
+hop_status hop_ranges_test(hop_env *e, hop_loc loc, const hop_graph *body,
+                           const int64_t *syms)
+{
+	hop_check c[2];
+	for (uint32_t i = 0; i < body->nsym; i++)
+		for (int n = hop_graph_ranges(body, i, hop_size_of(syms[i]), c); n-- > 0; ) {
+			c[n].loc = loc;
+			if (!hop_check_test(e, &c[n], NULL, 0))
+				return e->diag.st;
+		}
+	return HOP_OK;
+}
+
+/* ---- sealing ---- */
+
+static int by_wait(const void *p, const void *q)
+{
+	const hop_check *a = p, *b = q;
+	int d = hop_check_waits(a) - hop_check_waits(b);
+	if (!d)
+		d = (int)a->rel - (int)b->rel;
+	if (!d)
+		d = hop_size_cmp(a->a, b->a);
+	return d ? d : hop_size_cmp(a->b, b->b);
+}
+
+uint32_t hop_checks_seal(hop_env *e, hop_check *c, uint32_t n)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_map best = { .a = &e->tmp };
+	uint32_t left = 0;
+	if (n > 1)
+		qsort(c, n, sizeof *c, by_wait);
+	/* of the bounds on one polynomial the strongest stays */
+	for (uint32_t i = 0; i < n; i++) {
+		hop_size d = hop_size_sub(e, c[i].b, c[i].a);
+		const hop_check **old = c[i].rel == HOP_LE && d.e ? hop_map_get(&best, &d.e, sizeof d.e)
+		                                                  : NULL;
+		if (c[i].rel != HOP_LE || !d.e)
+			continue;
+		if (!old) {
+			old = HOP_NEW(&e->tmp, const hop_check *);
+			*old = &c[i];
+			hop_map_put(&best, &d.e, sizeof d.e, old);
+		} else if (d.k < hop_size_sub(e, (*old)->b, (*old)->a).k) {
+			*old = &c[i];
+		}
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		hop_size d = hop_size_sub(e, c[i].b, c[i].a);
+		bool keep = !left || by_wait(&c[i], &c[left - 1]);
+		if (keep && c[i].rel == HOP_LE && d.e)
+			keep = *(const hop_check **)hop_map_get(&best, &d.e, sizeof d.e) == &c[i];
+		if (keep)
+			c[left++] = c[i];
+	}
+	hop_rewind(&e->tmp, m);
+	return left;
+}
