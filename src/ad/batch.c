@@ -66,6 +66,12 @@ static hop_status push_node(struct lanes *l, const hop_node *n)
 	               .nsmap = l->nsmap, .in = in, .out = out, .bin = bin,
 	               .bout = l->bat + n->out0.id, .bsize = l->size, .mask = l->mask };
 	HOP_TRY(hop_optab[n->op].batch(&l->b, &r));
+	for (uint32_t k = 0; k < n->nout && !l->b.st; k++) {   /* the source's type, with lanes */
+		const hop_type *t = hop_type_subst(l->b.env, l->g->type[n->out0.id + k], l->smap,
+		                                   l->nsmap);
+		out[k] = hop_emit_as(&l->b, out[k],
+		                     r.bout[k] ? hop_type_prepend(l->b.env, t, l->size) : t);
+	}
 	return l->b.st;
 }
 

@@ -110,9 +110,10 @@ static hop_status backward(struct rev *v, uint32_t i)
 	else
 		HOP_TRY(hop_optab[n->op].vjp(&v->b, r));
 	for (uint32_t k = 0; k < n->nin && !v->b.st; k++)
-		if (r->act[k]) {
+		if (r->act[k]) {                   /* a cotangent has its value's type */
 			hop_val *ct = &v->ct[n->in[k].id];
-			*ct = hop_emit_acc(&v->b, *ct, r->din[k]);
+			hop_val d = hop_emit_as(&v->b, r->din[k], hop_typeof(&v->b, r->in[k]));
+			*ct = hop_emit_acc(&v->b, *ct, d);
 		}
 	return v->b.st;
 }

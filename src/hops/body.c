@@ -101,6 +101,13 @@ void hop_body_open(hop_build *b, hop_env *e, const hop_graph *g)
 	hop_build_syms_of(b, g);
 }
 
+void hop_body_open_wide(hop_build *b, hop_env *e, const hop_graph *g)
+{
+	hop_build_open(b, e);
+	for (uint32_t i = 0; i < g->nsym; i++)
+		hop_build_sym(b, (hop_range){ 0, HOP_SIZE_MAX }, g->symname[i]);
+}
+
 hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out)
 {
 	hop_mark m = hop_mark_at(&b->env->tmp);

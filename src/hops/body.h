@@ -22,6 +22,8 @@ hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
 hop_sizes hop_rule_sargs(hop_build *b, const hop_rule *r);
 /* Start a graph with the size parameters of g; its parameters are the caller's work. */
 void      hop_body_open(hop_build *b, hop_env *e, const hop_graph *g);
+/* The same for a graph that runs when g may not: it takes sizes that g would refuse. */
+void      hop_body_open_wide(hop_build *b, hop_env *e, const hop_graph *g);
 /* Emit all of g inside a body opened for it: size parameters pass through. */
 hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out);
 

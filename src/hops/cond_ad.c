@@ -200,7 +200,7 @@ static hop_status batch_shared(hop_build *b, hop_rule *r)
 static hop_status empty_branch(hop_env *e, const hop_graph *g, hop_graph **out_g)
 {
 	hop_build b;
-	hop_body_open(&b, e, g);
+	hop_body_open_wide(&b, e, g);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		hop_build_param(&b, g->type[i]);
@@ -210,12 +210,10 @@ static hop_status empty_branch(hop_env *e, const hop_graph *g, hop_graph **out_g
 }
 
 /* A branch that no lane takes would compute with whatever lane 0 has, and nonsense times a
- * zero cotangent is NaN; and it would test its checks. Only a branch of linear ops, whose
- * reverse multiplies by nothing it read, may run without a test. */
+ * zero cotangent is NaN. Only a branch of linear ops, whose reverse multiplies by nothing
+ * it read, may run without a test; and only if it has nothing to refuse. */
 static bool worth_test(const hop_graph *g)
 {
-	if (g->ncheck || g->has_guard)
-		return true;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_opinfo *o = &hop_optab[g->node[i].op];
 		if (!(o->flags & HOP_F_L) && (o->jvp != hop_jvp_zero || o->flags & HOP_F_X))
@@ -242,7 +240,7 @@ static hop_status run_branch(hop_build *b, hop_rule *r, const hop_graph *g, hop_
 	in[g->nparam] = m;
 	if (b->st)
 		return b->st;
-	if (!worth_test(g))
+	if (!worth_test(g) && hop_build_accepts(b, g, hop_rule_sargs(b, r)))
 		return hop_emit_call(b, h, hop_batch_sargs(b, r), in, out);
 	HOP_TRY(empty_branch(e, h, &none));
 	return hop_emit_cond(b, h, none, hop_batch_sargs(b, r), hop_emit_any(b, m), in, out);

@@ -48,7 +48,7 @@ static hop_status lane_test(hop_env *e, const struct lanes *l, hop_graph **out_g
 	hop_build b;
 	hop_val active, trips, any;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, l->nc + l->nk + 1);
-	hop_body_open(&b, e, l->body);
+	hop_body_open(&b, e, l->test);
 	lane_params(&b, l, l->body, in, &active, &trips);
 	any = hop_emit_any(&b, active);
 	return hop_seal(&b, 1, &any, NULL, out_g);

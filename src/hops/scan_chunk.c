@@ -55,7 +55,7 @@ static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_nod
 /* The symbols of the body, then the length if it is one. */
 static void open_syms(const struct chunker *c, hop_build *b)
 {
-	hop_body_open(b, c->e, c->a->body);
+	hop_body_open_wide(b, c->e, c->a->body);
 	if (!hop_size_const(c->length))
 		hop_build_sym(b, c->range, NULL);
 }

@@ -213,9 +213,9 @@ hop_status hop_emit_inline(hop_build *b, const hop_graph *g, const hop_size *sar
 		hop_val o = hop_emit_copy(b, g, n, arg, smap, nsym);
 		for (uint32_t k = 0; k < n->nout; k++)
 			map[n->out0.id + k] = (hop_val){ o.id + k };
+		if (!b->st && hop_node_binds(n) >= 0)
+			hop_build_checks_of(b, g, smap, nsym);
 	}
-	if (!b->st && g->nlocal)
-		hop_build_checks_of(b, g, smap, nsym);
 	for (uint32_t i = 0; i < g->nout; i++)
 		out[i] = b->st ? HOP_BAD : map[g->out[i].id];
 	b->loc = keep;

@@ -40,6 +40,8 @@ typedef struct hop_build {
 	size_t      ncheck, checkcap;
 	hop_check  *check;
 	size_t      nwordless;     /* checks that came without the words of an op */
+	bool        firm;          /* inference records nothing more: what is not known to hold
+	                              fails */
 	hop_facts   facts;
 	struct hop_map cse;        /* constants already emitted */
 } hop_build;
@@ -137,6 +139,9 @@ hop_val hop_emit_lead(hop_build *b, hop_val x, hop_size n);
 /* Broadcast p (shape = the leading dims of t) to the shape of t. */
 hop_val hop_emit_match(hop_build *b, hop_val p, const hop_type *t);
 hop_val hop_emit_reshape(hop_build *b, hop_val x, int rank, const hop_size *dims);
+/* x under type t, whose sizes are the same although they may be written differently: a
+ * check says so. HOP_ZERO stays. */
+hop_val hop_emit_as(hop_build *b, hop_val x, const hop_type *t);
 hop_val hop_emit_permute(hop_build *b, hop_val x, const int64_t *axes);
 hop_val hop_emit_slice(hop_build *b, hop_val x, const hop_size *start, const hop_size *dims,
                        const int64_t *step);                         /* step NULL = 1 */

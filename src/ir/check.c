@@ -9,28 +9,29 @@
 
 /* ---- what is known ----
  *
- * A fact is a difference d = e + k with d >= 0 (le) or d == 0 (eq), kept under its
- * polynomial e; of several lower bounds the best stays. */
+ * Facts are differences: d = e + k >= 0 is kept in le under its polynomial e, and of several
+ * the one that says most stays; d == 0 is kept in eq under d itself. */
 
 void hop_facts_init(hop_facts *f, hop_env *e, hop_arena *a)
 {
 	*f = (hop_facts){ .env = e, .le.a = a, .eq.a = a };
 }
 
-static int64_t *fact(const hop_map *m, hop_size d)
+/* The least k for which e + k >= 0 is known, or NULL. */
+static int64_t *bound(const hop_facts *f, hop_size d)
 {
-	return d.e ? hop_map_get(m, &d.e, sizeof d.e) : NULL;
+	return d.e ? hop_map_get(&f->le, &d.e, sizeof d.e) : NULL;
 }
 
-static void learn(hop_map *m, hop_size d)
+static void learn_bound(hop_facts *f, hop_size d)
 {
-	if (!d.e)                          /* a bad size, too */
+	if (!d.e)                          /* a constant, or a bad size */
 		return;
-	int64_t *k = fact(m, d);
+	int64_t *k = bound(f, d);
 	if (!k) {
-		k = HOP_NEW(m->a, int64_t);
+		k = HOP_NEW(f->le.a, int64_t);
 		*k = d.k;
-		hop_map_put(m, &d.e, sizeof d.e, k);
+		hop_map_put(&f->le, &d.e, sizeof d.e, k);
 	} else if (d.k < *k) {
 		*k = d.k;
 	}
@@ -38,17 +39,20 @@ static void learn(hop_map *m, hop_size d)
 
 void hop_facts_learn(hop_facts *f, enum hop_rel rel, hop_size x, hop_size y)
 {
-	hop_size d = hop_size_sub(f->env, y, x);
-	learn(rel == HOP_EQ ? &f->eq : &f->le, d);
-	if (rel == HOP_EQ)
-		learn(&f->eq, hop_size_sub(f->env, x, y));
+	hop_size d = hop_size_sub(f->env, y, x), r = hop_size_sub(f->env, x, y);
+	learn_bound(f, d);
+	if (rel == HOP_LE || hop_size_bad(d))
+		return;
+	learn_bound(f, r);
+	hop_map_put(&f->eq, &d, sizeof d, f);
+	hop_map_put(&f->eq, &r, sizeof r, f);
 }
 
 void hop_facts_learn_type(hop_facts *f, const hop_type *t)
 {
 	for (int i = 0; i < t->rank; i++)
 		if (hop_size_bare(t->dim[i]) < 0)
-			learn(&f->le, t->dim[i]);
+			learn_bound(f, t->dim[i]);
 }
 
 enum hop_truth hop_facts_say(const hop_facts *f, const hop_range *r, int n, enum hop_rel rel,
@@ -57,11 +61,11 @@ enum hop_truth hop_facts_say(const hop_facts *f, const hop_range *r, int n, enum
 	hop_size d = hop_size_sub(f->env, y, x);
 	if (hop_size_bad(d))
 		return HOP_MAYBE;
-	const int64_t *k = fact(&f->eq, d);
-	if (rel == HOP_EQ ? hop_size_is(d, 0) || (k && *k == d.k) : k && d.k >= *k)
-		return HOP_ALWAYS;
-	if (rel == HOP_LE) {
-		k = fact(&f->le, d);
+	if (rel == HOP_EQ) {
+		if (hop_size_is(d, 0) || hop_map_get(&f->eq, &d, sizeof d))
+			return HOP_ALWAYS;
+	} else {
+		const int64_t *k = bound(f, d);
 		if ((k && d.k >= *k) || hop_size_nonneg(f->env, d, r, n))
 			return HOP_ALWAYS;
 	}
@@ -232,7 +236,8 @@ static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
 	case HOP_NEVER:
 		return refuse(f, x, y, what);
 	case HOP_MAYBE:
-		break;
+		if (f->b->firm)
+			return refuse(f, x, y, what);
 	}
 	record(f->b, (hop_check){ x, y, rel, (uint16_t)f->op, f->loc, what });
 	return HOP_OK;

@@ -128,6 +128,13 @@ hop_val hop_emit_reshape(hop_build *b, hop_val x, int rank, const hop_size *dims
 	return hop_emit_op(b, HOP_OP_reshape, &a, 1, &x);
 }
 
+hop_val hop_emit_as(hop_build *b, hop_val x, const hop_type *t)
+{
+	if (b->st || hop_is_zero(x) || hop_typeof(b, x) == t)
+		return x;
+	return hop_emit_reshape(b, x, t->rank, t->dim);
+}
+
 hop_val hop_emit_permute(hop_build *b, hop_val x, const int64_t *axes)
 {
 	if (b->st)

@@ -199,7 +199,7 @@ static void mark_fixed(hop_linst *in, const bool *fixed)
 static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest)
 {
 	const hop_graph *g = in->g;
-	int             *nuse = HOP_NEWN(l->w, int, g->nvalue);
+	int             *nuse = in->nuse = HOP_NEWN(l->w, int, g->nvalue);
 
 	for (uint32_t i = 0; i < g->nnode; i++)
 		for (uint32_t k = 0; k < g->node[i].nin; k++)

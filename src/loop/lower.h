@@ -157,6 +157,7 @@ struct hop_linst {
 	bool             tests;        /* has checks to be tested: nothing of it leaves its block */
 	bool             dead;         /* and one of them fails for certain: nothing else of it
 	                                  is emitted */
+	int             *nuse;         /* [nvalue] nodes that read it */
 	bool            *live;         /* [nnode] */
 	bool            *done;         /* [nnode] lowered before the loop */
 };
@@ -292,6 +293,9 @@ void      hop_lower_leave(hop_lower *l, bool link);
 /* In a dry run: this value must be a root; its cell wants to store it itself; the cost of
  * one element is a loop. */
 void hop_lower_must(hop_lower *l);
+/* In a dry run: operand k, if others read it too, is computed once and stored. Computed
+ * again in another loop, a float may be rounded otherwise. */
+void hop_lower_once(hop_lower *l, const hop_node *n, int k);
 void hop_lower_special(hop_lower *l);
 void hop_lower_heavy(hop_lower *l);
 /* Loops over the sizes of t would make the index simple: t has as many elements. */

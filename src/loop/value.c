@@ -239,6 +239,25 @@ void hop_lower_must(hop_lower *l)
 		l->dry_val->must = l->dry_val->special = true;
 }
 
+void hop_lower_once(hop_lower *l, const hop_node *n, int k)
+{
+	hop_linst *in = l->inst;
+	hop_val    v = n->in[k];
+	bool       again = false;
+
+	for (; l->dry_val; v = node_of(in, v)->in[0]) {      /* views are nothing computed */
+		const hop_node *d = node_of(in, v);
+		again |= in->nuse[v.id] > 1;
+		if (!d || hop_optab[d->op].flags & HOP_F_R)
+			return;
+		if (!(hop_optab[d->op].flags & HOP_F_V)) {
+			in->val[v.id].must |= again && d->nin &&
+			                      hop_dtype_float((hop_dtype)in->g->type[v.id]->dtype);
+			return;
+		}
+	}
+}
+
 void hop_lower_special(hop_lower *l)
 {
 	if (l->dry_val)

@@ -128,8 +128,14 @@ hop_status hop_lower_gather(hop_lower *l, const hop_node *n)
 	split(l->ix, (int)a->nbatch, (int)a->axis, it->rank, t->rank, xi, x);
 	x[a->axis] = position(l, n, 1, xi, t->dim[a->axis], &any);
 	l->mask = hop_lower_and(l, was, any);
-	l->reg = hop_lower_arg(l, n, 0, x);
+	hop_reg r = hop_lower_arg(l, n, 0, x);
 	l->mask = was;
+	if (any) {                       /* an operand that is computed is not 0 where its
+	                                    loads are */
+		hop_dtype d = (hop_dtype)t->dtype;
+		r = hop_lower_do(l, select, d, any, r, hop_lower_const(l, d, 0, 0));
+	}
+	l->reg = r;
 	return HOP_OK;
 }
 

@@ -48,6 +48,15 @@ hop_status hop_lower_points(hop_lower *l, const hop_node *n)
 	return HOP_OK;
 }
 
+/* What is equal to itself must be so wherever it is computed: x == amax(x) has to hold for
+ * some x. */
+hop_status hop_lower_equal(hop_lower *l, const hop_node *n)
+{
+	hop_lower_once(l, n, 0);
+	hop_lower_once(l, n, 1);
+	return hop_lower_points(l, n);
+}
+
 hop_status hop_lower_cast(hop_lower *l, const hop_node *n)
 {
 	hop_dtype d = (hop_dtype)HOP_ATTR(n, cast)->dtype;

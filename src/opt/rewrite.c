@@ -52,7 +52,7 @@ void hop_rw_open(hop_rw *w, hop_env *e, const hop_graph *g)
 
 hop_status hop_rw_seal(hop_rw *w, uint32_t nout, const hop_val *out, hop_graph **out_g)
 {
-	if (!w->b.st && w->g->nlocal)
+	if (!w->b.st && w->g->nlocal)          /* of symbols that a pass bound its own way */
 		hop_build_checks_of(&w->b, w->g, w->smap, w->nsmap);
 	return hop_seal(&w->b, nout, out, w->g->name, out_g);
 }
@@ -92,6 +92,8 @@ hop_status hop_rw_copy(hop_rw *w, const hop_node *n)
 	hop_val v = hop_emit_copy(&w->b, w->g, n, operands(w, n), w->smap, w->nsmap);
 	for (uint32_t k = 0; k < n->nout && !w->b.st; k++)
 		w->map[n->out0.id + k] = (hop_val){ v.id + k };
+	if (!w->b.st && hop_node_binds(n) >= 0)
+		hop_build_checks_of(&w->b, w->g, w->smap, w->nsmap);
 	hop_rewind(&w->env->tmp, m);
 	return w->b.st;
 }
@@ -117,6 +119,19 @@ static bool types_kept(hop_rw *w, const hop_node *n, const hop_val *out)
 	return true;
 }
 
+/* The node with the attributes it came with: those a pass worked on may be half changed. */
+static hop_status keep_source(hop_rw *w, const hop_rw_pass *p, const hop_node *n,
+                              const hop_val *in, hop_val *out)
+{
+	hop_env *e = w->env;
+	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, w->smap, w->nsmap);
+	int64_t *sym = attr ? hop_attr_sym(n->op, attr) : NULL;
+	HOP_TRY(do_bodies(w, p, n->op, attr));
+	if (sym && *sym >= 0)
+		*sym = hop_size_nsym(w->smap[*sym]) - 1;
+	return hop_rw_keep(w, n, in, attr, out);
+}
+
 static hop_status do_node(hop_rw *w, const hop_rw_pass *p, const hop_node *n)
 {
 	hop_env *e = w->env;
@@ -128,11 +143,21 @@ static hop_status do_node(hop_rw *w, const hop_rw_pass *p, const hop_node *n)
 	if (old >= 0) {
 		*sym = hop_build_local(&w->b, w->g->range[old], w->g->symname[old]);
 		w->smap[old] = hop_size_sym(e, (int)*sym);
+		hop_build_checks_of(&w->b, w->g, w->smap, w->nsmap);
 	}
 	w->b.loc = n->loc;
-	HOP_TRY(p->node(w, n, in, attr, out));
-	if (w->b.st || types_kept(w, n, out))
-		return w->b.st;
+	w->b.firm = true;
+	hop_status st = p->node(w, n, in, attr, out);
+	w->b.firm = false;
+	st = st ? st : w->b.st;
+	if (st == HOP_ESHAPE) {
+		/* what the pass made would rest on a condition of its own: not taken */
+		w->b.st = HOP_OK;
+		hop_diag_clear(e);
+		return keep_source(w, p, n, in, out);
+	}
+	if (st || types_kept(w, n, out))
+		return st;
 	return hop_rw_keep(w, n, in, attr, out);
 }
 

@@ -4,19 +4,21 @@
 #include <stdlib.h>
 
 #include "support/random.h"
+#include "support/seed.h"
 
 int main(int argc, char **argv)
 {
 	const char *one = getenv("RANDOM_SEED"), *ways = getenv("RANDOM_WAYS");
-	uint64_t first = one ? strtoull(one, NULL, 10) : 1000;
 	long count = one ? 1 : argc > 1 ? atol(argv[1]) : 100, fail = 0;
 
-	for (long i = 0; i < count; i++)
-		if (random_program(first + (uint64_t)i, ways ? atoi(ways) : RANDOM_ALL)) {
+	for (long i = 0; i < count; i++) {
+		uint64_t seed = seed_of(i, count);
+		if (random_program(seed, ways ? atoi(ways) : RANDOM_ALL)) {
 			fail++;
-			printf("FAIL seed %llu\n", (unsigned long long)(first + (uint64_t)i));
+			printf("FAIL seed %llu\n", (unsigned long long)seed);
 			fflush(stdout);
 		}
+	}
 	printf("%ld passed, %ld failed\n", count - fail, fail);
 	return fail != 0;
 }

@@ -8,6 +8,8 @@
 
 uint32_t gen_below(gen *g, uint32_t n)
 {
+	if (g->at < g->o->nbyte)
+		return g->o->bytes[g->at++] % n;
 	uint64_t z = g->state += 0x9e3779b97f4a7c15u;      /* splitmix64 */
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -48,11 +50,8 @@ static const hop_type *shaped(gen *g, hop_dtype d)
 {
 	hop_size dim[2];
 	int rank = (int)gen_below(g, 3);
-	for (int i = 0; i < rank; i++) {
-		dim[i] = hop_size_of(gen_below(g, 6) ? 2 + gen_below(g, 2) : 1);
-		if (g->o->sizes && gen_below(g, 3) == 0)
-			dim[i] = hop_size_sym(g->e, 0);
-	}
+	for (int i = 0; i < rank; i++)
+		dim[i] = gen_size(g);
 	return hop_type_get(g->e, d, rank, dim);
 }
 
@@ -77,8 +76,17 @@ void gen_open(gen_scope *s, gen *g, int depth)
 	s->g = g;
 	s->depth = depth;
 	hop_build_open(&s->b, g->e);
-	if (g->o->sizes)
-		hop_build_sym(&s->b, (hop_range){ 1, 5 }, "s");
+	for (int i = 0; i < g->o->nsym; i++) {
+		static const char *const name[GEN_MAXSYM] = { "s", "t", "u" };
+		hop_range r = g->range[i];
+		/* a body may take less than it is given */
+		if (g->risks && depth < g->o->depth && !gen_below(g, 12)) {
+			g->risks--;
+			r.lo += gen_below(g, 4);
+			r.hi = r.lo + gen_below(g, 9);
+		}
+		hop_build_sym(&s->b, r, name[i]);
+	}
 }
 
 void gen_add(gen_scope *s, hop_val v)
@@ -98,7 +106,7 @@ hop_val gen_any(gen_scope *s)
 	return s->pool[a > b ? a : b];
 }
 
-static hop_val any_float(gen_scope *s)
+hop_val gen_any_float(gen_scope *s)
 {
 	for (int i = 0; i < 8; i++) {
 		hop_val v = gen_any(s);
@@ -202,12 +210,11 @@ hop_val gen_want(gen_scope *s, const hop_type *t)
 
 /* ---- ops ---- */
 
-static int64_t count_of(const gen_scope *s, const hop_type *t)
+int64_t gen_count(const hop_type *t)
 {
-	int64_t n = 1, d, four = 4;
-	(void)s;
+	int64_t n = 1, d, four[GEN_MAXSYM] = { 4, 4, 4 };
 	for (int i = 0; i < t->rank; i++)
-		n *= hop_size_eval(t->dim[i], &four, 1, &d) ? d : 4;
+		n *= hop_size_eval(t->dim[i], four, GEN_MAXSYM, &d) ? d : 4;
 	return n;
 }
 
@@ -223,7 +230,7 @@ static hop_val positive(gen_scope *s, hop_val x)
 static hop_val op_point(gen_scope *s)
 {
 	hop_build *b = &s->b;
-	hop_val x = any_float(s);
+	hop_val x = gen_any_float(s);
 	if (b->st)
 		return HOP_BAD;
 	const hop_type *t = type_of(s, x);
@@ -284,22 +291,24 @@ static hop_val op_bool(gen_scope *s)
 
 static hop_val op_reduce(gen_scope *s)
 {
-	hop_val x = any_float(s);
+	hop_val x = gen_any_float(s);
 	if (s->b.st)
 		return HOP_BAD;
 	const hop_type *t = type_of(s, x);
 	if (!t->rank)
 		return gen_tame(s, x);
 	int64_t axis = gen_below(s->g, t->rank);
-	if (gen_below(s->g, 3) || !count_of(s, t))
+	if (gen_below(s->g, 3))
 		return gen_tame(s, hop_emit_sum(&s->b, x, 1, &axis));
-	/* no two elements may tie for the largest; the largest of none is -inf */
+	/* no two elements may tie for the largest; the largest of none is not finite */
 	hop_val i = hop_emit_iota(&s->b, HOP_i64, t->rank, t->dim, (int)axis);
 	i = hop_emit_cast(&s->b, i, (hop_dtype)t->dtype);
 	if (s->b.st)
 		return HOP_BAD;
 	i = hop_emit(&s->b, mul, i, filled(s, t, odd(s->g)));
-	return gen_tame(s, hop_emit_amax(&s->b, hop_emit(&s->b, add, x, i), 1, &axis));
+	x = hop_emit_amax(&s->b, hop_emit(&s->b, add, x, i), 1, &axis);
+	return s->b.st ? HOP_BAD
+	               : gen_tame(s, hop_emit(&s->b, max, x, filled(s, type_of(s, x), -9.7)));
 }
 
 static hop_val op_move(gen_scope *s)
@@ -313,7 +322,7 @@ static hop_val op_move(gen_scope *s)
 	hop_size dim[HOP_MAXRANK], start[HOP_MAXRANK], one = hop_size_of(1);
 	int64_t axes[HOP_MAXRANK], step[HOP_MAXRANK];
 	int k = t->rank ? (int)gen_below(s->g, t->rank) : 0;
-	if (!t->rank || (t->rank < 3 && count_of(s, t) < 16 && !gen_below(s->g, 5)))
+	if (!t->rank || (t->rank < 3 && gen_count(t) < 16 && !gen_below(s->g, 5)))
 		return hop_emit_lead(b, x, hop_size_of(2));
 	for (int i = 0; i < t->rank; i++) {
 		dim[i] = t->dim[i];
@@ -321,7 +330,7 @@ static hop_val op_move(gen_scope *s)
 		axes[i] = t->rank - 1 - i;
 		step[i] = 1;
 	}
-	switch (count_of(s, t) > 20 ? gen_below(s->g, 4) : gen_below(s->g, 6)) {
+	switch (gen_count(t) > 20 ? gen_below(s->g, 4) : gen_below(s->g, 6)) {
 	case 0:
 		return hop_emit_permute(b, x, axes);
 	case 1:
@@ -351,12 +360,12 @@ static hop_val op_index(gen_scope *s)
 {
 	hop_build *b = &s->b;
 	hop_env *e = s->g->e;
-	hop_val x = any_float(s), in[HOP_MAXRANK + 2];
+	hop_val x = gen_any_float(s), in[HOP_MAXRANK + 2];
 	if (b->st)
 		return HOP_BAD;
 	const hop_type *t = type_of(s, x), *i64 = hop_type_scalar(e, HOP_i64);
 	hop_size dim[HOP_MAXRANK], two = hop_size_of(2);
-	if (!t->rank || !count_of(s, t))
+	if (!t->rank || !gen_count(t))
 		return gen_tame(s, x);
 	if (gen_below(s->g, 2)) {
 		int axis = (int)gen_below(s->g, t->rank);
@@ -368,7 +377,7 @@ static hop_val op_index(gen_scope *s)
 	}
 	for (int i = 0; i < t->rank; i++) {
 		dim[i] = t->dim[i];
-		if (hop_size_const(dim[i]))
+		if (hop_size_const(dim[i]) && dim[i].k)
 			dim[i] = hop_size_of(1 + gen_below(s->g, (uint32_t)dim[i].k));
 		in[i + 2] = gen_want(s, i64);
 	}
@@ -385,14 +394,14 @@ static hop_val op_index(gen_scope *s)
 static hop_val op_dot(gen_scope *s)
 {
 	static const int64_t zero[] = { 0 }, one[] = { 1 };
-	hop_val x = any_float(s);
+	hop_val x = gen_any_float(s);
 	if (s->b.st || !type_of(s, x)->rank)
 		return gen_tame(s, x);
 	const hop_type *t = type_of(s, x);
 	hop_val y = gen_want(s, t);
 	hop_ints none = { 0, NULL }, first = { 1, zero }, second = { 1, one };
 	bool batch = t->rank > 1 && gen_below(s->g, 2);
-	bool wide = t->rank > 1 && count_of(s, t) > 9;
+	bool wide = t->rank > 1 && gen_count(t) > 40;
 	return gen_tame(s, hop_emit_dot(&s->b, x, y, batch || wide ? first : none,
 	                                batch || wide ? first : none,
 	                                batch || wide ? second : first,
@@ -440,7 +449,12 @@ static hop_val op_plain(gen_scope *s)
 void gen_steps(gen_scope *s, int n)
 {
 	for (int i = 0; i < n && !s->b.st; i++) {
-		if (s->depth && !gen_below(s->g, 3))
+		if (s->g->risks && !gen_below(s->g, 4)) {
+			s->g->risks--;
+			gen_add(s, gen_risky(s));
+		} else if (s->g->o->locals && !gen_below(s->g, 6))
+			gen_add(s, gen_local(s));
+		else if (s->depth && !gen_below(s->g, 3))
 			gen_operator(s);
 		else
 			gen_add(s, op_plain(s));
@@ -452,16 +466,22 @@ void gen_steps(gen_scope *s, int n)
 hop_status gen_program(hop_env *e, const gen_opts *o, hop_graph **out_g)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	gen g = { .e = e, .o = o, .state = o->seed * 0x2545f4914f6cdd1du };
+	gen g = { .e = e, .o = o, .state = o->seed * 0x2545f4914f6cdd1du, .risks = o->risks };
 	gen_scope s;
 	hop_val out[3];
+	for (int i = 0; i < o->nsym; i++) {
+		static const int64_t low[] = { 0, 0, 0, 1, 2, 5 };
+		g.range[i].lo = low[gen_below(&g, 6)];
+		g.range[i].hi = gen_below(&g, 3) ? 67 : g.range[i].lo + 3 + gen_below(&g, 9);
+	}
 	gen_open(&s, &g, o->depth);
-	uint32_t np = 2 + gen_below(&g, 3), no = 1 + gen_below(&g, 3);
+	uint32_t np = 1 + gen_below(&g, 3), no = 1 + gen_below(&g, 3);
 	gen_add(&s, hop_build_param(&s.b, gen_float(&g)));
-	hop_size sym = hop_size_sym(e, 0);         /* a size is found from a shape */
-	gen_add(&s, hop_build_param(&s.b, o->sizes ? hop_type_get(e, HOP_f64, 1, &sym)
-	                                           : shaped(&g, HOP_f64)));
-	for (uint32_t i = 2; i < np; i++)
+	for (int i = 0; i < o->nsym; i++) {        /* a size is found from a shape */
+		hop_size sym = hop_size_sym(e, i);
+		gen_add(&s, hop_build_param(&s.b, hop_type_get(e, HOP_f64, 1, &sym)));
+	}
+	for (uint32_t i = 0; i < np; i++)
 		gen_add(&s, hop_build_param(&s.b, gen_type(&g)));
 	gen_steps(&s, o->steps);
 	if (s.b.st)

@@ -6,11 +6,18 @@
 
 #include "ir/build.h"
 
+enum { GEN_MAXSYM = 3 };
+
 typedef struct gen_opts {
 	uint64_t seed;
+	const uint8_t *bytes;      /* choices come from here first; NULL = from the seed alone */
+	size_t   nbyte;
 	int      steps;            /* ops of the outermost graph, about */
 	int      depth;            /* operators within operators */
-	bool     sizes;            /* with a size parameter */
+	int      nsym;             /* size parameters */
+	int      risks;            /* ops whose sizes need not fit: the program may refuse */
+	bool     locals;           /* with sizes that are made from data */
+	bool     wide;             /* with constant sizes up to 67, and 0 */
 	bool     effects;          /* with prints */
 	bool     f32;              /* with f32 among the f64 */
 } gen_opts;
@@ -19,12 +26,18 @@ typedef struct gen_opts {
  * inference. Values stay small, and derivatives exist almost everywhere. */
 hop_status gen_program(hop_env *e, const gen_opts *o, hop_graph **out_g);
 
-/* ---- between program.c and program_hop.c ---- */
+/* Has it a loop as long as a size? A long loop makes chaos of the last bit. */
+bool gen_loops(const hop_graph *g);
+
+/* ---- between program.c, program_hop.c and program_size.c ---- */
 
 typedef struct gen {
 	hop_env        *e;
 	const gen_opts *o;
 	uint64_t        state;
+	size_t          at;        /* bytes used */
+	int             risks;     /* left */
+	hop_range       range[GEN_MAXSYM];
 } gen;
 
 /* A graph being made, and the values it has so far. */
@@ -41,10 +54,16 @@ void      gen_open(gen_scope *s, gen *g, int depth);
 void      gen_add(gen_scope *s, hop_val v);               /* to the pool */
 void      gen_steps(gen_scope *s, int n);
 hop_val   gen_any(gen_scope *s);                          /* from the pool */
+hop_val   gen_any_float(gen_scope *s);
 hop_val   gen_want(gen_scope *s, const hop_type *t);      /* some value of that type */
 hop_val   gen_tame(gen_scope *s, hop_val v);              /* bounded, if a float */
 const hop_type *gen_type(gen *g);                         /* float, int or bool */
 const hop_type *gen_float(gen *g);
+int64_t   gen_count(const hop_type *t);                   /* elements, about */
 void      gen_operator(gen_scope *s);                     /* one op with bodies */
+hop_size  gen_size(gen *g);                               /* a constant or of symbols */
+hop_val   gen_risky(gen_scope *s);                        /* an op whose sizes may not fit */
+hop_val   gen_local(gen_scope *s);                        /* a size from data; a scalar */
+hop_val   gen_guard(gen_scope *s);                        /* a predicate on sizes */
 
 #endif

@@ -46,11 +46,11 @@ static hop_status close_body(gen_scope *s, gen_scope *c, uint32_t n, const hop_v
 
 static hop_sizes sargs_of(gen_scope *s)
 {
-	hop_size *v = HOP_NEW(&s->g->e->tmp, hop_size);
-	if (!s->g->o->sizes)
-		return (hop_sizes){ 0, NULL };
-	*v = hop_size_sym(s->g->e, 0);
-	return (hop_sizes){ 1, v };
+	int n = s->g->o->nsym;
+	hop_size *v = HOP_NEWN(&s->g->e->tmp, hop_size, n);
+	for (int i = 0; i < n; i++)
+		v[i] = hop_size_sym(s->g->e, i);
+	return (hop_sizes){ n, v };
 }
 
 static void add_all(gen_scope *s, uint32_t n, const hop_val *out)
@@ -99,7 +99,8 @@ static void make_cond(gen_scope *s)
 	const hop_type *t[MAX_OUT];
 	hop_graph *x, *y;
 	uint32_t n = capture(s, in), no = some_types(s, t);
-	hop_val p = gen_want(s, hop_type_scalar(s->g->e, HOP_bool));
+	hop_val p = s->g->o->nsym && !gen_below(s->g, 3)
+	          ? gen_guard(s) : gen_want(s, hop_type_scalar(s->g->e, HOP_bool));
 	if (plain_body(s, n, in, no, t, &x) || plain_body(s, n, in, no, t, &y) || s->b.st)
 		return;
 	hop_emit_cond(&s->b, x, y, sargs_of(s), p, in, out);
@@ -206,8 +207,8 @@ static void make_scan(gen_scope *s)
 	hop_graph *body;
 	struct steps q = { .ny = gen_below(g, 3), .nx = gen_below(g, 3) };
 	hop_size length = hop_size_of(gen_below(g, 5));
-	if (g->o->sizes && gen_below(g, 2))
-		length = hop_size_sym(g->e, 0);
+	if (g->o->nsym && gen_below(g, 2))
+		length = hop_size_sym(g->e, (int)gen_below(g, (uint32_t)g->o->nsym));
 	bool reverse = !gen_below(g, 3), counted = !gen_below(g, 3);
 	q.stops = !reverse && !gen_below(g, 3);
 	hop_val rest[MAX_IN];

@@ -1,0 +1,32 @@
+/* seed.c -- where random tests start. */
+#include "support/seed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { FIXED = 1000 };
+
+/* Made once a process, and said. */
+static uint64_t fresh(void)
+{
+	static uint64_t first;
+	struct timespec t;
+	if (!first) {
+		clock_gettime(CLOCK_REALTIME, &t);
+		first = ((uint64_t)t.tv_sec * 1000003u + (uint64_t)t.tv_nsec * 31u +
+		         (uint64_t)getpid()) % 1000000000000u + 1000000u;
+		printf("seeds from the clock start at %llu\n", (unsigned long long)first);
+		fflush(stdout);
+	}
+	return first;
+}
+
+uint64_t seed_of(long i, long n)
+{
+	const char *one = getenv("RANDOM_SEED");
+	if (one)
+		return strtoull(one, NULL, 10) + (uint64_t)i;
+	return i < (n + 1) / 2 ? FIXED + (uint64_t)i : fresh() + (uint64_t)i;
+}

@@ -1,0 +1,11 @@
+/* seed.h -- seeds of random tests: RANDOM_SEED names one; else the first half of a run is the
+ * same every time and the second half starts from the clock. What failed prints its seed. */
+#ifndef SEED_H
+#define SEED_H
+
+#include <stdint.h>
+
+/* The seed of run i of n. */
+uint64_t seed_of(long i, long n);
+
+#endif
