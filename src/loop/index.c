@@ -322,7 +322,8 @@ int hop_ix_refine(hop_lower *l, int na, const hop_size *a, int nb, const hop_siz
 			y = b[--nb];
 		if (hop_size_is(x, 1) || hop_size_is(y, 1))
 			break;
-		if (n == HOP_MAXRANK)
+		/* 0 is a multiple of everything, and what it is put together from says nothing */
+		if (n == HOP_MAXRANK || hop_size_is(x, 0) || hop_size_is(y, 0))
 			return 0;
 		if (hop_size_eq(x, y)) {
 			rev[n++] = x;
