@@ -12,6 +12,7 @@ typedef struct cmd {
 	char       **argv;
 	int          next;
 	const char  *file;             /* NULL or "-" = standard input */
+	bool         used_stdin;       /* it can be read once */
 	const char  *graph;            /* --graph, without @; NULL = the last one */
 	hop_buf      text;
 	hop_module  *m;
@@ -31,6 +32,12 @@ hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo,
                       int64_t *out);
 /* --graph, the file, or a complaint. */
 hop_status cmd_other(cmd *c);
+
+/* The most bytes of a text and of an array: what never ends must be refused somewhere. */
+#define CMD_TEXT_MAX  ((size_t)1 << 28)
+#define CMD_ARRAY_MAX ((size_t)1 << 32)
+/* Append a file to b; "-" is standard input, for one file only. */
+hop_status cmd_read(cmd *c, const char *path, size_t most, hop_buf *b);
 
 /* Read, parse and verify the file; the graph that was asked for. */
 hop_status cmd_load(cmd *c);

@@ -34,22 +34,32 @@ bool cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st)
 
 /* ---- from files ---- */
 
+static hop_status from_bytes(cmd *c, hop_interp *p, uint32_t i, const hop_type *t,
+                             const char *path, const hop_buf *b, hop_tensor **out)
+{
+	hop_npy a;
+	const char *name = hop_file_name(path);
+	HOP_TRY(hop_npy_read(c->env, name, b->n ? b->s : "", b->n, &a));
+	if (a.dtype != t->dtype)
+		return hop_fail(c->env, 0, HOP_ETYPE, "%s: parameter %u is %s, %s holds %s", c->name,
+		                i, hop_dtype_name((hop_dtype)t->dtype), name,
+		                hop_dtype_name(a.dtype));
+	*out = hop_tensor_new(p, a.dtype, a.rank, a.dim);
+	hop_npy_copy(&a, (*out)->data);
+	return HOP_OK;
+}
+
+/* The buffer is in the env's list while it is open: it must leave before this returns. */
 static hop_status from_file(cmd *c, hop_interp *p, uint32_t i, const hop_type *t,
                             const char *path, hop_tensor **out)
 {
 	hop_buf b;
-	hop_npy a;
 	hop_buf_open(&b, c->env);
-	HOP_TRY(hop_file_read(c->env, path, &b));
-	HOP_TRY(hop_npy_read(c->env, path, b.n ? b.s : "", b.n, &a));
-	if (a.dtype != t->dtype)
-		return hop_fail(c->env, 0, HOP_ETYPE, "%s: parameter %u is %s, %s holds %s", c->name,
-		                i, hop_dtype_name((hop_dtype)t->dtype), path,
-		                hop_dtype_name(a.dtype));
-	*out = hop_tensor_new(p, a.dtype, a.rank, a.dim);
-	hop_npy_copy(&a, (*out)->data);
+	hop_status st = cmd_read(c, path, CMD_ARRAY_MAX, &b);
+	if (!st)
+		st = from_bytes(c, p, i, t, path, &b, out);
 	hop_buf_free(&b);
-	return HOP_OK;
+	return st;
 }
 
 static hop_status from_files(cmd *c, hop_interp *p, const hop_graph *g,

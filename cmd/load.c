@@ -81,10 +81,20 @@ hop_status cmd_other(cmd *c)
 
 /* ---- the file ---- */
 
+hop_status cmd_read(cmd *c, const char *path, size_t most, hop_buf *b)
+{
+	bool std = !strcmp(path, "-");
+	if (std && c->used_stdin)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: standard input is asked for twice: name "
+		                "the other file", c->name);
+	c->used_stdin |= std;
+	return hop_file_read(c->env, path, most, b);
+}
+
 hop_status cmd_load(cmd *c)
 {
 	bool std = !c->file || !strcmp(c->file, "-");
-	HOP_TRY(hop_file_read(c->env, std ? "-" : c->file, &c->text));
+	HOP_TRY(cmd_read(c, std ? "-" : c->file, CMD_TEXT_MAX, &c->text));
 	HOP_TRY(hop_module_parse(c->env, c->text.n ? c->text.s : "", c->text.n,
 	                         std ? "stdin" : c->file, &c->m));
 	for (uint32_t i = 0; i < c->m->n; i++)
