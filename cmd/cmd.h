@@ -2,6 +2,7 @@
 #ifndef HOP_CMD_H
 #define HOP_CMD_H
 
+#include "ir/interp.h"
 #include "ir/text.h"
 
 /* One run of the command. */
@@ -14,8 +15,12 @@ typedef struct cmd {
 	const char  *file;             /* NULL or "-" = standard input */
 	bool         used_stdin;       /* it can be read once */
 	const char  *graph;            /* --graph, without @; NULL = the last one */
-	hop_buf      text;
-	hop_module  *m;
+	/* Owned, and let go by main: the exit for "no memory" goes past whoever made them. */
+	hop_buf          text;
+	hop_module      *m;
+	hop_interp       ip;
+	struct hop_exec *exec;
+	struct hop_prog *prog;
 } cmd;
 
 typedef hop_status cmd_fn(cmd *c);
@@ -51,9 +56,6 @@ void       cmd_print_picked(cmd *c, const hop_graph *g, int flags);
 
 /* ---- running, for run and bench ---- */
 
-struct hop_interp;
-struct hop_tensor;
-
 enum { CMD_MAXSIZE = 64 };
 
 /* Where inputs come from: files, or numbers made from the seed, with sizes as given. */
@@ -66,9 +68,8 @@ typedef struct cmd_inputs {
 } cmd_inputs;
 
 /* Tensors for the parameters of g, and the values of its size parameters. */
-hop_status cmd_make_inputs(cmd *c, struct hop_interp *p, const hop_graph *g,
-                           const cmd_inputs *from, struct hop_tensor ***out_in,
-                           int64_t **out_syms);
+hop_status cmd_make_inputs(cmd *c, const hop_graph *g, const cmd_inputs *from,
+                           hop_tensor ***out_in, int64_t **out_syms);
 /* True when the option was one of --in --size --seed; *st is its status. */
 bool       cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st);
 
