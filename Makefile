@@ -46,8 +46,8 @@ install: build                      ## PREFIX=/usr/local
 fuzz: missing                       ## fuzz until stopped: FUZZ=parse_fuzz, LIMIT=600
 	@scripts/test fuzz-long
 
-asan: missing                       ## unit tests under address, undefined and leak checks
-	@scripts/test asan
+asan: missing                       ## tests and the command under address, undefined, leak checks
+	@scripts/test asan asan-golden asan-command
 
 tsan: missing                       ## tests with threads under the thread sanitizer
 	@scripts/test tsan

@@ -33,7 +33,7 @@ bool       cmd_flag(cmd *c, const char *name);
 /* --y value or --y=value; a missing value is NULL, which cmd_need refuses. */
 bool       cmd_value(cmd *c, const char *name, const char **out);
 hop_status cmd_need(cmd *c, const char *name, const char *value);
-hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo,
+hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo, int64_t hi,
                       int64_t *out);
 /* --graph, the file, or a complaint. */
 hop_status cmd_other(cmd *c);

@@ -25,7 +25,7 @@ bool cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st)
 		else
 			in->size[in->nsize++] = s;
 	} else if (cmd_value(c, "--seed", &s)) {
-		*st = cmd_number(c, "--seed", s, 0, &in->seed);
+		*st = cmd_number(c, "--seed", s, 0, INT64_MAX, &in->seed);
 	} else
 		return false;
 	return true;
@@ -67,6 +67,9 @@ static hop_status from_files(cmd *c, const hop_graph *g, const cmd_inputs *from,
 	hop_arena *tmp = &c->env->tmp;
 	int *rank = HOP_NEWN(tmp, int, g->nparam);
 	const int64_t **dim = HOP_NEWN(tmp, const int64_t *, g->nparam);
+	if (from->nsize)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: --size %s beside --in: the sizes are those "
+		                "of the files", c->name, from->size[0]);
 	if (from->nfile != g->nparam)
 		return hop_fail(c->env, 0, HOP_EUSE, "%s: the graph has %u parameters, --in gives %u",
 		                c->name, g->nparam, from->nfile);
@@ -126,7 +129,7 @@ static hop_status sizes(cmd *c, const hop_graph *g, const cmd_inputs *from, int6
 		if (k < 0 || !from->size[i][n])
 			return hop_fail(c->env, 0, HOP_EUSE, "%s: --size %s: name=value with the name of "
 			                "a size of the graph is needed", c->name, from->size[i]);
-		HOP_TRY(cmd_number(c, "--size", from->size[i] + n + 1, 0, &syms[k]));
+		HOP_TRY(cmd_number(c, "--size", from->size[i] + n + 1, 0, INT64_MAX, &syms[k]));
 		if (syms[k] < g->range[k].lo || syms[k] > g->range[k].hi)
 			return hop_fail(c->env, 0, HOP_ESHAPE, "%s: --size %s: outside %lld..%lld",
 			                c->name, from->size[i], (long long)g->range[k].lo,
