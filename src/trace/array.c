@@ -157,7 +157,7 @@ hop_value hop_array_here(hop_trace *t, hop_array *a)
 	hop_root *r = t->root;
 	hop_trace *base = r->base;
 	if (!a || a->ctx != r->ctx) {
-		hop_trace_fail(t, HOP_EUSE, "the array is missing or of another context");
+		hop_trace_fail(t, HOP_EUSE, "%s: the array is missing or of another context", t->op);
 		return (hop_value){ 0, 0 };
 	}
 	for (size_t i = 0; i < r->narray; i++)
@@ -197,7 +197,7 @@ static void make_use(hop_trace *t, void *arg)
 hop_value hop_at_array(hop_trace *t, const char *file, int line, hop_array *a)
 {
 	struct using u = { .a = a };
-	return hop_enter(t, file, line, make_use, &u) ? u.v : (hop_value){ 0, 0 };
+	return hop_enter(t, "use", file, line, make_use, &u) ? u.v : (hop_value){ 0, 0 };
 }
 
 struct reading {
@@ -209,7 +209,7 @@ static void make_read(hop_trace *t, void *arg)
 {
 	struct reading *r = arg;
 	if (!t->eager) {
-		hop_trace_fail(t, HOP_EUSE, "hop_read: the trace is captured, it has no data yet");
+		hop_trace_fail(t, HOP_EUSE, "read: the trace is captured, it has no data yet");
 		return;
 	}
 	hop_val v = hop_value_read(t, r->v);
@@ -225,7 +225,7 @@ hop_status hop_at_read(hop_trace *t, const char *file, int line, hop_value v,
 	if (!out_a || !t)
 		return HOP_EUSE;
 	*out_a = NULL;
-	if (!hop_enter(t, file, line, make_read, &r))
+	if (!hop_enter(t, "read", file, line, make_read, &r))
 		return t->root->env.diag.st;
 	return hop_array_new(t->root->ctx, r.x->dtype, r.x->rank, r.x->dim, r.x->data, out_a);
 }

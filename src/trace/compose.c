@@ -12,10 +12,10 @@ struct compose {
 	double          eps;
 };
 
-static hop_value run(hop_trace *t, const char *file, int line, hop_make_fn *make,
-                     struct compose c)
+static hop_value run(hop_trace *t, const char *op, const char *file, int line,
+                     hop_make_fn *make, struct compose c)
 {
-	return hop_enter(t, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
+	return hop_enter(t, op, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
 }
 
 /* x as a float; integers become f32. */
@@ -95,7 +95,7 @@ static void make_reduce(hop_trace *t, void *arg)
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
                         hop_value x, int naxes, const int *axes)
 {
-	return run(t, file, line, make_reduce,
+	return run(t, "reduce", file, line, make_reduce,
 	           (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
 }
 
@@ -170,7 +170,7 @@ static void make_matmul(hop_trace *t, void *arg)
 
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
-	return run(t, file, line, make_matmul, (struct compose){ .x = x, .y = y });
+	return run(t, "matmul", file, line, make_matmul, (struct compose){ .x = x, .y = y });
 }
 
 /* ---- softmax and norms ---- */
@@ -192,7 +192,8 @@ static void make_softmax(hop_trace *t, void *arg)
 
 hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis)
 {
-	return run(t, file, line, make_softmax, (struct compose){ .x = x, .axis = axis });
+	return run(t, "softmax", file, line, make_softmax,
+	           (struct compose){ .x = x, .axis = axis });
 }
 
 static void make_norm(hop_trace *t, void *arg)
@@ -226,7 +227,7 @@ static void make_norm(hop_trace *t, void *arg)
 hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value x,
                             hop_value weight, hop_value bias, double eps)
 {
-	return run(t, file, line, make_norm,
+	return run(t, "layer_norm", file, line, make_norm,
 	           (struct compose){ .x = x, .y = weight, .z = bias, .eps = eps });
 }
 
@@ -250,7 +251,7 @@ static void make_sigmoid(hop_trace *t, void *arg)
 
 hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
 {
-	return run(t, file, line, make_sigmoid, (struct compose){ .x = x });
+	return run(t, "sigmoid", file, line, make_sigmoid, (struct compose){ .x = x });
 }
 
 static void make_silu(hop_trace *t, void *arg)
@@ -262,7 +263,7 @@ static void make_silu(hop_trace *t, void *arg)
 
 hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
 {
-	return run(t, file, line, make_silu, (struct compose){ .x = x });
+	return run(t, "silu", file, line, make_silu, (struct compose){ .x = x });
 }
 
 static void make_relu(hop_trace *t, void *arg)
@@ -274,5 +275,5 @@ static void make_relu(hop_trace *t, void *arg)
 
 hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x)
 {
-	return run(t, file, line, make_relu, (struct compose){ .x = x });
+	return run(t, "relu", file, line, make_relu, (struct compose){ .x = x });
 }

@@ -233,7 +233,7 @@ static int cond(hop_trace *t, const char *file, int line, struct call *c, hop_bo
 	static const char *const what[] = { "the then branch of cond", "the else branch of cond" };
 	hop_body *const fn[2] = { then_, else_ };
 	c->taken = -1;
-	if (!hop_enter(t, file, line, cond_begin, c))
+	if (!hop_enter(t, "cond", file, line, cond_begin, c))
 		return 0;
 	bool ok = true;
 	for (int k = 0; k < 2 && ok; k++) {
@@ -244,7 +244,7 @@ static int cond(hop_trace *t, const char *file, int line, struct call *c, hop_bo
 		ok = (c->body[k] = hop_body_run(t, file, line, &a)) != NULL;
 	}
 	if (ok)
-		hop_enter(t, file, line, c->taken < 0 ? cond_end :
+		hop_enter(t, NULL, file, line, c->taken < 0 ? cond_end :
 		          c->sized ? eager_sized_end : eager_end, c);
 	hop_body_drop(c->body[1]);
 	hop_body_drop(c->body[0]);
@@ -302,13 +302,13 @@ int hop_at_region(hop_trace *t, const char *file, int line, const char *name, ho
                   void *user, int nin, const hop_value *in, int cap, hop_value *out)
 {
 	struct call c = { .name = name, .nin = nin, .in = in, .cap = cap, .out = out };
-	if (!hop_enter(t, file, line, region_begin, &c))
+	if (!hop_enter(t, "region", file, line, region_begin, &c))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = "the body of region", .n = nin,
 	                    .in = in, .eager = t->eager };
 	c.body[0] = hop_body_run(t, file, line, &a);
 	if (c.body[0])
-		hop_enter(t, file, line, t->eager ? eager_end : region_end, &c);
+		hop_enter(t, NULL, file, line, t->eager ? eager_end : region_end, &c);
 	hop_body_drop(c.body[0]);
 	return c.n;
 }
@@ -386,6 +386,6 @@ int hop_at_apply(hop_trace *t, const char *file, int line, hop_fn *f, int nin,
                  const hop_value *in, int cap, hop_value *out)
 {
 	struct call c = { .fn = f, .nin = nin, .in = in, .cap = cap, .out = out };
-	hop_enter(t, file, line, make_apply, &c);
+	hop_enter(t, "apply", file, line, make_apply, &c);
 	return c.n;
 }

@@ -246,12 +246,12 @@ hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin, const hop_s
 	*out_f = NULL;
 	HOP_TRY(hop_root_new(c, false, &t));
 	t->what = "the outermost trace";
-	if (hop_enter(t, NULL, 0, read_specs, &k)) {
+	if (hop_enter(t, "capture", NULL, 0, read_specs, &k)) {
 		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
 		                    .type = k.type };
 		k.body = hop_body_run(t, NULL, 0, &a);
 		hop_status st = HOP_OK;
-		if (k.body && hop_enter(t, NULL, 0, close_fn, &k))
+		if (k.body && hop_enter(t, NULL, NULL, 0, close_fn, &k))
 			st = hop_fn_new(c, k.g, nin, k.nout, k.nhidden, k.hidden, k.nwrote, k.wrote,
 			                out_f);
 		if (st) {
@@ -300,11 +300,11 @@ hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin, hop_arra
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
 	HOP_TRY(hop_eager_new(c, &t));
-	if (hop_enter(t, NULL, 0, eager_inputs, &x)) {
+	if (hop_enter(t, "eager call", NULL, 0, eager_inputs, &x)) {
 		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
 		                    .in = x.h, .eager = true };
 		x.body = hop_body_run(t, NULL, 0, &a);
-		bool ok = x.body && hop_enter(t, NULL, 0, eager_outputs, &x);
+		bool ok = x.body && hop_enter(t, NULL, NULL, 0, eager_outputs, &x);
 		for (int i = 0; ok && !st && i < nout; i++) {
 			hop_tensor *y = hop_eager_tensor(x.body, x.body->out[i]);
 			st = hop_array_new(c, y->dtype, y->rank, y->dim, y->data, &out[i]);

@@ -259,7 +259,7 @@ static bool capture(hop_trace *t, const char *file, int line, struct hop_while_c
 	a.what = "the body of while";
 	if (c->test)
 		c->body = hop_body_run(t, file, line, &a);
-	bool ok = c->body && hop_enter(t, file, line, while_end, c);
+	bool ok = c->body && hop_enter(t, NULL, file, line, while_end, c);
 	hop_body_drop(c->body);
 	hop_body_drop(c->test);
 	return ok;
@@ -274,7 +274,7 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
 		*out_trips = (hop_value){ 0, 0 };
 	if (opts)
 		c.opts = *opts;
-	if (!hop_enter(t, file, line, hop_while_begin, &c))
+	if (!hop_enter(t, "while", file, line, hop_while_begin, &c))
 		return 0;
 	if (t->eager ? hop_while_eager(t, file, line, &c, test, body, user)
 	             : capture(t, file, line, &c, test, body, user)) {

@@ -63,7 +63,7 @@ static void make_point(hop_trace *t, void *arg)
 
 static hop_value point(hop_trace *t, const char *file, int line, struct point p)
 {
-	if (!hop_enter(t, file, line, make_point, &p))
+	if (!hop_enter(t, hop_optab[p.op].name, file, line, make_point, &p))
 		return (hop_value){ 0, 0 };
 	return p.r;
 }
@@ -117,7 +117,7 @@ static void make_idiv(hop_trace *t, void *arg)
 hop_value hop_at_idiv(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
 	struct point p = { .n = 2, .v = { x, y } };
-	return hop_enter(t, file, line, make_idiv, &p) ? p.r : (hop_value){ 0, 0 };
+	return hop_enter(t, "idiv", file, line, make_idiv, &p) ? p.r : (hop_value){ 0, 0 };
 }
 
 /* ---- numbers ---- */
@@ -137,7 +137,7 @@ static void make_number(hop_trace *t, void *arg)
 
 static hop_value number(hop_trace *t, const char *file, int line, struct number n)
 {
-	return hop_enter(t, file, line, make_number, &n) ? n.r : (hop_value){ 0, 0 };
+	return hop_enter(t, "number", file, line, make_number, &n) ? n.r : (hop_value){ 0, 0 };
 }
 
 hop_value hop_at_f(hop_trace *t, const char *file, int line, double v)
@@ -162,7 +162,7 @@ hop_value hop_at_with(hop_trace *t, const char *file, int line, enum hop_with w,
 	static const int op[] = { HOP_OP_add, HOP_OP_sub, HOP_OP_mul, HOP_OP_div };
 	hop_value n = hop_at_f(t, file, line, v);
 	struct point p = { .op = op[w & 3], .n = 2, .v = { x, n } };
-	return hop_enter(t, file, line, make_with, &p) ? p.r : (hop_value){ 0, 0 };
+	return hop_enter(t, hop_optab[p.op].name, file, line, make_with, &p) ? p.r : (hop_value){ 0, 0 };
 }
 
 /* ---- sizes ---- */
@@ -215,7 +215,7 @@ hop_dim hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_op 
                       hop_dim a, hop_dim b)
 {
 	struct sizing s = { .op = op, .a = inner(a), .b = inner(b) };
-	if (!hop_enter(t, file, line, make_dim_op, &s))
+	if (!hop_enter(t, "dim_op", file, line, make_dim_op, &s))
 		return hop_n(1);
 	return (hop_dim){ s.a.k, s.a.e };
 }
@@ -230,7 +230,8 @@ static void make_size(hop_trace *t, void *arg)
 hop_value hop_at_size(hop_trace *t, const char *file, int line, hop_dim d)
 {
 	struct sizing s = { .a = inner(d) };
-	return hop_enter(t, file, line, make_size, &s) ? s.v : (hop_value){ 0, 0 };
+	return hop_enter(t, "size_value", file, line, make_size, &s) ? s.v
+	                                                             : (hop_value){ 0, 0 };
 }
 
 static void make_size_of(hop_trace *t, void *arg)
@@ -246,7 +247,8 @@ static void make_size_of(hop_trace *t, void *arg)
 hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, int axis)
 {
 	struct sizing s = { .v = v, .axis = axis };
-	return hop_enter(t, file, line, make_size_of, &s) ? s.v : (hop_value){ 0, 0 };
+	return hop_enter(t, "size_of", file, line, make_size_of, &s) ? s.v
+	                                                             : (hop_value){ 0, 0 };
 }
 
 /* Eager: the number is there, so the size is a constant. */
@@ -284,7 +286,7 @@ hop_dim hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, in
                        int64_t max)
 {
 	struct sizing s = { .v = v, .min = min, .max = max };
-	if (!hop_enter(t, file, line, make_as_size, &s))
+	if (!hop_enter(t, "as_size", file, line, make_as_size, &s))
 		return hop_n(1);
 	return (hop_dim){ s.a.k, s.a.e };
 }
@@ -320,14 +322,14 @@ static void make_effect(hop_trace *t, void *arg)
 void hop_at_print(hop_trace *t, const char *file, int line, const char *text, int n,
                   const hop_value *v)
 {
-	hop_enter(t, file, line, make_effect,
+	hop_enter(t, "print", file, line, make_effect,
 	          &(struct saying){ .op = HOP_OP_print, .n = n, .v = v, .text = text });
 }
 
 void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const char *text,
                    int n, const hop_value *v)
 {
-	hop_enter(t, file, line, make_effect,
+	hop_enter(t, "assert", file, line, make_effect,
 	          &(struct saying){ .op = HOP_OP_assert, .n = n, .v = v, .ok = ok,
 	                            .text = text });
 }

@@ -108,8 +108,8 @@ hop_val hop_broadcast_to(hop_trace *t, hop_val x, int rank, const hop_size *dim)
 		}
 		if (!hop_size_eq(s, dim[lead + k]) && hop_size_const(s) &&
 		    hop_size_const(dim[lead + k])) {
-			hop_trace_fail(t, HOP_ESHAPE, "%s and size %lld do not broadcast: dimension %d "
-			               "is %lld", hop_type_text(t, type),
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s and size %lld do not broadcast: dimension "
+			               "%d is %lld", t->op, hop_type_text(t, type),
 			               (long long)dim[lead + k].k, k, (long long)s.k);
 			return HOP_BAD;
 		}

@@ -174,7 +174,7 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
 		*out_steps = (hop_value){ 0, 0 };
 	if (opts)
 		c.opts = *opts;
-	if (!hop_enter(t, file, line, scan_begin, &c))
+	if (!hop_enter(t, "scan", file, line, scan_begin, &c))
 		return 0;
 	if (t->eager) {
 		hop_scan_eager(t, file, line, &c, body, user);
@@ -183,7 +183,7 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
 		                    .n = ncarry + nx, .type = c.type, .in_scan = true };
 		c.body = hop_body_run(t, file, line, &a);
 		if (c.body)
-			hop_enter(t, file, line, scan_end, &c);
+			hop_enter(t, NULL, file, line, scan_end, &c);
 		hop_body_drop(c.body);
 	}
 	if (out_steps)
@@ -213,5 +213,5 @@ static void make_stop(hop_trace *t, void *arg)
 
 void hop_at_stop_if(hop_trace *t, const char *file, int line, hop_value pred)
 {
-	hop_enter(t, file, line, make_stop, &pred);
+	hop_enter(t, "stop_if", file, line, make_stop, &pred);
 }

@@ -92,6 +92,7 @@ struct hop_trace {
 	bool         eager, returned;
 	bool         in_scan, in_custom;
 	const char  *what;             /* "the body of scan", for notes */
+	const char  *op;               /* the call in progress, for messages */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
 	hop_arena    arena;
 	hop_build    b;
@@ -122,11 +123,13 @@ static inline hop_env *hop_env_of(hop_trace *t) { return &t->root->env; }
 
 /* ---- trace.c: the guarded door, roots and bodies ---- */
 
-/* Run make(t, arg) as one public call at file:line: checks t, guards, and in eager mode runs
- * what was emitted. False when the trace is or becomes failed. Every public function goes
- * through here, so that no other file knows how a call is guarded. */
+/* Run make(t, arg) as one public call of op at file:line: checks t, guards, and in eager mode
+ * runs what was emitted. False when the trace is or becomes failed. Every public function
+ * goes through here, so that no other file knows how a call is guarded. op NULL: a further
+ * step of the call in progress. */
 typedef void hop_make_fn(hop_trace *t, void *arg);
-bool hop_enter(hop_trace *t, const char *file, int line, hop_make_fn *make, void *arg);
+bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
+               void *arg);
 
 hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t);
 /* Copies the failure to the context's message. */

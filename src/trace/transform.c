@@ -326,13 +326,13 @@ static void vmap_end(hop_trace *t, void *arg)
 static int run(hop_trace *t, const char *file, int line, struct xform *x, const char *what,
                hop_body *body, void *user, hop_make_fn *first, hop_make_fn *last)
 {
-	if (!hop_enter(t, file, line, first, x))
+	if (!hop_enter(t, x->op, file, line, first, x))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = what, .n = x->nin,
 	                    .type = x->type };
 	x->body = hop_body_run(t, file, line, &a);
 	if (x->body)
-		hop_enter(t, file, line, last, x);
+		hop_enter(t, NULL, file, line, last, x);
 	hop_body_drop(x->body);
 	return x->n;
 }

@@ -115,8 +115,8 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 	hop_trace *o = v.trace ? owner_of(t, v.trace) : NULL;
 	if (!o || v.id >= o->nslot) {
 		hop_trace_fail(t, HOP_EUSE, v.trace ?
-		               "a value of a trace that has ended, or of another one" :
-		               "a value that was never set");
+		               "%s: a value of a trace that has ended, or of another one" :
+		               "%s: a value that was never set", t->op);
 		return -1;
 	}
 	return o == t ? v.id : lift(t, o, v);

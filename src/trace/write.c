@@ -95,13 +95,13 @@ void hop_slot_write(hop_trace *t, uint32_t slot, hop_val v)
 {
 	hop_cell s = t->slot[slot];
 	if (s.weak) {
-		hop_trace_fail(t, HOP_EUSE, "a number cannot be written: make a tensor with "
-		               "hop_full");
+		hop_trace_fail(t, HOP_EUSE, "%s: a number cannot be written: make a tensor with "
+		               "hop_full", t->op);
 		return;
 	}
 	if (repeats(s.view)) {
-		hop_trace_fail(t, HOP_EREFUSED, "an expanded view cannot be written, since several "
-		               "of its elements are one: clone it first");
+		hop_trace_fail(t, HOP_EREFUSED, "%s: an expanded view cannot be written, since "
+		               "several of its elements are one: clone it first", t->op);
 		return;
 	}
 	if (t->b.st || hop_is_bad(v))
@@ -169,7 +169,7 @@ static void make_write(hop_trace *t, void *arg)
 void hop_at_write(hop_trace *t, const char *file, int line, enum hop_write w, hop_value x,
                   hop_value y)
 {
-	hop_enter(t, file, line, make_write, &(struct writing){ w, x, y });
+	hop_enter(t, kinds[w].name, file, line, make_write, &(struct writing){ w, x, y });
 }
 
 /* ---- index_put ---- */
@@ -296,5 +296,5 @@ static void make_put(hop_trace *t, void *arg)
 void hop_at_index_put(hop_trace *t, const char *file, int line, hop_value x, int axis,
                       hop_value idx, hop_value u)
 {
-	hop_enter(t, file, line, make_put, &(struct putting){ x, idx, u, axis });
+	hop_enter(t, "index_put_", file, line, make_put, &(struct putting){ x, idx, u, axis });
 }
