@@ -23,8 +23,8 @@ hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 		return refuse(c, HOP_EVALUE, "error: array: a dtype or a rank that is none");
 	int64_t count = 1;
 	for (int i = 0; i < rank; i++)
-		if (dim[i] < 0 || __builtin_mul_overflow(count, dim[i], &count) ||
-		    count > HOP_SIZE_MAX)
+		if (dim[i] < 0 || dim[i] > HOP_SIZE_MAX ||
+		    __builtin_mul_overflow(count, dim[i], &count) || count > HOP_SIZE_MAX)
 			return refuse(c, HOP_EVALUE, "error: array: sizes that are negative or too large");
 	hop_mem m = hop_ctx_mem(c);
 	hop_array *a = hop_raw_try(&m, sizeof *a);
@@ -213,7 +213,8 @@ static void make_read(hop_trace *t, void *arg)
 		return;
 	}
 	hop_val v = hop_value_read(t, r->v);
-	hop_eager_settle(t);
+	if (!t->b.st)
+		hop_eager_settle(t);
 	if (!t->b.st)
 		r->x = hop_eager_tensor(t, v);
 }
@@ -245,11 +246,11 @@ hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t)
 /* Writes to arrays happen here, and only when nothing failed. */
 hop_status hop_eager_free(hop_trace *t)
 {
-	if (!t)
+	if (!t || t != t->root->base || !t->eager)       /* a body's trace, or a captured one */
 		return HOP_EUSE;
 	hop_root *r = t->root;
 	hop_trace *base = r->base;
-	for (size_t i = 0; !r->env.diag.st && base->eager && i < r->narray; i++) {
+	for (size_t i = 0; !r->env.diag.st && i < r->narray; i++) {
 		const hop_store *s = &base->store[base->slot[r->array_slot[i]].store];
 		if (s->version)
 			memcpy(r->array[i]->data, hop_eager_tensor(base, s->cur)->data,

@@ -36,17 +36,17 @@ static hop_val number_like(hop_build *b, hop_val x, double v)
 static int axis_list(hop_trace *t, const struct compose *c, int rank, int64_t *out)
 {
 	if (c->n < 0 || c->n > rank || (c->n && !c->axes)) {
-		hop_trace_fail(t, HOP_EVALUE, "reduce: %d axes of a value of rank %d", c->n, rank);
+		hop_trace_fail(t, HOP_EVALUE, "%s: %d axes of a value of rank %d", t->op, c->n, rank);
 		return -1;
 	}
 	bool used[HOP_MAXRANK] = { false };
 	int n = 0;
 	for (int i = 0; i < c->n; i++) {
-		int a = hop_axis(t, "reduce", c->axes[i], rank);
+		int a = hop_axis(t, t->op, c->axes[i], rank);
 		if (a < 0)
 			return -1;
 		if (used[a]) {
-			hop_trace_fail(t, HOP_EVALUE, "reduce: axis %d is named twice", a);
+			hop_trace_fail(t, HOP_EVALUE, "%s: axis %d is named twice", t->op, a);
 			return -1;
 		}
 		used[a] = true;
@@ -62,6 +62,10 @@ static void make_reduce(hop_trace *t, void *arg)
 	struct compose *c = arg;
 	hop_build *b = &t->b;
 	int64_t axes[HOP_MAXRANK];
+	if ((unsigned)c->kind > HOP_REDUCE_MEAN) {
+		hop_trace_fail(t, HOP_EVALUE, "reduce: there is no reduction %d", (int)c->kind);
+		return;
+	}
 	const hop_type *type = hop_value_type(t, c->x);
 	int n = type ? axis_list(t, c, type->rank, axes) : -1;
 	if (n < 0)
@@ -95,7 +99,9 @@ static void make_reduce(hop_trace *t, void *arg)
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
                         hop_value x, int naxes, const int *axes)
 {
-	return run(t, "reduce", file, line, make_reduce,
+	static const char *const name[] = { [HOP_REDUCE_SUM] = "sum", [HOP_REDUCE_MAX] = "amax",
+	                                    [HOP_REDUCE_MEAN] = "mean" };
+	return run(t, (unsigned)r > HOP_REDUCE_MEAN ? "reduce" : name[r], file, line, make_reduce,
 	           (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
 }
 

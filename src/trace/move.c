@@ -94,8 +94,8 @@ static void make_data(hop_trace *t, void *arg)
 	bool ok = check_dtype(t, "data", m->dtype) && m->rank >= 0 && m->rank <= HOP_MAXRANK &&
 	          (!m->rank || m->sizes);
 	for (int i = 0; ok && i < m->rank; i++) {
-		ok = m->sizes[i] >= 0 && !__builtin_mul_overflow(count, m->sizes[i], &count) &&
-		     count <= HOP_SIZE_MAX;
+		ok = m->sizes[i] >= 0 && m->sizes[i] <= HOP_SIZE_MAX &&
+		     !__builtin_mul_overflow(count, m->sizes[i], &count) && count <= HOP_SIZE_MAX;
 		d[i] = hop_size_of(m->sizes[i]);
 	}
 	if (!ok || (count && !m->bytes))
@@ -134,10 +134,10 @@ static void make_random(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_size d[HOP_MAXRANK];
-	if (!check_dtype(t, "uniform", m->dtype) || !dims(t, "uniform", m->rank, m->dim, d))
+	if (!check_dtype(t, t->op, m->dtype) || !dims(t, t->op, m->rank, m->dim, d))
 		return;
-	hop_val key = hop_promote_cast(t, m->x, HOP_i64);
-	if (t->b.st)
+	hop_val key = hop_promote_whole(t, m->x, "the key");
+	if (hop_is_bad(key))
 		return;
 	hop_sizes s = { m->rank, d };
 	struct hop_attr_random_bits bits = { .dims = s };
@@ -150,7 +150,7 @@ static void make_random(hop_trace *t, void *arg)
 hop_value hop_at_random(hop_trace *t, const char *file, int line, hop_value key, bool bits,
                         hop_dtype d, int rank, const hop_dim *dim)
 {
-	return run(t, "random", file, line, make_random,
+	return run(t, bits ? "random_bits" : "uniform", file, line, make_random,
 	           (struct move){ .x = key, .bits = bits, .dtype = d, .rank = rank, .dim = dim });
 }
 
@@ -180,17 +180,13 @@ static void make_permute(hop_trace *t, void *arg)
 	int64_t axes[HOP_MAXRANK];
 	if (!type)
 		return;
-	for (int i = 0; i < type->rank; i++) {
-		int k = i;
-		if (m->axes)
-			k = m->axes[i];
-		else if (i == m->axis)
-			k = m->other;
-		else if (i == m->other)
-			k = m->axis;
-		if ((axes[i] = hop_axis(t, "permute", k, type->rank)) < 0)
-			return;
+	if (type->rank && !m->axes) {
+		hop_trace_fail(t, HOP_EUSE, "permute: no axes were given");
+		return;
 	}
+	for (int i = 0; i < type->rank; i++)
+		if ((axes[i] = hop_axis(t, "permute", m->axes[i], type->rank)) < 0)
+			return;
 	struct hop_attr_permute a = { .axes = { type->rank, axes } };
 	m->r = hop_value_view(t, m->x, HOP_OP_permute, &a);
 }
@@ -199,7 +195,7 @@ hop_value hop_at_permute(hop_trace *t, const char *file, int line, hop_value x,
                          const int *axes)
 {
 	return run(t, "permute", file, line, make_permute,
-	           (struct move){ .x = x, .axes = axes, .axis = -1, .other = -1 });
+	           (struct move){ .x = x, .axes = axes });
 }
 
 static void make_transpose(hop_trace *t, void *arg)
@@ -208,10 +204,14 @@ static void make_transpose(hop_trace *t, void *arg)
 	const hop_type *type = hop_value_type(t, m->x);
 	if (!type)
 		return;
-	m->axis = hop_axis(t, "transpose", m->axis, type->rank);
-	m->other = m->axis < 0 ? -1 : hop_axis(t, "transpose", m->other, type->rank);
-	if (m->other >= 0)
-		make_permute(t, m);
+	int a = hop_axis(t, "transpose", m->axis, type->rank), axes[HOP_MAXRANK];
+	int b = a < 0 ? -1 : hop_axis(t, "transpose", m->other, type->rank);
+	if (b < 0)
+		return;
+	for (int i = 0; i < type->rank; i++)
+		axes[i] = i == a ? b : i == b ? a : i;
+	m->axes = axes;
+	make_permute(t, m);
 }
 
 hop_value hop_at_transpose(hop_trace *t, const char *file, int line, hop_value x, int a,
@@ -422,11 +422,11 @@ hop_value hop_at_concat(hop_trace *t, const char *file, int line, int n, const h
 static bool starts(hop_trace *t, const hop_value *v, int rank, hop_val *out)
 {
 	if (rank && !v) {
-		hop_trace_fail(t, HOP_EUSE, "dynslice: no starts were given");
+		hop_trace_fail(t, HOP_EUSE, "%s: no starts were given", t->op);
 		return false;
 	}
 	for (int i = 0; i < rank; i++)
-		out[i] = hop_promote_cast(t, v[i], HOP_i64);
+		out[i] = t->b.st ? HOP_BAD : hop_promote_whole(t, v[i], "a start");
 	return !t->b.st;
 }
 
@@ -479,11 +479,11 @@ static void make_gather(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_val x = hop_value_read(t, m->x);
-	hop_val idx = hop_promote_cast(t, m->y, HOP_i64);
+	hop_val idx = hop_is_bad(x) ? HOP_BAD : hop_promote_whole(t, m->y, "the index");
 	if (t->b.st)
 		return;
 	const hop_type *type = hop_typeof(&t->b, x);
-	int axis = hop_axis(t, m->n ? "scatter_add" : "gather", m->axis, type->rank);
+	int axis = hop_axis(t, t->op, m->axis, type->rank);
 	if (axis < 0)
 		return;
 	hop_val u = m->n ? hop_promote_cast(t, m->z, (hop_dtype)type->dtype) : HOP_BAD;

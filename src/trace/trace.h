@@ -183,6 +183,8 @@ void hop_store_set(hop_trace *t, uint32_t store, hop_val v);
 hop_dtype hop_promote_dtype(hop_trace *t, int n, const hop_value *v);
 /* Contents with this dtype; a number becomes a constant of it. */
 hop_val   hop_promote_cast(hop_trace *t, hop_value v, hop_dtype d);
+/* An index, a key, a count: contents as i64. Neither floats nor bools are that. */
+hop_val   hop_promote_whole(hop_trace *t, hop_value v, const char *what);
 /* Right-aligned broadcast of contents to a shape. */
 hop_val   hop_broadcast_to(hop_trace *t, hop_val x, int rank, const hop_size *dim);
 /* Promote and broadcast together; false after a failure. Gives contents of one shape; their
