@@ -197,9 +197,12 @@ static void custom_end(hop_trace *t, void *arg)
 	c->n = (int)f->nret;
 }
 
+/* What capture refuses, since a derivative would not see the write, is refused here too. */
 static void eager_end(hop_trace *t, void *arg)
 {
 	struct custom *c = arg;
+	if (!hop_body_pure(t, c->body[FWD], "custom"))
+		return;
 	c->n = hop_eager_results(t, c->body[FWD], c->cap, c->out);
 }
 

@@ -88,17 +88,16 @@ static bool scope(hop_trace *t, const char *file, int line, const hop_body_args 
 	return ok;
 }
 
-bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c,
-                     hop_body *test, hop_body *body, void *user)
+bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c)
 {
 	bool ok = hop_enter(t, NULL, file, line, while_tensors, c);
 	while (ok) {
-		hop_body_args a = { .fn = test, .user = user, .what = "the test of while",
+		hop_body_args a = { .fn = c->test_fn, .user = c->user, .what = "the test of while",
 		                    .n = c->ncarry, .ten = c->ten, .eager = true };
 		ok = scope(t, file, line, &a, test_step, c, &c->test);
 		if (!ok || !c->go || (c->opts.max_trips && c->count == c->opts.max_trips))
 			break;
-		a.fn = body;
+		a.fn = c->body_fn;
 		a.what = "the body of while";
 		ok = scope(t, file, line, &a, body_step, c, &c->body);
 	}

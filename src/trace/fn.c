@@ -124,7 +124,8 @@ struct capture {
 	int             *wrote;
 };
 
-/* The symbol of a name, new ones are added; -1 and a failure when its bounds differ. */
+/* The symbol of a name, new ones are added; its bounds are those of all who name it. -1 and
+ * a failure when there are none. */
 static int symbol(hop_trace *t, const char *name, int64_t min, int64_t max)
 {
 	hop_range r = { min, max ? max : HOP_SIZE_MAX };
@@ -135,11 +136,13 @@ static int symbol(hop_trace *t, const char *name, int64_t min, int64_t max)
 	}
 	for (uint32_t i = 0; i < t->b.nsym; i++)
 		if (!strcmp(t->b.symname[i], name)) {
-			if (t->b.range[i].lo < r.lo)
-				t->b.range[i].lo = r.lo;
-			if (t->b.range[i].hi > r.hi)
-				t->b.range[i].hi = r.hi;
-			return (int)i;
+			hop_range *had = &t->b.range[i];
+			had->lo = had->lo < r.lo ? r.lo : had->lo;
+			had->hi = had->hi > r.hi ? r.hi : had->hi;
+			if (had->lo <= had->hi)
+				return (int)i;
+			hop_trace_fail(t, HOP_EVALUE, "capture: no size %s is within all its bounds", name);
+			return -1;
 		}
 	return hop_build_sym(&t->b, r, hop_ctx_name(hop_env_of(t), name, strlen(name)));
 }

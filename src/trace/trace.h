@@ -253,6 +253,7 @@ hop_status hop_join_seal(hop_join *j, int body, const hop_layout *l, uint32_t no
                          const hop_val *out, const char *name, const hop_graph **out_g);
 /* Refuse bodies that write to captured storages: unordered or differentiated ones. */
 bool hop_join_pure(hop_join *j, const char *op);
+bool hop_body_pure(hop_trace *t, const hop_trace *body, const char *op);
 /* Give the written storages their new contents, in the parent. */
 void hop_join_wrote(hop_join *j, const hop_val *v);
 /* Call a closed graph here: emits it, or runs it when eager. out has g->nout places. */

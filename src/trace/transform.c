@@ -44,6 +44,7 @@ static void begin(hop_trace *t, void *arg)
 			return;
 		x->type[i] = hop_typeof(&t->b, x->val[i]);
 	}
+	bool *named = HOP_NEWN(&t->arena, bool, x->nin);
 	for (int i = 0; i < x->nwrt; i++) {
 		int k = x->wrt[i];
 		if (k < 0 || k >= x->nin) {
@@ -55,6 +56,11 @@ static void begin(hop_trace *t, void *arg)
 			               "derivatives", x->op, k, hop_type_text(t, x->type[k]));
 			return;
 		}
+		if (named[k]) {
+			hop_trace_fail(t, HOP_EVALUE, "%s: input %d is named twice", x->op, k);
+			return;
+		}
+		named[k] = true;
 	}
 }
 
@@ -275,9 +281,14 @@ static void vmap_begin(hop_trace *t, void *arg)
 		return;
 	}
 	for (int i = 0; i < x->nin; i++) {
-		if (x->axes[i] < 0)
+		if (x->axes[i] == -1)
 			continue;
 		const hop_type *type = x->type[i];
+		if (x->axes[i] < 0) {
+			hop_trace_fail(t, HOP_EVALUE, "vmap: axis %d of input %d: axes count from 0, and "
+			               "-1 is none", x->axes[i], i);
+			return;
+		}
 		int axis = hop_axis(t, "vmap", x->axes[i], type->rank);
 		if (axis < 0)
 			return;
