@@ -6,16 +6,18 @@ CMAKE = cmake -S . -B
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build run test quick matrix bench bless docs install fuzz asan tsan clean help setup
+.PHONY: build run test quick matrix bench bless docs install fuzz asan tsan clean help setup \
+	missing
 
-build: setup $(B)/CMakeCache.txt    ## libhop, the command, tests and examples into build/
+build: missing $(B)/CMakeCache.txt  ## libhop, the command, tests and examples into build/
 	@cmake --build $(B) -j$(JOBS) -- -k --no-print-directory $(if $(findstring s,$(MAKEFLAGS)),-s)
 
 $(B)/CMakeCache.txt:
 	@$(CMAKE) $(B) >$(B).log 2>&1 || { cat $(B).log; rm -f $(B).log; exit 1; }
 	@mv $(B).log $(B)/configure.log
 
-run: build                          ## build and run the first example
+run: setup                          ## install what is missing, build, run the first example
+	@$(MAKE) --no-print-directory build
 	@$(B)/examples/grad_while
 
 test: setup                         ## everything a change must pass; under 15 minutes
@@ -24,10 +26,10 @@ test: setup                         ## everything a change must pass; under 15 m
 quick: setup                        ## build, unit tests, golden files, checks; under a minute
 	@scripts/test quick
 
-matrix: setup                       ## run one program a cell, write docs/matrix.md
+matrix: missing                     ## run one program a cell, write docs/matrix.md
 	@scripts/test matrix-write
 
-bench: setup                        ## ratios to hand-written C and to the machine's peak
+bench: missing                      ## ratios to hand-written C and to the machine's peak
 	@bench/run
 
 bless: build                        ## rewrite the expected text of golden files; read git diff
@@ -41,13 +43,13 @@ docs: build                         ## write the generated pages and include/hop
 install: build                      ## PREFIX=/usr/local
 	@cmake --install $(B) --prefix $(PREFIX)
 
-fuzz: setup                         ## fuzz until stopped: FUZZ=parse_fuzz, LIMIT=600
+fuzz: missing                       ## fuzz until stopped: FUZZ=parse_fuzz, LIMIT=600
 	@scripts/test fuzz-long
 
-asan: setup                         ## unit tests under address, undefined and leak checks
-	@scripts/test asan
+asan: missing                       ## tests and the command under address, undefined, leak checks
+	@scripts/test asan asan-golden asan-command
 
-tsan: setup                         ## tests with threads under the thread sanitizer
+tsan: missing                       ## tests with threads under the thread sanitizer
 	@scripts/test tsan
 
 clean:                              ## remove build/
@@ -56,5 +58,10 @@ clean:                              ## remove build/
 help:                               ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
 
-setup:
+setup:                              ## install what is missing (Debian and kin)
 	@scripts/setup
+
+# Packages are installed by run, test, quick and setup; whoever asks for anything else is told
+# what is missing, and then the compiler has its say.
+missing:
+	@scripts/setup -n || true

@@ -10,6 +10,9 @@ hop_status cmd_check(cmd *c)
 	while (cmd_more(c))
 		HOP_TRY(cmd_other(c));
 	HOP_TRY(cmd_load(c));
+	hop_graph *g;
+	if (c->graph)
+		HOP_TRY(cmd_pick(c, &g));
 	for (uint32_t i = 0; i < c->m->n; i++)
 		nodes += c->m->entry[i].g->nnode;
 	printf("%u graphs, %zu nodes: ok\n", c->m->n, nodes);

@@ -2,6 +2,7 @@
 #ifndef HOP_CMD_H
 #define HOP_CMD_H
 
+#include "ir/interp.h"
 #include "ir/text.h"
 
 /* One run of the command. */
@@ -12,9 +13,14 @@ typedef struct cmd {
 	char       **argv;
 	int          next;
 	const char  *file;             /* NULL or "-" = standard input */
+	bool         used_stdin;       /* it can be read once */
 	const char  *graph;            /* --graph, without @; NULL = the last one */
-	hop_buf      text;
-	hop_module  *m;
+	/* Owned, and let go by main: the exit for "no memory" goes past whoever made them. */
+	hop_buf          text;
+	hop_module      *m;
+	hop_interp       ip;
+	struct hop_exec *exec;
+	struct hop_prog *prog;
 } cmd;
 
 typedef hop_status cmd_fn(cmd *c);
@@ -27,10 +33,16 @@ bool       cmd_flag(cmd *c, const char *name);
 /* --y value or --y=value; a missing value is NULL, which cmd_need refuses. */
 bool       cmd_value(cmd *c, const char *name, const char **out);
 hop_status cmd_need(cmd *c, const char *name, const char *value);
-hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo,
+hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo, int64_t hi,
                       int64_t *out);
 /* --graph, the file, or a complaint. */
 hop_status cmd_other(cmd *c);
+
+/* The most bytes of a text and of an array: what never ends must be refused somewhere. */
+#define CMD_TEXT_MAX  ((size_t)1 << 28)
+#define CMD_ARRAY_MAX ((size_t)1 << 32)
+/* Append a file to b; "-" is standard input, for one file only. */
+hop_status cmd_read(cmd *c, const char *path, size_t most, hop_buf *b);
 
 /* Read, parse and verify the file; the graph that was asked for. */
 hop_status cmd_load(cmd *c);
@@ -44,9 +56,6 @@ void       cmd_print_picked(cmd *c, const hop_graph *g, int flags);
 
 /* ---- running, for run and bench ---- */
 
-struct hop_interp;
-struct hop_tensor;
-
 enum { CMD_MAXSIZE = 64 };
 
 /* Where inputs come from: files, or numbers made from the seed, with sizes as given. */
@@ -59,9 +68,8 @@ typedef struct cmd_inputs {
 } cmd_inputs;
 
 /* Tensors for the parameters of g, and the values of its size parameters. */
-hop_status cmd_make_inputs(cmd *c, struct hop_interp *p, const hop_graph *g,
-                           const cmd_inputs *from, struct hop_tensor ***out_in,
-                           int64_t **out_syms);
+hop_status cmd_make_inputs(cmd *c, const hop_graph *g, const cmd_inputs *from,
+                           hop_tensor ***out_in, int64_t **out_syms);
 /* True when the option was one of --in --size --seed; *st is its status. */
 bool       cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st);
 

@@ -4,7 +4,6 @@
 
 #include "io/file.h"
 #include "io/npy.h"
-#include "ir/interp.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +25,7 @@ bool cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st)
 		else
 			in->size[in->nsize++] = s;
 	} else if (cmd_value(c, "--seed", &s)) {
-		*st = cmd_number(c, "--seed", s, 0, &in->seed);
+		*st = cmd_number(c, "--seed", s, 0, INT64_MAX, &in->seed);
 	} else
 		return false;
 	return true;
@@ -34,35 +33,48 @@ bool cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st)
 
 /* ---- from files ---- */
 
-static hop_status from_file(cmd *c, hop_interp *p, uint32_t i, const hop_type *t,
-                            const char *path, hop_tensor **out)
+static hop_status from_bytes(cmd *c, uint32_t i, const hop_type *t, const char *path,
+                             const hop_buf *b, hop_tensor **out)
 {
-	hop_buf b;
 	hop_npy a;
-	hop_buf_open(&b, c->env);
-	HOP_TRY(hop_file_read(c->env, path, &b));
-	HOP_TRY(hop_npy_read(c->env, path, b.n ? b.s : "", b.n, &a));
+	const char *name = hop_file_name(path);
+	HOP_TRY(hop_npy_read(c->env, name, b->n ? b->s : "", b->n, &a));
 	if (a.dtype != t->dtype)
 		return hop_fail(c->env, 0, HOP_ETYPE, "%s: parameter %u is %s, %s holds %s", c->name,
-		                i, hop_dtype_name((hop_dtype)t->dtype), path,
+		                i, hop_dtype_name((hop_dtype)t->dtype), name,
 		                hop_dtype_name(a.dtype));
-	*out = hop_tensor_new(p, a.dtype, a.rank, a.dim);
+	*out = hop_tensor_new(&c->ip, a.dtype, a.rank, a.dim);
 	hop_npy_copy(&a, (*out)->data);
-	hop_buf_free(&b);
 	return HOP_OK;
 }
 
-static hop_status from_files(cmd *c, hop_interp *p, const hop_graph *g,
-                             const cmd_inputs *from, hop_tensor **in, int64_t *syms)
+/* The buffer is in the env's list while it is open: it must leave before this returns. */
+static hop_status from_file(cmd *c, uint32_t i, const hop_type *t, const char *path,
+                            hop_tensor **out)
+{
+	hop_buf b;
+	hop_buf_open(&b, c->env);
+	hop_status st = cmd_read(c, path, CMD_ARRAY_MAX, &b);
+	if (!st)
+		st = from_bytes(c, i, t, path, &b, out);
+	hop_buf_free(&b);
+	return st;
+}
+
+static hop_status from_files(cmd *c, const hop_graph *g, const cmd_inputs *from,
+                             hop_tensor **in, int64_t *syms)
 {
 	hop_arena *tmp = &c->env->tmp;
 	int *rank = HOP_NEWN(tmp, int, g->nparam);
 	const int64_t **dim = HOP_NEWN(tmp, const int64_t *, g->nparam);
+	if (from->nsize)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: --size %s beside --in: the sizes are those "
+		                "of the files", c->name, from->size[0]);
 	if (from->nfile != g->nparam)
 		return hop_fail(c->env, 0, HOP_EUSE, "%s: the graph has %u parameters, --in gives %u",
 		                c->name, g->nparam, from->nfile);
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		HOP_TRY(from_file(c, p, i, g->type[i], from->file[i], &in[i]));
+		HOP_TRY(from_file(c, i, g->type[i], from->file[i], &in[i]));
 		rank[i] = in[i]->rank;
 		dim[i] = in[i]->dim;
 	}
@@ -117,7 +129,7 @@ static hop_status sizes(cmd *c, const hop_graph *g, const cmd_inputs *from, int6
 		if (k < 0 || !from->size[i][n])
 			return hop_fail(c->env, 0, HOP_EUSE, "%s: --size %s: name=value with the name of "
 			                "a size of the graph is needed", c->name, from->size[i]);
-		HOP_TRY(cmd_number(c, "--size", from->size[i] + n + 1, 0, &syms[k]));
+		HOP_TRY(cmd_number(c, "--size", from->size[i] + n + 1, 0, INT64_MAX, &syms[k]));
 		if (syms[k] < g->range[k].lo || syms[k] > g->range[k].hi)
 			return hop_fail(c->env, 0, HOP_ESHAPE, "%s: --size %s: outside %lld..%lld",
 			                c->name, from->size[i], (long long)g->range[k].lo,
@@ -129,7 +141,7 @@ static hop_status sizes(cmd *c, const hop_graph *g, const cmd_inputs *from, int6
 /* No more elements than this for one made input: a size may come out of the air. */
 enum { MOST = 1 << 28 };
 
-static hop_status made(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
+static hop_status made(cmd *c, const hop_graph *g, const cmd_inputs *from,
                        hop_tensor **in, int64_t *syms)
 {
 	uint64_t s = (uint64_t)from->seed;
@@ -142,19 +154,18 @@ static hop_status made(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inpu
 			    __builtin_mul_overflow(n, dim[k], &n) || n > MOST)
 				return hop_fail(c->env, 0, HOP_ESHAPE, "%s: dimension %d of parameter %u "
 				                "cannot be made with these sizes", c->name, k, i);
-		in[i] = hop_tensor_new(p, (hop_dtype)t->dtype, t->rank, dim);
+		in[i] = hop_tensor_new(&c->ip, (hop_dtype)t->dtype, t->rank, dim);
 		fill(in[i], &s);
 	}
 	return HOP_OK;
 }
 
-hop_status cmd_make_inputs(cmd *c, hop_interp *p, const hop_graph *g,
-                           const cmd_inputs *from, hop_tensor ***out_in,
-                           int64_t **out_syms)
+hop_status cmd_make_inputs(cmd *c, const hop_graph *g, const cmd_inputs *from,
+                           hop_tensor ***out_in, int64_t **out_syms)
 {
 	*out_in = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nparam);
 	*out_syms = HOP_NEWN(&c->env->tmp, int64_t, g->nsym);
 	if (from->nfile)
-		return from_files(c, p, g, from, *out_in, *out_syms);
-	return made(c, p, g, from, *out_in, *out_syms);
+		return from_files(c, g, from, *out_in, *out_syms);
+	return made(c, g, from, *out_in, *out_syms);
 }

@@ -5,9 +5,7 @@
 #include "driver/pipeline.h"
 #include "io/file.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- options ---- */
@@ -46,16 +44,19 @@ hop_status cmd_need(cmd *c, const char *name, const char *value)
 	return hop_fail(c->env, 0, HOP_EUSE, "%s: %s needs a value", c->name, name);
 }
 
-hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo,
+/* Digits and nothing else: no blank, sign or point that strtoll would take. */
+hop_status cmd_number(cmd *c, const char *name, const char *value, int64_t lo, int64_t hi,
                       int64_t *out)
 {
-	char *end;
 	HOP_TRY(cmd_need(c, name, value));
-	errno = 0;
-	long long v = strtoll(value, &end, 10);
-	if (errno || *end || v < lo)
-		return hop_fail(c->env, 0, HOP_EUSE, "%s: %s %s: a whole number of at least %lld is "
-		                "needed", c->name, name, value, (long long)lo);
+	int64_t v = 0;
+	bool ok = true;
+	for (const char *s = value; ok && *s; s++)
+		ok = *s >= '0' && *s <= '9' && !__builtin_mul_overflow(v, (int64_t)10, &v) &&
+		     !__builtin_add_overflow(v, (int64_t)(*s - '0'), &v);
+	if (!ok || v < lo || v > hi)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: %s %s: a whole number from %lld to %lld is "
+		                "needed", c->name, name, value, (long long)lo, (long long)hi);
 	*out = v;
 	return HOP_OK;
 }
@@ -69,6 +70,8 @@ hop_status cmd_other(cmd *c)
 		return HOP_OK;
 	}
 	const char *s = c->argv[c->next++];
+	if (!*s)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: a file name is empty", c->name);
 	if (*s == '-' && s[1])
 		return hop_fail(c->env, 0, HOP_EUSE, "%s: no option %s: see hop %s --help", c->name,
 		                s, c->name);
@@ -81,10 +84,20 @@ hop_status cmd_other(cmd *c)
 
 /* ---- the file ---- */
 
+hop_status cmd_read(cmd *c, const char *path, size_t most, hop_buf *b)
+{
+	bool std = !strcmp(path, "-");
+	if (std && c->used_stdin)
+		return hop_fail(c->env, 0, HOP_EUSE, "%s: standard input is asked for twice: name "
+		                "the other file", c->name);
+	c->used_stdin |= std;
+	return hop_file_read(c->env, path, most, b);
+}
+
 hop_status cmd_load(cmd *c)
 {
 	bool std = !c->file || !strcmp(c->file, "-");
-	HOP_TRY(hop_file_read(c->env, std ? "-" : c->file, &c->text));
+	HOP_TRY(cmd_read(c, std ? "-" : c->file, CMD_TEXT_MAX, &c->text));
 	HOP_TRY(hop_module_parse(c->env, c->text.n ? c->text.s : "", c->text.n,
 	                         std ? "stdin" : c->file, &c->m));
 	for (uint32_t i = 0; i < c->m->n; i++)
@@ -123,17 +136,18 @@ void cmd_print_picked(cmd *c, const hop_graph *g, int flags)
 
 hop_status cmd_passes(cmd *c, const char *names, const hop_graph **g)
 {
-	while (*names) {
+	for (bool more = true; more; names++) {
 		size_t n = strcspn(names, ",");
 		char *s = hop_arena_str(&c->env->tmp, names, n);
 		const hop_pass *p = hop_pass_find(s);
 		if (!p)
 			return hop_fail(c->env, 0, HOP_EVALUE, "%s: no pass is called %s: see hop opt "
-			                "--list", c->name, s);
+			                "--list", c->name, n ? s : "nothing");
 		HOP_TRY(p->run(c->env, *g, g));
 		if (hop_verify(c->env, *g))
 			return hop_note(c->env, 0, "after %s", s);
-		names += n + (names[n] == ',');
+		names += n;
+		more = *names == ',';
 	}
 	return HOP_OK;
 }

@@ -2,6 +2,9 @@
  * failure. What a subcommand does is in the file of its name. */
 #include "cmd.h"
 
+#include "driver/exec.h"
+#include "loop/lower.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -75,6 +78,7 @@ static int go(cmd_fn *run, cmd *c)
 	}
 	hop_env_init(&e, ctx, hop_ctx_mem(ctx));
 	c->env = &e;
+	hop_interp_init(&c->ip, &e);
 	if (HOP_GUARD(&e, &f)) {
 		st = hop_guard_nomem(&e, &f);
 	} else {
@@ -84,6 +88,10 @@ static int go(cmd_fn *run, cmd *c)
 		hop_guard_end(&e, &f);
 	}
 	int rc = report(&e, st);
+	hop_exec_release(c->exec);
+	if (c->prog)
+		hop_prog_free(c->prog, &e.mem);
+	hop_interp_fini(&c->ip);
 	hop_module_free(c->m, &e.mem);
 	hop_env_fini(&e);
 	hop_ctx_free(ctx);

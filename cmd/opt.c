@@ -7,7 +7,7 @@
 
 hop_status cmd_opt(cmd *c)
 {
-	const char *names = "";
+	const char *names = NULL;
 	bool list = false;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--list"))
@@ -22,6 +22,7 @@ hop_status cmd_opt(cmd *c)
 			printf("%-12s %s\n", hop_pass_at(i)->name, hop_pass_at(i)->help);
 		return HOP_OK;
 	}
+	HOP_TRY(cmd_need(c, "-p", names));
 	hop_graph *g;
 	HOP_TRY(cmd_load(c));
 	HOP_TRY(cmd_pick(c, &g));

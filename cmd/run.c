@@ -38,13 +38,28 @@ static hop_status write_result(cmd *c, const char *prefix, uint32_t i,
 	return st;
 }
 
-static hop_status run(cmd *c, hop_interp *p, const hop_graph *g, const cmd_inputs *from,
+/* Where there is no code generator, say so and interpret. */
+static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t *syms,
+                          hop_tensor *const *in, hop_tensor **out)
+{
+	hop_status st = interp ? HOP_OK : hop_exec_new(c->env, g, NULL, &c->exec);
+	if (st == HOP_ETARGET) {
+		fprintf(stderr, "hop: interpreting, slowly: %s\n", c->env->diag.text);
+		hop_diag_clear(c->env);
+		st = HOP_OK;
+	}
+	HOP_TRY(st);
+	return c->exec ? hop_exec_tensors(&c->ip, c->exec, in, out)
+	               : hop_interp_graph(&c->ip, g, syms, in, out);
+}
+
+static hop_status run(cmd *c, const hop_graph *g, const cmd_inputs *from,
                       const char *prefix, bool interp)
 {
 	hop_tensor **in, **out = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nout);
 	int64_t *syms;
-	HOP_TRY(cmd_make_inputs(c, p, g, from, &in, &syms));
-	HOP_TRY((interp ? hop_interp_graph : hop_graph_run)(p, g, syms, in, out));
+	HOP_TRY(cmd_make_inputs(c, g, from, &in, &syms));
+	HOP_TRY(compute(c, g, interp, syms, in, out));
 	for (uint32_t i = 0; i < g->nout; i++) {
 		if (prefix)
 			HOP_TRY(write_result(c, prefix, i, out[i]));
@@ -73,9 +88,5 @@ hop_status cmd_run(cmd *c)
 	hop_graph *g;
 	HOP_TRY(cmd_load(c));
 	HOP_TRY(cmd_pick(c, &g));
-	hop_interp p;
-	hop_interp_init(&p, c->env);
-	st = run(c, &p, g, &from, prefix, interp);
-	hop_interp_fini(&p);
-	return st;
+	return run(c, g, &from, prefix, interp);
 }

@@ -30,18 +30,17 @@ static hop_status lowered(cmd *c, bool copies)
 {
 	hop_graph *g;
 	const hop_graph *opt;
-	hop_prog *p;
 	hop_buf list, text;
 	HOP_TRY(cmd_pick(c, &g));
 	HOP_TRY(hop_pipeline_run(c->env, g, &opt));
 	hop_buf_open(&list, c->env);
 	hop_buf_open(&text, c->env);
-	hop_status st = hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list }, &p);
+	hop_status st = hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list },
+	                                &c->prog);
 	if (!st) {
 		if (!copies)
-			hop_prog_print(&text, p);
+			hop_prog_print(&text, c->prog);
 		printf("%s", copies ? (list.n ? list.s : "no copies\n") : text.s);
-		hop_prog_free(p, &c->env->mem);
 	}
 	hop_buf_free(&text);
 	hop_buf_free(&list);

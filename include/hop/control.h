@@ -38,7 +38,8 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
 #define hop_while(t, ...) hop_at_while(t, __FILE__, __LINE__, __VA_ARGS__)
 
 typedef struct hop_scan_opts {
-	int             axis;          /* of the xs, and where the ys are stacked */
+	int             axis;          /* of the xs, and where the ys are stacked; without xs,
+	                                * not negative */
 	bool            reverse;       /* from the last step to the first */
 	bool            has_length;    /* length is given: needed when there are no xs */
 	hop_dim         length;

@@ -12,7 +12,8 @@ extern "C" {
 /* ---- eager traces: ops run at once, on real data ---- */
 
 HOP_MUST_USE hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t);
-/* The first failure of the trace, after which it is gone. */
+/* The first failure of the trace, after which it is gone. A trace that a body was given is
+ * not the caller's to free: HOP_EUSE. */
 HOP_MUST_USE hop_status hop_eager_free(hop_trace *t);
 
 /* An array as a value. Captured by a graph, it becomes a hidden parameter of the outermost

@@ -193,8 +193,16 @@ static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f
 	const hop_graph *g = f->g, *h;
 	hop_env *e = &m->e;
 	bool *in = HOP_NEWN(&e->tmp, bool, g->nparam), *force = HOP_NEWN(&e->tmp, bool, g->nout);
-	bool *bo = HOP_NEWN(&e->tmp, bool, g->nout);
-	memcpy(in, a->batched, (size_t)f->nin);
+	bool *bo = HOP_NEWN(&e->tmp, bool, g->nout), any = false;
+	if (f->nin && !a->batched)
+		return hop_fail(e, 0, HOP_EUSE, "vmap: it is not said which inputs are batched");
+	if (a->size < -1 || a->size > HOP_SIZE_MAX)
+		return hop_fail(e, 0, HOP_EVALUE, "vmap: %lld lanes", (long long)a->size);
+	for (int i = 0; i < f->nin; i++)
+		any |= in[i] = a->batched[i];
+	if (!any && a->size == -1)
+		return hop_fail(e, 0, HOP_EVALUE, "vmap: no input is batched, so nothing says how many "
+		                "lanes there are: give n");
 	memset(force, 1, (size_t)f->nout);
 	for (int i = 0; i < f->nwrote; i++)
 		force[f->nout + i] = in[f->wrote[i]];
@@ -318,8 +326,6 @@ hop_status hop_jvp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
 
 hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f)
 {
-	if (!f || !batched || n < -1)
-		return HOP_EUSE;
 	return transform(f, make_vmap, &(struct args){ .batched = batched, .size = n }, out_f);
 }
 

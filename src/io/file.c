@@ -5,47 +5,78 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-/* One block. The descriptor is not held while the buffer grows, which may take the exit
- * for "no memory" and would lose it; so a file is opened anew for each block. */
-static ssize_t block(const char *path, off_t at, char *to, size_t n)
+const char *hop_file_name(const char *path)
 {
-	ssize_t k;
-	if (!strcmp(path, "-")) {
-		do
-			k = read(STDIN_FILENO, to, n);
-		while (k < 0 && errno == EINTR);
-		return k;
-	}
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	do
-		k = pread(fd, to, n, at);
-	while (k < 0 && errno == EINTR);
-	int why = errno;
-	close(fd);
-	errno = why;
-	return k;
+	return strcmp(path, "-") ? path : "standard input";
 }
 
-hop_status hop_file_read(hop_env *e, const char *path, hop_buf *b)
+static hop_status failed(hop_env *e, const char *path)
+{
+	return hop_fail(e, 0, HOP_EIO, "%s: %s", hop_file_name(path), strerror(errno));
+}
+
+static hop_status too_large(hop_env *e, const char *path, size_t most)
+{
+	return hop_fail(e, 0, HOP_EIO, "%s: the file is larger than %zu bytes",
+	                hop_file_name(path), most);
+}
+
+/* What a file says of its size is used only to refuse it early: pipes say nothing, files of
+ * /proc say 0, and any may grow meanwhile. */
+static hop_status read_all(hop_env *e, int fd, const char *path, size_t most, hop_buf *b)
 {
 	enum { BLOCK = 1 << 18 };
+	struct stat about;
+	if (fstat(fd, &about))
+		return failed(e, path);
+	if (S_ISREG(about.st_mode) && about.st_size > 0 && (uint64_t)about.st_size > most)
+		return too_large(e, path, most);
 	hop_mark m = hop_mark_at(&e->tmp);
 	char *s = hop_arena_alloc(&e->tmp, BLOCK);
 	hop_status st = HOP_OK;
-	off_t at = 0;
-	for (ssize_t n; (n = block(path, at, s, BLOCK)) != 0; at += n) {
-		if (n < 0) {
-			st = hop_fail(e, 0, HOP_EIO, "%s: %s", path, strerror(errno));
+	size_t got = 0;
+	while (!st) {
+		ssize_t n = read(fd, s, BLOCK);
+		if (!n)
 			break;
+		if (n < 0) {
+			if (errno != EINTR)
+				st = failed(e, path);
+			continue;
 		}
-		hop_putn(b, s, (size_t)n);
+		if ((size_t)n > most - got)
+			st = too_large(e, path, most);
+		else
+			hop_putn(b, s, (size_t)n);
+		got += (size_t)n;
 	}
 	hop_rewind(&e->tmp, m);
+	return st;
+}
+
+/* A frame of its own: the buffer may grow into the exit for "no memory", which would lose
+ * the descriptor. */
+hop_status hop_file_read(hop_env *e, const char *path, size_t most, hop_buf *b)
+{
+	bool std = !strcmp(path, "-");
+	int fd = std ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	hop_frame f;
+	if (fd < 0)
+		return failed(e, path);
+	if (HOP_GUARD(e, &f)) {
+		hop_guard_end(e, &f);
+		if (!std)
+			close(fd);
+		hop_nomem(e);
+	}
+	hop_status st = read_all(e, fd, path, most, b);
+	hop_guard_end(e, &f);
+	if (!std)
+		close(fd);
 	return st;
 }
 

@@ -1,5 +1,6 @@
 /* npy.c -- NumPy's .npy: a magic, a version, a Python dict as header, the elements.
- * Reads no pickles, no structured dtypes, and never trusts a number in the file. */
+ * Reads no pickles and no structured dtypes, and takes nothing on trust: a byte that NumPy
+ * would not have written there is refused, also where Python would read over it. */
 #include "io/npy.h"
 
 #include <string.h>
@@ -9,13 +10,14 @@ static const struct { const char *descr; hop_dtype d; } dtypes[] = {
 	{ "f8", HOP_f64 },
 };
 
-static bool big_endian(void)
+/* What NumPy writes before a dtype: elements of one byte have no order. */
+static char order_of(hop_dtype d)
 {
 	uint16_t one = 1;
-	return !*(unsigned char *)&one;
+	return hop_dtype_bytes(d) == 1 ? '|' : *(unsigned char *)&one ? '<' : '>';
 }
 
-/* The header's text, read from the left. */
+/* The header's text, read from the left. Between its tokens are blanks and nothing else. */
 struct head {
 	hop_env    *env;
 	const char *name;
@@ -27,36 +29,40 @@ static hop_status bad(struct head *h, const char *what)
 	return hop_fail(h->env, 0, HOP_EPARSE, "%s: not a .npy file: %s", h->name, what);
 }
 
-static void space(struct head *h)
+static bool next_is(struct head *h, char c)
 {
-	while (h->p < h->end && (*h->p == ' ' || *h->p == '\n' || *h->p == '\t'))
+	while (h->p < h->end && *h->p == ' ')
 		h->p++;
+	return h->p < h->end && *h->p == c;
 }
 
 static bool eat(struct head *h, char c)
 {
-	space(h);
-	if (h->p == h->end || *h->p != c)
+	bool is = next_is(h, c);
+	h->p += is;
+	return is;
+}
+
+static bool eat_word(struct head *h, const char *word)
+{
+	size_t n = strlen(word);
+	if (!next_is(h, *word) || (size_t)(h->end - h->p) < n || memcmp(h->p, word, n))
 		return false;
-	h->p++;
+	h->p += n;
 	return true;
 }
 
-/* 'text' or "text"; false when there is none. */
+/* 'text' or "text" of printable characters without escapes; false when there is none. */
 static bool quoted(struct head *h, const char **s, size_t *n)
 {
-	space(h);
-	if (h->p == h->end || (*h->p != '\'' && *h->p != '"'))
+	if (!next_is(h, '\'') && !next_is(h, '"'))
 		return false;
 	char q = *h->p++;
 	*s = h->p;
-	while (h->p < h->end && *h->p != q)
+	while (h->p < h->end && *h->p != q && *h->p >= ' ' && *h->p <= '~' && *h->p != '\\')
 		h->p++;
 	*n = (size_t)(h->p - *s);
-	if (h->p == h->end)
-		return false;
-	h->p++;
-	return true;
+	return eat(h, q);
 }
 
 static bool is(const char *s, size_t n, const char *t)
@@ -70,46 +76,59 @@ static hop_status descr(struct head *h, hop_npy *a)
 	size_t n;
 	if (!quoted(h, &s, &n) || n < 3)
 		return bad(h, "descr is no simple dtype");
+	int shown = (int)(n < 32 ? n : 32);
 	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-		if (!strchr("<>|=", *s) || !is(s + 1, n - 1, dtypes[i].descr))
+		if (!is(s + 1, n - 1, dtypes[i].descr))
 			continue;
 		a->dtype = dtypes[i].d;
-		a->swapped = (*s == '>') != big_endian() && (*s == '>' || *s == '<');
-		return HOP_OK;
+		if (*s == order_of(a->dtype))
+			return HOP_OK;
+		if (order_of(a->dtype) != '|' && (*s == '<' || *s == '>'))
+			return hop_fail(h->env, 0, HOP_ETYPE, "%s: dtype %.*s is %s-endian, this machine "
+			                "is not: swap the bytes first", h->name, shown, s,
+			                *s == '<' ? "little" : "big");
+		break;
 	}
 	return hop_fail(h->env, 0, HOP_ETYPE, "%s: dtype %.*s: hop reads bool, i32, i64, f32, "
-	                "f64", h->name, (int)(n < 32 ? n : 32), s);
+	                "f64", h->name, shown, s);
 }
 
 static hop_status order(struct head *h, hop_npy *a)
 {
-	space(h);
-	size_t left = (size_t)(h->end - h->p);
-	a->fortran = left >= 4 && !memcmp(h->p, "True", 4);
-	if (!a->fortran && (left < 5 || memcmp(h->p, "False", 5)))
+	a->fortran = eat_word(h, "True");
+	if (!a->fortran && !eat_word(h, "False"))
 		return bad(h, "fortran_order is neither True nor False");
-	h->p += a->fortran ? 4 : 5;
 	return HOP_OK;
 }
 
+static hop_status dimension(struct head *h, int64_t *out)
+{
+	const char *from = h->p;
+	int64_t v = 0;
+	for (; h->p < h->end && *h->p >= '0' && *h->p <= '9'; h->p++) {
+		v = v * 10 + (*h->p - '0');
+		if (v > HOP_SIZE_MAX)
+			return bad(h, "a dimension is too large");
+	}
+	if (h->p == from || (*from == '0' && h->p - from > 1))
+		return bad(h, "a dimension is no number");
+	*out = v;
+	return HOP_OK;
+}
+
+/* A tuple: of one element only with a comma behind it, as Python has it. */
 static hop_status shape(struct head *h, hop_npy *a)
 {
 	if (!eat(h, '('))
 		return bad(h, "shape is no tuple");
-	while (!eat(h, ')')) {
-		int64_t v = 0;
-		const char *from = h->p;
-		for (; h->p < h->end && *h->p >= '0' && *h->p <= '9'; h->p++)
-			if (__builtin_mul_overflow(v, (int64_t)10, &v) ||
-			    __builtin_add_overflow(v, (int64_t)(*h->p - '0'), &v))
-				return bad(h, "a dimension is too large");
-		if (h->p == from)
-			return bad(h, "a dimension is no number");
+	for (bool more = true; !eat(h, ')'); more = eat(h, ',')) {
+		if (!more)
+			return bad(h, "shape does not end");
 		if (a->rank == HOP_MAXRANK)
 			return bad(h, "too many dimensions");
-		a->dim[a->rank++] = v;
-		if (!eat(h, ',') && (h->p == h->end || *h->p != ')'))
-			return bad(h, "shape does not end");
+		HOP_TRY(dimension(h, &a->dim[a->rank]));
+		if (++a->rank == 1 && !next_is(h, ','))
+			return bad(h, "shape is no tuple");
 	}
 	return HOP_OK;
 }
@@ -123,10 +142,12 @@ static hop_status dict(struct head *h, hop_npy *a)
 	unsigned seen = 0;
 	if (!eat(h, '{'))
 		return bad(h, "the header is no dict");
-	while (!eat(h, '}')) {
+	for (bool more = true; !eat(h, '}'); more = eat(h, ',')) {
 		const char *s;
 		size_t n;
 		unsigned i = 0;
+		if (!more)
+			return bad(h, "the header does not end");
 		if (!quoted(h, &s, &n) || !eat(h, ':'))
 			return bad(h, "the header is no dict");
 		while (i < 3 && !is(s, n, part[i].key))
@@ -135,10 +156,26 @@ static hop_status dict(struct head *h, hop_npy *a)
 			return bad(h, "the header has an unknown or a second key");
 		seen |= 1u << i;
 		HOP_TRY(part[i].read(h, a));
-		if (!eat(h, ',') && (h->p == h->end || *h->p != '}'))
-			return bad(h, "the header does not end");
 	}
-	return seen == 7 ? HOP_OK : bad(h, "the header lacks a key");
+	if (seen != 7)
+		return bad(h, "the header lacks a key");
+	if (!next_is(h, '\n') || h->end - h->p != 1)
+		return bad(h, "the header has more than a dict, blanks and the end of the line");
+	return HOP_OK;
+}
+
+/* The number of elements; false when a product does not fit. A size of 0 hides no other. */
+static bool count(hop_npy *a)
+{
+	int64_t n = 1;
+	a->count = 1;
+	for (int i = 0; i < a->rank; i++) {
+		if (a->dim[i] && __builtin_mul_overflow(n, a->dim[i], &n))
+			return false;
+		a->count *= a->dim[i] != 0;
+	}
+	a->count *= n;
+	return n <= HOP_SIZE_MAX;
 }
 
 hop_status hop_npy_read(hop_env *e, const char *name, const void *p, size_t n,
@@ -161,28 +198,14 @@ hop_status hop_npy_read(hop_env *e, const char *name, const void *p, size_t n,
 	h.p = (const char *)s + at;
 	h.end = h.p + len;
 	HOP_TRY(dict(&h, out));
-	out->count = 1;
-	bool large = false, empty = false;
-	for (int i = 0; i < out->rank; i++) {
-		empty |= !out->dim[i];
-		large |= out->dim[i] > HOP_SIZE_MAX ||
-		         __builtin_mul_overflow(out->count, out->dim[i] + !out->dim[i], &out->count);
-	}
-	if (empty)
-		out->count = 0;
-	size_t w = hop_dtype_bytes(out->dtype), have = n - at - len;
-	if (large || (uint64_t)out->count > have / w)
-		return bad(&h, "the elements are cut off");
+	if (!count(out))
+		return bad(&h, "its shape has more elements than there can be");
+	size_t want = (size_t)out->count * hop_dtype_bytes(out->dtype), have = n - at - len;
+	if (want != have)
+		return hop_fail(e, 0, HOP_EPARSE, "%s: not a .npy file: its shape needs %zu bytes of "
+		                "elements, there are %zu", name, want, have);
 	out->bytes = (const char *)s + at + len;
 	return HOP_OK;
-}
-
-static void copy_elem(const hop_npy *a, char *to, const char *from, size_t w)
-{
-	for (size_t k = 0; k < w; k++)
-		to[k] = from[a->swapped ? w - 1 - k : k];
-	if (a->dtype == HOP_bool)
-		*to = *from != 0;
 }
 
 void hop_npy_copy(const hop_npy *a, void *to)
@@ -195,7 +218,7 @@ void hop_npy_copy(const hop_npy *a, void *to)
 		step *= a->dim[k];
 	}
 	for (int64_t i = 0; i < a->count; i++) {
-		copy_elem(a, (char *)to + (size_t)i * w, a->bytes + (size_t)from * w, w);
+		memcpy((char *)to + (size_t)i * w, a->bytes + (size_t)from * w, w);
 		for (int k = a->rank - 1; k >= 0; k--) {
 			from += stride[k];
 			if (++at[k] < a->dim[k])
@@ -204,6 +227,8 @@ void hop_npy_copy(const hop_npy *a, void *to)
 			at[k] = 0;
 		}
 	}
+	for (int64_t i = 0; a->dtype == HOP_bool && i < a->count; i++)
+		((char *)to)[i] = ((char *)to)[i] != 0;
 }
 
 void hop_npy_write(hop_buf *b, hop_dtype d, int rank, const int64_t *dim,
@@ -216,8 +241,7 @@ void hop_npy_write(hop_buf *b, hop_dtype d, int rank, const int64_t *dim,
 		if (dtypes[i].d == d)
 			descr = dtypes[i].descr;
 	hop_buf_open(&h, b->env);
-	hop_putf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (",
-	         d == HOP_bool ? '|' : big_endian() ? '>' : '<', descr);
+	hop_putf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order_of(d), descr);
 	for (int i = 0; i < rank; i++) {
 		hop_putf(&h, "%s%lld", i ? ", " : "", (long long)dim[i]);
 		count *= dim[i];

@@ -1,5 +1,5 @@
 /* npy.h -- one array in NumPy's .npy format (versions 1 to 3), from and to memory. Dtypes
- * that hop has not are refused by name. */
+ * that hop has not, and bytes in another order than the machine's, are refused by name. */
 #ifndef HOP_NPY_H
 #define HOP_NPY_H
 
@@ -12,11 +12,11 @@ typedef struct hop_npy {
 	int64_t     dim[HOP_MAXRANK];
 	int64_t     count;
 	const char *bytes;
-	bool        swapped;           /* big-endian elements */
 	bool        fortran;           /* first axis fastest */
 } hop_npy;
 
-/* Any bytes are fine; name is for messages. On success all count elements are there. */
+/* Any bytes are fine; name is for messages. On success all count elements are there, and
+ * nothing behind them: a file that is longer than its header says is another file. */
 hop_status hop_npy_read(hop_env *e, const char *name, const void *p, size_t n,
                         hop_npy *out);
 /* Row-major, in the machine's byte order, bool as 0 or 1; to holds count elements. */

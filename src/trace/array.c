@@ -23,8 +23,8 @@ hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 		return refuse(c, HOP_EVALUE, "error: array: a dtype or a rank that is none");
 	int64_t count = 1;
 	for (int i = 0; i < rank; i++)
-		if (dim[i] < 0 || __builtin_mul_overflow(count, dim[i], &count) ||
-		    count > HOP_SIZE_MAX)
+		if (dim[i] < 0 || dim[i] > HOP_SIZE_MAX ||
+		    __builtin_mul_overflow(count, dim[i], &count) || count > HOP_SIZE_MAX)
 			return refuse(c, HOP_EVALUE, "error: array: sizes that are negative or too large");
 	hop_mem m = hop_ctx_mem(c);
 	hop_array *a = hop_raw_try(&m, sizeof *a);
@@ -157,7 +157,7 @@ hop_value hop_array_here(hop_trace *t, hop_array *a)
 	hop_root *r = t->root;
 	hop_trace *base = r->base;
 	if (!a || a->ctx != r->ctx) {
-		hop_trace_fail(t, HOP_EUSE, "the array is missing or of another context");
+		hop_trace_fail(t, HOP_EUSE, "%s: the array is missing or of another context", t->op);
 		return (hop_value){ 0, 0 };
 	}
 	for (size_t i = 0; i < r->narray; i++)
@@ -197,7 +197,7 @@ static void make_use(hop_trace *t, void *arg)
 hop_value hop_at_array(hop_trace *t, const char *file, int line, hop_array *a)
 {
 	struct using u = { .a = a };
-	return hop_enter(t, file, line, make_use, &u) ? u.v : (hop_value){ 0, 0 };
+	return hop_enter(t, "use", file, line, make_use, &u) ? u.v : (hop_value){ 0, 0 };
 }
 
 struct reading {
@@ -209,11 +209,12 @@ static void make_read(hop_trace *t, void *arg)
 {
 	struct reading *r = arg;
 	if (!t->eager) {
-		hop_trace_fail(t, HOP_EUSE, "hop_read: the trace is captured, it has no data yet");
+		hop_trace_fail(t, HOP_EUSE, "read: the trace is captured, it has no data yet");
 		return;
 	}
 	hop_val v = hop_value_read(t, r->v);
-	hop_eager_settle(t);
+	if (!t->b.st)
+		hop_eager_settle(t);
 	if (!t->b.st)
 		r->x = hop_eager_tensor(t, v);
 }
@@ -225,7 +226,7 @@ hop_status hop_at_read(hop_trace *t, const char *file, int line, hop_value v,
 	if (!out_a || !t)
 		return HOP_EUSE;
 	*out_a = NULL;
-	if (!hop_enter(t, file, line, make_read, &r))
+	if (!hop_enter(t, "read", file, line, make_read, &r))
 		return t->root->env.diag.st;
 	return hop_array_new(t->root->ctx, r.x->dtype, r.x->rank, r.x->dim, r.x->data, out_a);
 }
@@ -245,11 +246,11 @@ hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t)
 /* Writes to arrays happen here, and only when nothing failed. */
 hop_status hop_eager_free(hop_trace *t)
 {
-	if (!t)
+	if (!t || t != t->root->base || !t->eager)       /* a body's trace, or a captured one */
 		return HOP_EUSE;
 	hop_root *r = t->root;
 	hop_trace *base = r->base;
-	for (size_t i = 0; !r->env.diag.st && base->eager && i < r->narray; i++) {
+	for (size_t i = 0; !r->env.diag.st && i < r->narray; i++) {
 		const hop_store *s = &base->store[base->slot[r->array_slot[i]].store];
 		if (s->version)
 			memcpy(r->array[i]->data, hop_eager_tensor(base, s->cur)->data,

@@ -12,10 +12,10 @@ struct compose {
 	double          eps;
 };
 
-static hop_value run(hop_trace *t, const char *file, int line, hop_make_fn *make,
-                     struct compose c)
+static hop_value run(hop_trace *t, const char *op, const char *file, int line,
+                     hop_make_fn *make, struct compose c)
 {
-	return hop_enter(t, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
+	return hop_enter(t, op, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
 }
 
 /* x as a float; integers become f32. */
@@ -36,17 +36,17 @@ static hop_val number_like(hop_build *b, hop_val x, double v)
 static int axis_list(hop_trace *t, const struct compose *c, int rank, int64_t *out)
 {
 	if (c->n < 0 || c->n > rank || (c->n && !c->axes)) {
-		hop_trace_fail(t, HOP_EVALUE, "reduce: %d axes of a value of rank %d", c->n, rank);
+		hop_trace_fail(t, HOP_EVALUE, "%s: %d axes of a value of rank %d", t->op, c->n, rank);
 		return -1;
 	}
 	bool used[HOP_MAXRANK] = { false };
 	int n = 0;
 	for (int i = 0; i < c->n; i++) {
-		int a = hop_axis(t, "reduce", c->axes[i], rank);
+		int a = hop_axis(t, t->op, c->axes[i], rank);
 		if (a < 0)
 			return -1;
 		if (used[a]) {
-			hop_trace_fail(t, HOP_EVALUE, "reduce: axis %d is named twice", a);
+			hop_trace_fail(t, HOP_EVALUE, "%s: axis %d is named twice", t->op, a);
 			return -1;
 		}
 		used[a] = true;
@@ -62,6 +62,10 @@ static void make_reduce(hop_trace *t, void *arg)
 	struct compose *c = arg;
 	hop_build *b = &t->b;
 	int64_t axes[HOP_MAXRANK];
+	if ((unsigned)c->kind > HOP_REDUCE_MEAN) {
+		hop_trace_fail(t, HOP_EVALUE, "reduce: there is no reduction %d", (int)c->kind);
+		return;
+	}
 	const hop_type *type = hop_value_type(t, c->x);
 	int n = type ? axis_list(t, c, type->rank, axes) : -1;
 	if (n < 0)
@@ -95,7 +99,9 @@ static void make_reduce(hop_trace *t, void *arg)
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
                         hop_value x, int naxes, const int *axes)
 {
-	return run(t, file, line, make_reduce,
+	static const char *const name[] = { [HOP_REDUCE_SUM] = "sum", [HOP_REDUCE_MAX] = "amax",
+	                                    [HOP_REDUCE_MEAN] = "mean" };
+	return run(t, (unsigned)r > HOP_REDUCE_MEAN ? "reduce" : name[r], file, line, make_reduce,
 	           (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
 }
 
@@ -170,7 +176,7 @@ static void make_matmul(hop_trace *t, void *arg)
 
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
-	return run(t, file, line, make_matmul, (struct compose){ .x = x, .y = y });
+	return run(t, "matmul", file, line, make_matmul, (struct compose){ .x = x, .y = y });
 }
 
 /* ---- softmax and norms ---- */
@@ -192,7 +198,8 @@ static void make_softmax(hop_trace *t, void *arg)
 
 hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis)
 {
-	return run(t, file, line, make_softmax, (struct compose){ .x = x, .axis = axis });
+	return run(t, "softmax", file, line, make_softmax,
+	           (struct compose){ .x = x, .axis = axis });
 }
 
 static void make_norm(hop_trace *t, void *arg)
@@ -226,7 +233,7 @@ static void make_norm(hop_trace *t, void *arg)
 hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value x,
                             hop_value weight, hop_value bias, double eps)
 {
-	return run(t, file, line, make_norm,
+	return run(t, "layer_norm", file, line, make_norm,
 	           (struct compose){ .x = x, .y = weight, .z = bias, .eps = eps });
 }
 
@@ -250,7 +257,7 @@ static void make_sigmoid(hop_trace *t, void *arg)
 
 hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
 {
-	return run(t, file, line, make_sigmoid, (struct compose){ .x = x });
+	return run(t, "sigmoid", file, line, make_sigmoid, (struct compose){ .x = x });
 }
 
 static void make_silu(hop_trace *t, void *arg)
@@ -262,7 +269,7 @@ static void make_silu(hop_trace *t, void *arg)
 
 hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
 {
-	return run(t, file, line, make_silu, (struct compose){ .x = x });
+	return run(t, "silu", file, line, make_silu, (struct compose){ .x = x });
 }
 
 static void make_relu(hop_trace *t, void *arg)
@@ -274,5 +281,5 @@ static void make_relu(hop_trace *t, void *arg)
 
 hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x)
 {
-	return run(t, file, line, make_relu, (struct compose){ .x = x });
+	return run(t, "relu", file, line, make_relu, (struct compose){ .x = x });
 }

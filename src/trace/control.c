@@ -9,6 +9,7 @@
 struct call {
 	const char      *name;
 	hop_value        pred;
+	hop_body        *fn[2];
 	bool             sized;
 	int              nin, cap, n;
 	const hop_value *in;
@@ -16,22 +17,28 @@ struct call {
 	hop_trace       *body[2];
 	hop_outs         o[2];
 	int              taken;
-	hop_fn          *fn;
+	hop_fn          *func;
 };
 
-static bool check_lists(hop_trace *t, const char *op, const struct call *c)
+/* The lists are there, and every input is a value: asked before a body runs, which might
+ * look at none of them. */
+static bool check_lists(hop_trace *t, const struct call *c)
 {
-	if (c->nin >= 0 && (!c->nin || c->in) && c->cap >= 0 && (!c->cap || c->out))
-		return true;
-	hop_trace_fail(t, HOP_EUSE, "%s: a count is negative or a list is missing", op);
-	return false;
+	if (c->nin < 0 || (c->nin && !c->in) || c->cap < 0 || (c->cap && !c->out)) {
+		hop_trace_fail(t, HOP_EUSE, "%s: a count is negative or a list is missing", t->op);
+		return false;
+	}
+	for (int i = 0; i < c->nin; i++)
+		if (hop_slot_of(t, c->in[i]) < 0)
+			return false;
+	return true;
 }
 
-static bool check_room(hop_trace *t, const char *op, uint32_t n, int cap)
+static bool check_room(hop_trace *t, uint32_t n, int cap)
 {
 	if (n <= (uint32_t)cap)
 		return true;
-	hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", op, n, cap);
+	hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", t->op, n, cap);
 	return false;
 }
 
@@ -173,7 +180,7 @@ static void cond_end(hop_trace *t, void *arg)
 	const hop_graph *g[2];
 	const hop_val *operands;
 	hop_val p = predicate(t, c->pred);
-	if (hop_is_bad(p) || !merge(t, c) || !check_room(t, "cond", c->o[0].n, c->cap))
+	if (hop_is_bad(p) || !merge(t, c) || !check_room(t, c->o[0].n, c->cap))
 		return;
 	if (!hop_join_open(&j, t, 2, c->o, c->nin, c->in))
 		return;
@@ -190,11 +197,19 @@ static void cond_end(hop_trace *t, void *arg)
 	publish(t, c, c->o[0].n, res);
 }
 
+static const char *const branch[] = { "the then branch of cond", "the else branch of cond" };
+
+/* Both functions must be there, although an eager cond runs only one of them. */
 static void cond_begin(hop_trace *t, void *arg)
 {
 	struct call *c = arg;
-	if (!check_lists(t, "cond", c))
+	if (!check_lists(t, c))
 		return;
+	for (int k = 0; k < 2; k++)
+		if (!c->fn[k]) {
+			hop_trace_fail(t, HOP_EUSE, "no function was given for %s", branch[k]);
+			return;
+		}
 	hop_val p = predicate(t, c->pred);
 	if (hop_is_bad(p) || !t->eager)
 		return;
@@ -227,24 +242,21 @@ static void eager_sized_end(hop_trace *t, void *arg)
 	eager_end(t, c);
 }
 
-static int cond(hop_trace *t, const char *file, int line, struct call *c, hop_body *then_,
-                hop_body *else_, void *user)
+static int cond(hop_trace *t, const char *file, int line, struct call *c, void *user)
 {
-	static const char *const what[] = { "the then branch of cond", "the else branch of cond" };
-	hop_body *const fn[2] = { then_, else_ };
 	c->taken = -1;
-	if (!hop_enter(t, file, line, cond_begin, c))
+	if (!hop_enter(t, "cond", file, line, cond_begin, c))
 		return 0;
 	bool ok = true;
 	for (int k = 0; k < 2 && ok; k++) {
 		if (c->taken == !k && !c->sized)
 			continue;
-		hop_body_args a = { .fn = fn[k], .user = user, .what = what[k], .n = c->nin,
+		hop_body_args a = { .fn = c->fn[k], .user = user, .what = branch[k], .n = c->nin,
 		                    .in = c->in, .eager = c->taken == k };
 		ok = (c->body[k] = hop_body_run(t, file, line, &a)) != NULL;
 	}
 	if (ok)
-		hop_enter(t, file, line, c->taken < 0 ? cond_end :
+		hop_enter(t, NULL, file, line, c->taken < 0 ? cond_end :
 		          c->sized ? eager_sized_end : eager_end, c);
 	hop_body_drop(c->body[1]);
 	hop_body_drop(c->body[0]);
@@ -255,24 +267,25 @@ int hop_at_cond(hop_trace *t, const char *file, int line, hop_value pred, hop_bo
                 hop_body *else_, void *user, int nin, const hop_value *in, int cap,
                 hop_value *out)
 {
-	struct call c = { .pred = pred, .nin = nin, .in = in, .cap = cap, .out = out };
-	return cond(t, file, line, &c, then_, else_, user);
+	struct call c = { .pred = pred, .fn = { then_, else_ }, .nin = nin, .in = in, .cap = cap,
+	                  .out = out };
+	return cond(t, file, line, &c, user);
 }
 
 int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
                       hop_body *then_, hop_body *else_, void *user, int nin,
                       const hop_value *in, int cap, hop_value *out)
 {
-	struct call c = { .pred = pred, .sized = true, .nin = nin, .in = in, .cap = cap,
-	                  .out = out };
-	return cond(t, file, line, &c, then_, else_, user);
+	struct call c = { .pred = pred, .fn = { then_, else_ }, .sized = true, .nin = nin,
+	                  .in = in, .cap = cap, .out = out };
+	return cond(t, file, line, &c, user);
 }
 
 /* ---- call ---- */
 
 static void region_begin(hop_trace *t, void *arg)
 {
-	check_lists(t, "region", arg);
+	check_lists(t, arg);
 }
 
 static void region_end(hop_trace *t, void *arg)
@@ -283,7 +296,7 @@ static void region_end(hop_trace *t, void *arg)
 	const hop_val *operands;
 	hop_trace *b = c->body[0];
 	c->o[0] = (hop_outs){ b, b->nret, b->out };
-	if (!check_room(t, "region", b->nret, c->cap) ||
+	if (!check_room(t, b->nret, c->cap) ||
 	    !hop_join_open(&j, t, 1, c->o, c->nin, c->in))
 		return;
 	hop_join_syms(&j, 0, NULL);
@@ -302,13 +315,13 @@ int hop_at_region(hop_trace *t, const char *file, int line, const char *name, ho
                   void *user, int nin, const hop_value *in, int cap, hop_value *out)
 {
 	struct call c = { .name = name, .nin = nin, .in = in, .cap = cap, .out = out };
-	if (!hop_enter(t, file, line, region_begin, &c))
+	if (!hop_enter(t, "region", file, line, region_begin, &c))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = "the body of region", .n = nin,
 	                    .in = in, .eager = t->eager };
 	c.body[0] = hop_body_run(t, file, line, &a);
 	if (c.body[0])
-		hop_enter(t, file, line, t->eager ? eager_end : region_end, &c);
+		hop_enter(t, NULL, file, line, t->eager ? eager_end : region_end, &c);
 	hop_body_drop(c.body[0]);
 	return c.n;
 }
@@ -337,14 +350,64 @@ static hop_sizes solve_sizes(hop_trace *t, const hop_graph *g, const hop_val *in
 	return (hop_sizes){ g->nsym, s };
 }
 
+static bool differ(hop_size a, hop_size b)
+{
+	return hop_size_const(a) && hop_size_const(b) && a.k != b.k;
+}
+
+/* What the function asks of its sizes: the ranges of its symbols, and those conditions that
+ * only mention them. */
+static bool symbols_fit(hop_trace *t, const hop_graph *g, hop_sizes s)
+{
+	hop_env *e = hop_env_of(t);
+	for (uint32_t k = 0; k < g->nsym; k++)
+		if (hop_size_const(s.v[k]) &&
+		    (s.v[k].k < g->range[k].lo || s.v[k].k > g->range[k].hi)) {
+			hop_trace_fail(t, HOP_ESHAPE, "apply: size %s is %lld, outside %lld..%lld",
+			               g->symname[k] ? g->symname[k] : "symbol", (long long)s.v[k].k,
+			               (long long)g->range[k].lo, (long long)g->range[k].hi);
+			return false;
+		}
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		hop_check c = g->check[i];
+		if (hop_size_nsym(c.a) > (int)g->nsym || hop_size_nsym(c.b) > (int)g->nsym)
+			continue;
+		c.a = hop_size_subst(e, c.a, s.v, (int)s.n);
+		c.b = hop_size_subst(e, c.b, s.v, (int)s.n);
+		if (differ(c.a, c.b)) {
+			hop_trace_fail(t, HOP_ESHAPE, "apply: %s is %lld on the left, %lld on the right",
+			               c.what, (long long)c.a.k, (long long)c.b.k);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Inputs whose sizes are known not to be those of the function, once its symbols are what
+ * they are here: emitting a call would find it, running one would not. */
+static bool sizes_fit(hop_trace *t, const hop_graph *g, hop_sizes s, const hop_val *in)
+{
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_type *want = hop_type_subst(hop_env_of(t), g->type[i], s.v, (int)s.n);
+		const hop_type *have = hop_typeof(&t->b, in[i]);
+		for (int d = 0; d < want->rank; d++)
+			if (differ(want->dim[d], have->dim[d])) {
+				hop_trace_fail(t, HOP_ESHAPE, "apply: input %u is %s, the function takes %s",
+				               i, hop_type_text(t, have), hop_type_text(t, want));
+				return false;
+			}
+	}
+	return symbols_fit(t, g, s);
+}
+
 static void make_apply(hop_trace *t, void *arg)
 {
 	struct call *c = arg;
-	hop_fn *f = c->fn;
-	if (!check_lists(t, "apply", c))
+	hop_fn *f = c->func;
+	if (!check_lists(t, c))
 		return;
 	if (!f || f->ctx != t->root->ctx) {
-		hop_trace_fail(t, HOP_EUSE, "apply: the function is of another context");
+		hop_trace_fail(t, HOP_EUSE, "apply: the function is missing or of another context");
 		return;
 	}
 	if (c->nin != f->nin) {
@@ -352,7 +415,7 @@ static void make_apply(hop_trace *t, void *arg)
 		               c->nin);
 		return;
 	}
-	if (!check_room(t, "apply", (uint32_t)f->nout, c->cap))
+	if (!check_room(t, (uint32_t)f->nout, c->cap))
 		return;
 	hop_value *h = HOP_NEWN(&t->arena, hop_value, f->g->nparam);
 	hop_val *in = HOP_NEWN(&t->arena, hop_val, f->g->nparam);
@@ -372,7 +435,7 @@ static void make_apply(hop_trace *t, void *arg)
 		}
 	}
 	hop_sizes s = solve_sizes(t, f->g, in);
-	if (t->b.st || hop_call_here(t, f->g, s, in, res))
+	if (t->b.st || !sizes_fit(t, f->g, s, in) || hop_call_here(t, f->g, s, in, res))
 		return;
 	for (int i = 0; i < f->nwrote; i++) {
 		int64_t slot = hop_slot_of(t, h[f->wrote[i]]);
@@ -385,7 +448,7 @@ static void make_apply(hop_trace *t, void *arg)
 int hop_at_apply(hop_trace *t, const char *file, int line, hop_fn *f, int nin,
                  const hop_value *in, int cap, hop_value *out)
 {
-	struct call c = { .fn = f, .nin = nin, .in = in, .cap = cap, .out = out };
-	hop_enter(t, file, line, make_apply, &c);
+	struct call c = { .func = f, .nin = nin, .in = in, .cap = cap, .out = out };
+	hop_enter(t, "apply", file, line, make_apply, &c);
 	return c.n;
 }

@@ -197,9 +197,12 @@ static void custom_end(hop_trace *t, void *arg)
 	c->n = (int)f->nret;
 }
 
+/* What capture refuses, since a derivative would not see the write, is refused here too. */
 static void eager_end(hop_trace *t, void *arg)
 {
 	struct custom *c = arg;
+	if (!hop_body_pure(t, c->body[FWD], "custom"))
+		return;
 	c->n = hop_eager_results(t, c->body[FWD], c->cap, c->out);
 }
 
@@ -215,11 +218,11 @@ int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rul
 {
 	struct custom c = { .nin = nin, .in = in, .cap = cap, .out = out };
 	if (!rule || !rule->fwd || !rule->bwd) {
-		hop_enter(t, file, line, no_rule, NULL);
+		hop_enter(t, "custom", file, line, no_rule, NULL);
 		return 0;
 	}
 	c.has_jvp = rule->jvp != NULL;
-	if (!hop_enter(t, file, line, custom_begin, &c))
+	if (!hop_enter(t, "custom", file, line, custom_begin, &c))
 		return 0;
 	hop_body_args a = { .fn = rule->fwd, .user = user, .what = "the forward body of custom",
 	                    .n = nin, .type = c.type, .in_custom = true };
@@ -228,12 +231,12 @@ int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rul
 		a.ten = c.ten;
 		c.body[FWD] = hop_body_run(t, file, line, &a);
 		if (c.body[FWD])
-			hop_enter(t, file, line, eager_end, &c);
+			hop_enter(t, NULL, file, line, eager_end, &c);
 		hop_body_drop(c.body[FWD]);
 		return c.n;
 	}
 	bool ok = (c.body[FWD] = hop_body_run(t, file, line, &a)) &&
-	          hop_enter(t, file, line, bwd_types, &c);
+	          hop_enter(t, NULL, file, line, bwd_types, &c);
 	if (ok) {
 		a = (hop_body_args){ .fn = rule->bwd, .user = user, .n = (int)c.nb, .type = c.btype,
 		                     .what = "the backward body of custom" };
@@ -245,7 +248,7 @@ int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rul
 		ok = (c.body[JVP] = hop_body_run(t, file, line, &a)) != NULL;
 	}
 	if (ok)
-		hop_enter(t, file, line, custom_end, &c);
+		hop_enter(t, NULL, file, line, custom_end, &c);
 	for (int k = JVP; k >= FWD; k--)
 		hop_body_drop(c.body[k]);
 	return c.n;

@@ -82,27 +82,26 @@ static bool scope(hop_trace *t, const char *file, int line, const hop_body_args 
                   hop_make_fn *step, void *arg, hop_trace **at)
 {
 	*at = hop_body_run(t, file, line, a);
-	bool ok = *at && hop_enter(t, file, line, step, arg);
+	bool ok = *at && hop_enter(t, NULL, file, line, step, arg);
 	hop_body_drop(*at);
 	*at = NULL;
 	return ok;
 }
 
-bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c,
-                     hop_body *test, hop_body *body, void *user)
+bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c)
 {
-	bool ok = hop_enter(t, file, line, while_tensors, c);
+	bool ok = hop_enter(t, NULL, file, line, while_tensors, c);
 	while (ok) {
-		hop_body_args a = { .fn = test, .user = user, .what = "the test of while",
+		hop_body_args a = { .fn = c->test_fn, .user = c->user, .what = "the test of while",
 		                    .n = c->ncarry, .ten = c->ten, .eager = true };
 		ok = scope(t, file, line, &a, test_step, c, &c->test);
 		if (!ok || !c->go || (c->opts.max_trips && c->count == c->opts.max_trips))
 			break;
-		a.fn = body;
+		a.fn = c->body_fn;
 		a.what = "the body of while";
 		ok = scope(t, file, line, &a, body_step, c, &c->body);
 	}
-	ok = ok && hop_enter(t, file, line, while_results, c);
+	ok = ok && hop_enter(t, NULL, file, line, while_results, c);
 	release_all(t, c->ten, (uint32_t)c->ncarry);
 	return ok;
 }
@@ -234,15 +233,15 @@ bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_ca
 {
 	hop_body_args a = { .fn = body, .user = user, .what = "the body of scan",
 	                    .n = c->ncarry + c->nx, .in_scan = true, .type = c->type };
-	bool ok = hop_enter(t, file, line, scan_tensors, c);
+	bool ok = hop_enter(t, NULL, file, line, scan_tensors, c);
 	if (ok && !c->total)
 		ok = scope(t, file, line, &a, types_step, c, &c->body);
 	a.ten = c->ten;
 	a.eager = true;
 	for (; ok && c->step < c->total && !c->stop; c->step++)
-		ok = hop_enter(t, file, line, slice_step, c) &&
+		ok = hop_enter(t, NULL, file, line, slice_step, c) &&
 		     scope(t, file, line, &a, scan_step, c, &c->body);
-	ok = ok && hop_enter(t, file, line, scan_results, c);
+	ok = ok && hop_enter(t, NULL, file, line, scan_results, c);
 	release_all(t, c->ten, (uint32_t)(c->ncarry + c->nx));
 	release_all(t, c->ys, c->ny);
 	return ok;

@@ -124,7 +124,8 @@ struct capture {
 	int             *wrote;
 };
 
-/* The symbol of a name, new ones are added; -1 and a failure when its bounds differ. */
+/* The symbol of a name, new ones are added; its bounds are those of all who name it. -1 and
+ * a failure when there are none. */
 static int symbol(hop_trace *t, const char *name, int64_t min, int64_t max)
 {
 	hop_range r = { min, max ? max : HOP_SIZE_MAX };
@@ -135,11 +136,13 @@ static int symbol(hop_trace *t, const char *name, int64_t min, int64_t max)
 	}
 	for (uint32_t i = 0; i < t->b.nsym; i++)
 		if (!strcmp(t->b.symname[i], name)) {
-			if (t->b.range[i].lo < r.lo)
-				t->b.range[i].lo = r.lo;
-			if (t->b.range[i].hi > r.hi)
-				t->b.range[i].hi = r.hi;
-			return (int)i;
+			hop_range *had = &t->b.range[i];
+			had->lo = had->lo < r.lo ? r.lo : had->lo;
+			had->hi = had->hi > r.hi ? r.hi : had->hi;
+			if (had->lo <= had->hi)
+				return (int)i;
+			hop_trace_fail(t, HOP_EVALUE, "capture: no size %s is within all its bounds", name);
+			return -1;
 		}
 	return hop_build_sym(&t->b, r, hop_ctx_name(hop_env_of(t), name, strlen(name)));
 }
@@ -246,12 +249,12 @@ hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin, const hop_s
 	*out_f = NULL;
 	HOP_TRY(hop_root_new(c, false, &t));
 	t->what = "the outermost trace";
-	if (hop_enter(t, NULL, 0, read_specs, &k)) {
+	if (hop_enter(t, "capture", NULL, 0, read_specs, &k)) {
 		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
 		                    .type = k.type };
 		k.body = hop_body_run(t, NULL, 0, &a);
 		hop_status st = HOP_OK;
-		if (k.body && hop_enter(t, NULL, 0, close_fn, &k))
+		if (k.body && hop_enter(t, NULL, NULL, 0, close_fn, &k))
 			st = hop_fn_new(c, k.g, nin, k.nout, k.nhidden, k.hidden, k.nwrote, k.wrote,
 			                out_f);
 		if (st) {
@@ -300,11 +303,11 @@ hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin, hop_arra
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
 	HOP_TRY(hop_eager_new(c, &t));
-	if (hop_enter(t, NULL, 0, eager_inputs, &x)) {
+	if (hop_enter(t, "eager call", NULL, 0, eager_inputs, &x)) {
 		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
 		                    .in = x.h, .eager = true };
 		x.body = hop_body_run(t, NULL, 0, &a);
-		bool ok = x.body && hop_enter(t, NULL, 0, eager_outputs, &x);
+		bool ok = x.body && hop_enter(t, NULL, NULL, 0, eager_outputs, &x);
 		for (int i = 0; ok && !st && i < nout; i++) {
 			hop_tensor *y = hop_eager_tensor(x.body, x.body->out[i]);
 			st = hop_array_new(c, y->dtype, y->rank, y->dim, y->data, &out[i]);

@@ -314,20 +314,23 @@ bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfir
 	return !t->b.st;
 }
 
+bool hop_body_pure(hop_trace *t, const hop_trace *body, const char *op)
+{
+	for (size_t i = 0; i < body->nstore && !t->b.st; i++) {
+		const hop_store *s = &body->store[i];
+		if (s->version && s->owner != body)
+			t->b.st = hop_fail(hop_env_of(t), s->wloc, HOP_EREFUSED,
+			                   "%s: a captured tensor is written in %s", op, body->what);
+	}
+	return !t->b.st;
+}
+
 bool hop_join_pure(hop_join *j, const char *op)
 {
-	if (!j->nw)
-		return true;
-	hop_env *e = hop_env_of(j->t);
-	for (int k = 0; k < j->n; k++) {
-		hop_store *s = j->body[k]->store;
-		for (size_t i = 0; i < j->body[k]->nstore; i++)
-			if (s[i].version && s[i].owner != j->body[k])
-				j->t->b.st = hop_fail(e, s[i].wloc, HOP_EREFUSED,
-				                      "%s: a captured tensor is written in %s", op,
-				                      j->body[k]->what);
-	}
-	return false;
+	for (int k = 0; k < j->n; k++)
+		if (!hop_body_pure(j->t, j->body[k], op))
+			return false;
+	return true;
 }
 
 /* ---- size parameters ---- */

@@ -78,6 +78,11 @@ void hop_while_begin(hop_trace *t, void *arg)
 		hop_trace_fail(t, HOP_EUSE, "while: a count is negative or a list is missing");
 		return;
 	}
+	if (!c->test_fn || !c->body_fn) {         /* an eager loop might not come to the body */
+		hop_trace_fail(t, HOP_EUSE, "no function was given for %s", c->test_fn ?
+		               "the body of while" : "the test of while");
+		return;
+	}
 	if (c->opts.max_trips < 0) {
 		hop_trace_fail(t, HOP_EVALUE, "while: max_trips is %lld",
 		               (long long)c->opts.max_trips);
@@ -249,17 +254,16 @@ static void while_end(hop_trace *t, void *arg)
 	emit_while(t, c, &j, &l, g[0], g[1], fused);
 }
 
-static bool capture(hop_trace *t, const char *file, int line, struct hop_while_call *c,
-                    hop_body *test, hop_body *body, void *user)
+static bool capture(hop_trace *t, const char *file, int line, struct hop_while_call *c)
 {
-	hop_body_args a = { .fn = test, .user = user, .what = "the test of while",
+	hop_body_args a = { .fn = c->test_fn, .user = c->user, .what = "the test of while",
 	                    .n = c->ncarry, .type = c->type };
 	c->test = hop_body_run(t, file, line, &a);
-	a.fn = body;
+	a.fn = c->body_fn;
 	a.what = "the body of while";
 	if (c->test)
 		c->body = hop_body_run(t, file, line, &a);
-	bool ok = c->body && hop_enter(t, file, line, while_end, c);
+	bool ok = c->body && hop_enter(t, NULL, file, line, while_end, c);
 	hop_body_drop(c->body);
 	hop_body_drop(c->test);
 	return ok;
@@ -269,17 +273,16 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
                  void *user, int ncarry, const hop_value *init, const hop_while_opts *opts,
                  hop_value *out, hop_value *out_trips)
 {
-	struct hop_while_call c = { .ncarry = ncarry, .init = init, .out = out };
+	struct hop_while_call c = { .test_fn = test, .body_fn = body, .user = user,
+	                            .ncarry = ncarry, .init = init, .out = out };
 	if (out_trips)
 		*out_trips = (hop_value){ 0, 0 };
 	if (opts)
 		c.opts = *opts;
-	if (!hop_enter(t, file, line, hop_while_begin, &c))
+	if (!hop_enter(t, "while", file, line, hop_while_begin, &c))
 		return 0;
-	if (t->eager ? hop_while_eager(t, file, line, &c, test, body, user)
-	             : capture(t, file, line, &c, test, body, user)) {
-		if (out_trips)
-			*out_trips = c.trips;
-	}
+	bool ok = t->eager ? hop_while_eager(t, file, line, &c) : capture(t, file, line, &c);
+	if (ok && out_trips)
+		*out_trips = c.trips;
 	return c.n;
 }

@@ -23,6 +23,8 @@ bool hop_carry_check(hop_trace *t, hop_trace *body, const char *op, int ncarry,
                      const hop_type *const *type, const hop_tree *tree, hop_val *v);
 
 struct hop_while_call {
+	hop_body        *test_fn, *body_fn;
+	void            *user;
 	int              ncarry, n;
 	const hop_value *init;
 	hop_while_opts   opts;
@@ -38,8 +40,7 @@ struct hop_while_call {
 void hop_while_begin(hop_trace *t, void *arg);
 bool hop_while_test_ok(hop_trace *t, hop_trace *test);
 bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body);
-bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c,
-                     hop_body *test, hop_body *body, void *user);
+bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c);
 
 struct hop_scan_call {
 	int              ncarry, nx, cap, n;

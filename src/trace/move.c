@@ -21,10 +21,10 @@ struct move {
 	bool             bits;
 };
 
-static hop_value run(hop_trace *t, const char *file, int line, hop_make_fn *make,
-                     struct move m)
+static hop_value run(hop_trace *t, const char *op, const char *file, int line,
+                     hop_make_fn *make, struct move m)
 {
-	return hop_enter(t, file, line, make, &m) ? m.r : (hop_value){ 0, 0 };
+	return hop_enter(t, op, file, line, make, &m) ? m.r : (hop_value){ 0, 0 };
 }
 
 /* User sizes to ours; false and a failure when they cannot be a shape. */
@@ -69,7 +69,7 @@ static void make_full(hop_trace *t, void *arg)
 hop_value hop_at_full(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const hop_dim *dim, double v)
 {
-	return run(t, file, line, make_full,
+	return run(t, "full", file, line, make_full,
 	           (struct move){ .dtype = d, .rank = rank, .dim = dim, .f = v });
 }
 
@@ -83,7 +83,7 @@ static void make_full_like(hop_trace *t, void *arg)
 
 hop_value hop_at_full_like(hop_trace *t, const char *file, int line, hop_value x, double v)
 {
-	return run(t, file, line, make_full_like, (struct move){ .x = x, .f = v });
+	return run(t, "full_like", file, line, make_full_like, (struct move){ .x = x, .f = v });
 }
 
 static void make_data(hop_trace *t, void *arg)
@@ -94,8 +94,8 @@ static void make_data(hop_trace *t, void *arg)
 	bool ok = check_dtype(t, "data", m->dtype) && m->rank >= 0 && m->rank <= HOP_MAXRANK &&
 	          (!m->rank || m->sizes);
 	for (int i = 0; ok && i < m->rank; i++) {
-		ok = m->sizes[i] >= 0 && !__builtin_mul_overflow(count, m->sizes[i], &count) &&
-		     count <= HOP_SIZE_MAX;
+		ok = m->sizes[i] >= 0 && m->sizes[i] <= HOP_SIZE_MAX &&
+		     !__builtin_mul_overflow(count, m->sizes[i], &count) && count <= HOP_SIZE_MAX;
 		d[i] = hop_size_of(m->sizes[i]);
 	}
 	if (!ok || (count && !m->bytes))
@@ -108,7 +108,7 @@ static void make_data(hop_trace *t, void *arg)
 hop_value hop_at_data(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const int64_t *dim, const void *bytes)
 {
-	return run(t, file, line, make_data,
+	return run(t, "data", file, line, make_data,
 	           (struct move){ .dtype = d, .rank = rank, .sizes = dim, .bytes = bytes });
 }
 
@@ -126,7 +126,7 @@ static void make_iota(hop_trace *t, void *arg)
 hop_value hop_at_iota(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const hop_dim *dim, int axis)
 {
-	return run(t, file, line, make_iota,
+	return run(t, "iota", file, line, make_iota,
 	           (struct move){ .dtype = d, .rank = rank, .dim = dim, .axis = axis });
 }
 
@@ -134,10 +134,10 @@ static void make_random(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_size d[HOP_MAXRANK];
-	if (!check_dtype(t, "uniform", m->dtype) || !dims(t, "uniform", m->rank, m->dim, d))
+	if (!check_dtype(t, t->op, m->dtype) || !dims(t, t->op, m->rank, m->dim, d))
 		return;
-	hop_val key = hop_promote_cast(t, m->x, HOP_i64);
-	if (t->b.st)
+	hop_val key = hop_promote_whole(t, m->x, "the key");
+	if (hop_is_bad(key))
 		return;
 	hop_sizes s = { m->rank, d };
 	struct hop_attr_random_bits bits = { .dims = s };
@@ -150,7 +150,7 @@ static void make_random(hop_trace *t, void *arg)
 hop_value hop_at_random(hop_trace *t, const char *file, int line, hop_value key, bool bits,
                         hop_dtype d, int rank, const hop_dim *dim)
 {
-	return run(t, file, line, make_random,
+	return run(t, bits ? "random_bits" : "uniform", file, line, make_random,
 	           (struct move){ .x = key, .bits = bits, .dtype = d, .rank = rank, .dim = dim });
 }
 
@@ -169,7 +169,7 @@ static void make_reshape(hop_trace *t, void *arg)
 hop_value hop_at_reshape(hop_trace *t, const char *file, int line, hop_value x, int rank,
                          const hop_dim *dim)
 {
-	return run(t, file, line, make_reshape,
+	return run(t, "reshape", file, line, make_reshape,
 	           (struct move){ .x = x, .rank = rank, .dim = dim });
 }
 
@@ -180,17 +180,13 @@ static void make_permute(hop_trace *t, void *arg)
 	int64_t axes[HOP_MAXRANK];
 	if (!type)
 		return;
-	for (int i = 0; i < type->rank; i++) {
-		int k = i;
-		if (m->axes)
-			k = m->axes[i];
-		else if (i == m->axis)
-			k = m->other;
-		else if (i == m->other)
-			k = m->axis;
-		if ((axes[i] = hop_axis(t, "permute", k, type->rank)) < 0)
-			return;
+	if (type->rank && !m->axes) {
+		hop_trace_fail(t, HOP_EUSE, "permute: no axes were given");
+		return;
 	}
+	for (int i = 0; i < type->rank; i++)
+		if ((axes[i] = hop_axis(t, "permute", m->axes[i], type->rank)) < 0)
+			return;
 	struct hop_attr_permute a = { .axes = { type->rank, axes } };
 	m->r = hop_value_view(t, m->x, HOP_OP_permute, &a);
 }
@@ -198,8 +194,8 @@ static void make_permute(hop_trace *t, void *arg)
 hop_value hop_at_permute(hop_trace *t, const char *file, int line, hop_value x,
                          const int *axes)
 {
-	return run(t, file, line, make_permute,
-	           (struct move){ .x = x, .axes = axes, .axis = -1, .other = -1 });
+	return run(t, "permute", file, line, make_permute,
+	           (struct move){ .x = x, .axes = axes });
 }
 
 static void make_transpose(hop_trace *t, void *arg)
@@ -208,16 +204,20 @@ static void make_transpose(hop_trace *t, void *arg)
 	const hop_type *type = hop_value_type(t, m->x);
 	if (!type)
 		return;
-	m->axis = hop_axis(t, "transpose", m->axis, type->rank);
-	m->other = m->axis < 0 ? -1 : hop_axis(t, "transpose", m->other, type->rank);
-	if (m->other >= 0)
-		make_permute(t, m);
+	int a = hop_axis(t, "transpose", m->axis, type->rank), axes[HOP_MAXRANK];
+	int b = a < 0 ? -1 : hop_axis(t, "transpose", m->other, type->rank);
+	if (b < 0)
+		return;
+	for (int i = 0; i < type->rank; i++)
+		axes[i] = i == a ? b : i == b ? a : i;
+	m->axes = axes;
+	make_permute(t, m);
 }
 
 hop_value hop_at_transpose(hop_trace *t, const char *file, int line, hop_value x, int a,
                            int b)
 {
-	return run(t, file, line, make_transpose,
+	return run(t, "transpose", file, line, make_transpose,
 	           (struct move){ .x = x, .axis = a, .other = b });
 }
 
@@ -252,7 +252,7 @@ static void make_narrow(hop_trace *t, void *arg)
 hop_value hop_at_narrow(hop_trace *t, const char *file, int line, hop_value x, int axis,
                         hop_dim start, hop_dim n, int64_t step)
 {
-	return run(t, file, line, make_narrow, (struct move){ .x = x, .axis = axis,
+	return run(t, "slice", file, line, make_narrow, (struct move){ .x = x, .axis = axis,
 	           .start = start, .len = n, .step = step });
 }
 
@@ -279,7 +279,8 @@ static void make_index(hop_trace *t, void *arg)
 hop_value hop_at_index(hop_trace *t, const char *file, int line, hop_value x, int axis,
                        int64_t i)
 {
-	return run(t, file, line, make_index, (struct move){ .x = x, .axis = axis, .step = i });
+	return run(t, "index", file, line, make_index,
+	           (struct move){ .x = x, .axis = axis, .step = i });
 }
 
 static void make_expand(hop_trace *t, void *arg)
@@ -312,7 +313,7 @@ static void make_expand(hop_trace *t, void *arg)
 hop_value hop_at_expand(hop_trace *t, const char *file, int line, hop_value x, int rank,
                         const hop_dim *dim)
 {
-	return run(t, file, line, make_expand,
+	return run(t, "expand", file, line, make_expand,
 	           (struct move){ .x = x, .rank = rank, .dim = dim });
 }
 
@@ -338,7 +339,8 @@ static void make_unsqueeze(hop_trace *t, void *arg)
 
 hop_value hop_at_unsqueeze(hop_trace *t, const char *file, int line, hop_value x, int axis)
 {
-	return run(t, file, line, make_unsqueeze, (struct move){ .x = x, .axis = axis });
+	return run(t, "unsqueeze", file, line, make_unsqueeze,
+	           (struct move){ .x = x, .axis = axis });
 }
 
 /* ---- copies ---- */
@@ -352,7 +354,7 @@ static void make_cast(hop_trace *t, void *arg)
 
 hop_value hop_at_cast(hop_trace *t, const char *file, int line, hop_value x, hop_dtype d)
 {
-	return run(t, file, line, make_cast, (struct move){ .x = x, .dtype = d });
+	return run(t, "cast", file, line, make_cast, (struct move){ .x = x, .dtype = d });
 }
 
 static void make_clone(hop_trace *t, void *arg)
@@ -363,7 +365,7 @@ static void make_clone(hop_trace *t, void *arg)
 
 hop_value hop_at_clone(hop_trace *t, const char *file, int line, hop_value x)
 {
-	return run(t, file, line, make_clone, (struct move){ .x = x });
+	return run(t, "clone", file, line, make_clone, (struct move){ .x = x });
 }
 
 static void make_pad(hop_trace *t, void *arg)
@@ -386,7 +388,7 @@ static void make_pad(hop_trace *t, void *arg)
 hop_value hop_at_pad(hop_trace *t, const char *file, int line, hop_value x,
                      const hop_dim *before, const hop_dim *after)
 {
-	return run(t, file, line, make_pad,
+	return run(t, "pad", file, line, make_pad,
 	           (struct move){ .x = x, .dim = before, .after = after });
 }
 
@@ -411,7 +413,8 @@ static void make_concat(hop_trace *t, void *arg)
 hop_value hop_at_concat(hop_trace *t, const char *file, int line, int n, const hop_value *x,
                         int axis)
 {
-	return run(t, file, line, make_concat, (struct move){ .n = n, .v = x, .axis = axis });
+	return run(t, "concat", file, line, make_concat,
+	           (struct move){ .n = n, .v = x, .axis = axis });
 }
 
 /* ---- places that are values ---- */
@@ -419,11 +422,11 @@ hop_value hop_at_concat(hop_trace *t, const char *file, int line, int n, const h
 static bool starts(hop_trace *t, const hop_value *v, int rank, hop_val *out)
 {
 	if (rank && !v) {
-		hop_trace_fail(t, HOP_EUSE, "dynslice: no starts were given");
+		hop_trace_fail(t, HOP_EUSE, "%s: no starts were given", t->op);
 		return false;
 	}
 	for (int i = 0; i < rank; i++)
-		out[i] = hop_promote_cast(t, v[i], HOP_i64);
+		out[i] = t->b.st ? HOP_BAD : hop_promote_whole(t, v[i], "a start");
 	return !t->b.st;
 }
 
@@ -446,7 +449,7 @@ static void make_dynslice(hop_trace *t, void *arg)
 hop_value hop_at_dynslice(hop_trace *t, const char *file, int line, hop_value x,
                           const hop_value *start, const hop_dim *dim)
 {
-	return run(t, file, line, make_dynslice,
+	return run(t, "dynslice", file, line, make_dynslice,
 	           (struct move){ .x = x, .v = start, .dim = dim });
 }
 
@@ -467,7 +470,8 @@ static void make_dynupdate(hop_trace *t, void *arg)
 hop_value hop_at_dynupdate(hop_trace *t, const char *file, int line, hop_value x,
                            hop_value u, const hop_value *start)
 {
-	return run(t, file, line, make_dynupdate, (struct move){ .x = x, .y = u, .v = start });
+	return run(t, "dynupdate", file, line, make_dynupdate,
+	           (struct move){ .x = x, .y = u, .v = start });
 }
 
 /* n: gather, or scatter_add when there is a third operand. */
@@ -475,11 +479,11 @@ static void make_gather(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_val x = hop_value_read(t, m->x);
-	hop_val idx = hop_promote_cast(t, m->y, HOP_i64);
+	hop_val idx = hop_is_bad(x) ? HOP_BAD : hop_promote_whole(t, m->y, "the index");
 	if (t->b.st)
 		return;
 	const hop_type *type = hop_typeof(&t->b, x);
-	int axis = hop_axis(t, m->n ? "scatter_add" : "gather", m->axis, type->rank);
+	int axis = hop_axis(t, t->op, m->axis, type->rank);
 	if (axis < 0)
 		return;
 	hop_val u = m->n ? hop_promote_cast(t, m->z, (hop_dtype)type->dtype) : HOP_BAD;
@@ -491,12 +495,13 @@ static void make_gather(hop_trace *t, void *arg)
 hop_value hop_at_gather(hop_trace *t, const char *file, int line, hop_value x, int axis,
                         hop_value idx)
 {
-	return run(t, file, line, make_gather, (struct move){ .x = x, .axis = axis, .y = idx });
+	return run(t, "gather", file, line, make_gather,
+	           (struct move){ .x = x, .axis = axis, .y = idx });
 }
 
 hop_value hop_at_scatter_add(hop_trace *t, const char *file, int line, hop_value x, int axis,
                              hop_value idx, hop_value u)
 {
-	return run(t, file, line, make_gather,
+	return run(t, "scatter_add", file, line, make_gather,
 	           (struct move){ .x = x, .axis = axis, .y = idx, .z = u, .n = 1 });
 }

@@ -14,8 +14,6 @@ static hop_dtype operand_dtype(hop_trace *t, int op, int n, const hop_value *v)
 {
 	hop_dtype d = hop_promote_dtype(t, n, v);
 	bool wants_float = !strcmp(hop_optab[op].cell[0], "float") || op == HOP_OP_div;
-	if (op == HOP_OP_fold_in)
-		return HOP_i64;
 	return wants_float && !hop_dtype_float(d) ? HOP_f32 : d;
 }
 
@@ -43,10 +41,21 @@ static hop_val emit_select(hop_trace *t, const hop_value *v)
 	return t->b.st ? HOP_BAD : hop_emit_op(&t->b, HOP_OP_select, NULL, 3, in);
 }
 
+/* The key and the number are integers; as i64 they say which stream it is. */
+static hop_val emit_fold_in(hop_trace *t, const hop_value *v)
+{
+	if (hop_is_bad(hop_promote_whole(t, v[0], "the key")) ||
+	    hop_is_bad(hop_promote_whole(t, v[1], "the number folded in")))
+		return HOP_BAD;
+	return emit_same(t, HOP_OP_fold_in, 2, v, HOP_i64);
+}
+
 hop_val hop_point(hop_trace *t, int op, int n, const hop_value *v)
 {
 	if (op == HOP_OP_select)
 		return emit_select(t, v);
+	if (op == HOP_OP_fold_in)
+		return emit_fold_in(t, v);
 	return emit_same(t, op, n, v, operand_dtype(t, op, n, v));
 }
 
@@ -63,7 +72,7 @@ static void make_point(hop_trace *t, void *arg)
 
 static hop_value point(hop_trace *t, const char *file, int line, struct point p)
 {
-	if (!hop_enter(t, file, line, make_point, &p))
+	if (!hop_enter(t, hop_optab[p.op].name, file, line, make_point, &p))
 		return (hop_value){ 0, 0 };
 	return p.r;
 }
@@ -117,7 +126,7 @@ static void make_idiv(hop_trace *t, void *arg)
 hop_value hop_at_idiv(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
 	struct point p = { .n = 2, .v = { x, y } };
-	return hop_enter(t, file, line, make_idiv, &p) ? p.r : (hop_value){ 0, 0 };
+	return hop_enter(t, "idiv", file, line, make_idiv, &p) ? p.r : (hop_value){ 0, 0 };
 }
 
 /* ---- numbers ---- */
@@ -137,7 +146,7 @@ static void make_number(hop_trace *t, void *arg)
 
 static hop_value number(hop_trace *t, const char *file, int line, struct number n)
 {
-	return hop_enter(t, file, line, make_number, &n) ? n.r : (hop_value){ 0, 0 };
+	return hop_enter(t, "number", file, line, make_number, &n) ? n.r : (hop_value){ 0, 0 };
 }
 
 hop_value hop_at_f(hop_trace *t, const char *file, int line, double v)
@@ -150,19 +159,23 @@ hop_value hop_at_i(hop_trace *t, const char *file, int line, int64_t v)
 	return number(t, file, line, (struct number){ .w = HOP_WEAK_INT, .i = v });
 }
 
-static void make_with(hop_trace *t, void *arg)
+static void no_with(hop_trace *t, void *arg)
 {
-	struct point *p = arg;
-	p->r = hop_value_new(t, hop_point(t, p->op, 2, p->v));
+	(void)arg;
+	hop_trace_fail(t, HOP_EVALUE, "with: no such operation with a number");
 }
 
 hop_value hop_at_with(hop_trace *t, const char *file, int line, enum hop_with w, hop_value x,
                       double v)
 {
-	static const int op[] = { HOP_OP_add, HOP_OP_sub, HOP_OP_mul, HOP_OP_div };
+	static const int op[] = { [HOP_WITH_ADD] = HOP_OP_add, [HOP_WITH_SUB] = HOP_OP_sub,
+	                          [HOP_WITH_MUL] = HOP_OP_mul, [HOP_WITH_DIV] = HOP_OP_div };
+	if ((unsigned)w > HOP_WITH_DIV) {
+		hop_enter(t, "with", file, line, no_with, NULL);
+		return (hop_value){ 0, 0 };
+	}
 	hop_value n = hop_at_f(t, file, line, v);
-	struct point p = { .op = op[w & 3], .n = 2, .v = { x, n } };
-	return hop_enter(t, file, line, make_with, &p) ? p.r : (hop_value){ 0, 0 };
+	return point(t, file, line, (struct point){ op[w], 2, { x, n }, { 0, 0 } });
 }
 
 /* ---- sizes ---- */
@@ -205,9 +218,9 @@ static void make_dim_op(hop_trace *t, void *arg)
 		[HOP_DIM_MIN] = hop_size_min, [HOP_DIM_MAX] = hop_size_max,
 	};
 	struct sizing *s = arg;
-	if (s->op > HOP_DIM_MAX)
-		hop_trace_fail(t, HOP_EVALUE, "no such operation on sizes");
-	else if (hop_size_known(t, "a size", s->a) && hop_size_known(t, "a size", s->b))
+	if ((unsigned)s->op > HOP_DIM_MAX)
+		hop_trace_fail(t, HOP_EVALUE, "dim_op: no such operation on sizes");
+	else if (hop_size_known(t, t->op, s->a) && hop_size_known(t, t->op, s->b))
 		s->a = f[s->op](hop_env_of(t), s->a, s->b);
 }
 
@@ -215,7 +228,7 @@ hop_dim hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_op 
                       hop_dim a, hop_dim b)
 {
 	struct sizing s = { .op = op, .a = inner(a), .b = inner(b) };
-	if (!hop_enter(t, file, line, make_dim_op, &s))
+	if (!hop_enter(t, "dim_op", file, line, make_dim_op, &s))
 		return hop_n(1);
 	return (hop_dim){ s.a.k, s.a.e };
 }
@@ -223,14 +236,15 @@ hop_dim hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_op 
 static void make_size(hop_trace *t, void *arg)
 {
 	struct sizing *s = arg;
-	if (hop_size_known(t, "a size", s->a))
+	if (hop_size_known(t, t->op, s->a))
 		s->v = hop_value_new(t, hop_emit_size(&t->b, s->a));
 }
 
 hop_value hop_at_size(hop_trace *t, const char *file, int line, hop_dim d)
 {
 	struct sizing s = { .a = inner(d) };
-	return hop_enter(t, file, line, make_size, &s) ? s.v : (hop_value){ 0, 0 };
+	return hop_enter(t, "size_value", file, line, make_size, &s) ? s.v
+	                                                             : (hop_value){ 0, 0 };
 }
 
 static void make_size_of(hop_trace *t, void *arg)
@@ -246,14 +260,15 @@ static void make_size_of(hop_trace *t, void *arg)
 hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, int axis)
 {
 	struct sizing s = { .v = v, .axis = axis };
-	return hop_enter(t, file, line, make_size_of, &s) ? s.v : (hop_value){ 0, 0 };
+	return hop_enter(t, "size_of", file, line, make_size_of, &s) ? s.v
+	                                                             : (hop_value){ 0, 0 };
 }
 
 /* Eager: the number is there, so the size is a constant. */
 static void make_as_size(hop_trace *t, void *arg)
 {
 	struct sizing *s = arg;
-	hop_val v = hop_promote_cast(t, s->v, HOP_i64);
+	hop_val v = hop_promote_whole(t, s->v, "what makes the size");
 	if (hop_is_bad(v))
 		return;
 	if (hop_typeof(&t->b, v)->rank) {
@@ -284,7 +299,7 @@ hop_dim hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, in
                        int64_t max)
 {
 	struct sizing s = { .v = v, .min = min, .max = max };
-	if (!hop_enter(t, file, line, make_as_size, &s))
+	if (!hop_enter(t, "as_size", file, line, make_as_size, &s))
 		return hop_n(1);
 	return (hop_dim){ s.a.k, s.a.e };
 }
@@ -320,14 +335,14 @@ static void make_effect(hop_trace *t, void *arg)
 void hop_at_print(hop_trace *t, const char *file, int line, const char *text, int n,
                   const hop_value *v)
 {
-	hop_enter(t, file, line, make_effect,
+	hop_enter(t, "print", file, line, make_effect,
 	          &(struct saying){ .op = HOP_OP_print, .n = n, .v = v, .text = text });
 }
 
 void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const char *text,
                    int n, const hop_value *v)
 {
-	hop_enter(t, file, line, make_effect,
+	hop_enter(t, "assert", file, line, make_effect,
 	          &(struct saying){ .op = HOP_OP_assert, .n = n, .v = v, .ok = ok,
 	                            .text = text });
 }

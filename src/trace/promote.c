@@ -62,6 +62,20 @@ hop_val hop_promote_cast(hop_trace *t, hop_value v, hop_dtype d)
 	return hop_emit_cast(&t->b, hop_emit_const_f(&t->b, HOP_f64, s.f), d);
 }
 
+hop_val hop_promote_whole(hop_trace *t, hop_value v, const char *what)
+{
+	int64_t i = hop_slot_of(t, v);
+	if (i < 0)
+		return HOP_BAD;
+	hop_dtype d = (hop_dtype)t->slot[i].type->dtype;
+	if (hop_dtype_class(d) != HOP_DC_INT) {
+		hop_trace_fail(t, HOP_ETYPE, "%s: %s is %s, an integer it must be: cast it", t->op,
+		               what, hop_dtype_name(d));
+		return HOP_BAD;
+	}
+	return hop_promote_cast(t, v, HOP_i64);
+}
+
 bool hop_common_shape(hop_trace *t, int n, const hop_val *v, int *out_rank,
                       hop_size *out_dim)
 {
@@ -108,8 +122,8 @@ hop_val hop_broadcast_to(hop_trace *t, hop_val x, int rank, const hop_size *dim)
 		}
 		if (!hop_size_eq(s, dim[lead + k]) && hop_size_const(s) &&
 		    hop_size_const(dim[lead + k])) {
-			hop_trace_fail(t, HOP_ESHAPE, "%s and size %lld do not broadcast: dimension %d "
-			               "is %lld", hop_type_text(t, type),
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s and size %lld do not broadcast: dimension "
+			               "%d is %lld", t->op, hop_type_text(t, type),
 			               (long long)dim[lead + k].k, k, (long long)s.k);
 			return HOP_BAD;
 		}

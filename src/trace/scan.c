@@ -80,6 +80,20 @@ static void scan_begin(hop_trace *t, void *arg)
 		hop_trace_fail(t, HOP_EUSE, "scan: without xs, give the length in the options");
 		return;
 	}
+	if (!c->nx && o->axis < 0) {
+		hop_trace_fail(t, HOP_EVALUE, "scan: axis %d without xs to count it from", o->axis);
+		return;
+	}
+	if (o->every < HOP_EVERY_SQRT) {
+		hop_trace_fail(t, HOP_EVALUE, "scan: every is %d: 0 keeps all, k each k-th carry, -1 "
+		               "about as many as it leaves out", o->every);
+		return;
+	}
+	if (o->x && hop_tree_count(o->x) != c->nx) {
+		hop_trace_fail(t, HOP_EUSE, "scan: the tree names %d values, there are %d xs",
+		               hop_tree_count(o->x), c->nx);
+		return;
+	}
 	c->val = HOP_NEWN(&t->arena, hop_val, c->ncarry + c->nx);
 	c->type = HOP_NEWN(&t->arena, const hop_type *, c->ncarry + c->nx);
 	for (int i = 0; i < c->ncarry; i++) {
@@ -97,7 +111,7 @@ static void scan_begin(hop_trace *t, void *arg)
 			return;
 		}
 	}
-	c->count = o->counted ? hop_promote_cast(t, o->count, HOP_i64) : HOP_ZERO;
+	c->count = o->counted ? hop_promote_whole(t, o->count, "the count") : HOP_ZERO;
 	if (!t->b.st && o->counted && hop_typeof(&t->b, c->count)->rank)
 		hop_trace_fail(t, HOP_ESHAPE, "scan: the count is %s, not a scalar",
 		               hop_type_text(t, hop_typeof(&t->b, c->count)));
@@ -174,7 +188,7 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
 		*out_steps = (hop_value){ 0, 0 };
 	if (opts)
 		c.opts = *opts;
-	if (!hop_enter(t, file, line, scan_begin, &c))
+	if (!hop_enter(t, "scan", file, line, scan_begin, &c))
 		return 0;
 	if (t->eager) {
 		hop_scan_eager(t, file, line, &c, body, user);
@@ -183,7 +197,7 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
 		                    .n = ncarry + nx, .type = c.type, .in_scan = true };
 		c.body = hop_body_run(t, file, line, &a);
 		if (c.body)
-			hop_enter(t, file, line, scan_end, &c);
+			hop_enter(t, NULL, file, line, scan_end, &c);
 		hop_body_drop(c.body);
 	}
 	if (out_steps)
@@ -195,14 +209,14 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
 
 static void make_stop(hop_trace *t, void *arg)
 {
-	hop_val p = hop_promote_cast(t, *(hop_value *)arg, HOP_bool);
-	if (t->b.st)
-		return;
 	if (!t->in_scan) {
-		hop_trace_fail(t, HOP_EUSE, "hop_stop_if belongs into the body of scan, this is %s",
+		hop_trace_fail(t, HOP_EUSE, "stop_if: it belongs into the body of scan, this is %s",
 		               t->what);
 		return;
 	}
+	hop_val p = hop_promote_cast(t, *(hop_value *)arg, HOP_bool);
+	if (t->b.st)
+		return;
 	if (hop_typeof(&t->b, p)->rank) {
 		hop_trace_fail(t, HOP_ESHAPE, "stop_if: %s is not a scalar",
 		               hop_type_text(t, hop_typeof(&t->b, p)));
@@ -213,5 +227,5 @@ static void make_stop(hop_trace *t, void *arg)
 
 void hop_at_stop_if(hop_trace *t, const char *file, int line, hop_value pred)
 {
-	hop_enter(t, file, line, make_stop, &pred);
+	hop_enter(t, "stop_if", file, line, make_stop, &pred);
 }

@@ -13,21 +13,25 @@ static bool usable(hop_trace *t)
 	if (r->env.diag.st)
 		return false;
 	if (r->top != t) {
-		hop_trace_fail(t, HOP_EUSE, "this trace is not the innermost one: inside a body, "
-		               "use the trace that the body was given");
+		hop_trace_fail(t, HOP_EUSE, "%s: this trace is not the innermost one: inside a body, "
+		               "use the trace that the body was given", t->op);
 		return false;
 	}
 	if (t->returned) {
-		hop_trace_fail(t, HOP_EUSE, "nothing may follow hop_return in %s", t->what);
+		hop_trace_fail(t, HOP_EUSE, "%s: nothing may follow hop_return in %s", t->op,
+		               t->what);
 		return false;
 	}
 	return true;
 }
 
-bool hop_enter(hop_trace *t, const char *file, int line, hop_make_fn *make, void *arg)
+bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
+               void *arg)
 {
 	if (!t || !t->root)
 		return false;
+	if (op)
+		t->op = op;
 	hop_env *e = hop_env_of(t);
 	if (e->diag.st)
 		return false;
@@ -59,7 +63,7 @@ static hop_trace *trace_new(hop_root *r, hop_trace *up, bool eager)
 		r->pool = t->next;
 	else
 		t = HOP_NEW(&r->arena, hop_trace);
-	*t = (hop_trace){ .root = r, .up = up, .eager = eager, .what = "this body" };
+	*t = (hop_trace){ .root = r, .up = up, .eager = eager, .what = "this body", .op = "" };
 	t->serial = hop_ctx_serial(r->ctx);
 	t->depth = up ? up->depth + 1 : 0;
 	hop_arena_open(&t->arena, &r->env);
@@ -181,7 +185,7 @@ static void body_failed(hop_trace *t, hop_trace *c)
 hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a)
 {
 	struct opening o = { .a = a };
-	bool ok = hop_enter(t, file, line, body_open, &o);
+	bool ok = hop_enter(t, NULL, file, line, body_open, &o);
 	if (!o.child)
 		return NULL;
 	if (ok)
@@ -217,7 +221,7 @@ static void make_return(hop_trace *t, void *arg)
 {
 	struct list *l = arg;
 	if (l->n < 0 || (l->n && !l->v)) {
-		hop_trace_fail(t, HOP_EUSE, "hop_return: no values were given");
+		hop_trace_fail(t, HOP_EUSE, "return: no values were given");
 		return;
 	}
 	t->ret = HOP_NEWN(&t->arena, uint32_t, l->n);
@@ -237,19 +241,19 @@ static void make_return(hop_trace *t, void *arg)
 
 void hop_at_return(hop_trace *t, const char *file, int line, int n, const hop_value *v)
 {
-	hop_enter(t, file, line, make_return, &(struct list){ n, v });
+	hop_enter(t, "return", file, line, make_return, &(struct list){ n, v });
 }
 
 static void make_save(hop_trace *t, void *arg)
 {
 	struct list *l = arg;
 	if (!t->in_custom) {
-		hop_trace_fail(t, HOP_EUSE, "hop_save belongs into the forward body of a custom "
+		hop_trace_fail(t, HOP_EUSE, "save: it belongs into the forward body of a custom "
 		               "gradient, this is %s", t->what);
 		return;
 	}
 	if (l->n < 0 || (l->n && !l->v)) {
-		hop_trace_fail(t, HOP_EUSE, "hop_save: no values were given");
+		hop_trace_fail(t, HOP_EUSE, "save: no values were given");
 		return;
 	}
 	hop_val *all = HOP_NEWN(&t->arena, hop_val, t->nsave + (uint32_t)l->n);
@@ -263,7 +267,7 @@ static void make_save(hop_trace *t, void *arg)
 
 void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_value *v)
 {
-	hop_enter(t, file, line, make_save, &(struct list){ n, v });
+	hop_enter(t, "save", file, line, make_save, &(struct list){ n, v });
 }
 
 /* ---- asking ---- */
@@ -292,13 +296,14 @@ static void make_ask(hop_trace *t, void *arg)
 int hop_at_rank(hop_trace *t, const char *file, int line, hop_value v)
 {
 	struct ask a = { .v = v };
-	return hop_enter(t, file, line, make_ask, &a) ? a.type->rank : 0;
+	return hop_enter(t, "rank", file, line, make_ask, &a) ? a.type->rank : 0;
 }
 
 hop_dtype hop_at_dtype(hop_trace *t, const char *file, int line, hop_value v)
 {
 	struct ask a = { .v = v };
-	return hop_enter(t, file, line, make_ask, &a) ? (hop_dtype)a.type->dtype : HOP_f32;
+	return hop_enter(t, "dtype_of", file, line, make_ask, &a) ? (hop_dtype)a.type->dtype
+	                                                          : HOP_f32;
 }
 
 struct ask_dim {
@@ -311,7 +316,7 @@ static void make_dim(hop_trace *t, void *arg)
 {
 	struct ask_dim *a = arg;
 	const hop_type *type = hop_value_type(t, a->v);
-	int axis = type ? hop_axis(t, "hop_dim_of", a->axis, type->rank) : -1;
+	int axis = type ? hop_axis(t, "dim_of", a->axis, type->rank) : -1;
 	if (axis >= 0)
 		a->d = type->dim[axis];
 }
@@ -319,7 +324,7 @@ static void make_dim(hop_trace *t, void *arg)
 hop_dim hop_at_dim(hop_trace *t, const char *file, int line, hop_value v, int axis)
 {
 	struct ask_dim a = { .v = v, .axis = axis };
-	if (!hop_enter(t, file, line, make_dim, &a))
+	if (!hop_enter(t, "dim_of", file, line, make_dim, &a))
 		return hop_n(1);
 	return (hop_dim){ a.d.k, a.d.e };
 }

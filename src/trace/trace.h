@@ -92,6 +92,7 @@ struct hop_trace {
 	bool         eager, returned;
 	bool         in_scan, in_custom;
 	const char  *what;             /* "the body of scan", for notes */
+	const char  *op;               /* the call in progress, for messages */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
 	hop_arena    arena;
 	hop_build    b;
@@ -122,11 +123,13 @@ static inline hop_env *hop_env_of(hop_trace *t) { return &t->root->env; }
 
 /* ---- trace.c: the guarded door, roots and bodies ---- */
 
-/* Run make(t, arg) as one public call at file:line: checks t, guards, and in eager mode runs
- * what was emitted. False when the trace is or becomes failed. Every public function goes
- * through here, so that no other file knows how a call is guarded. */
+/* Run make(t, arg) as one public call of op at file:line: checks t, guards, and in eager mode
+ * runs what was emitted. False when the trace is or becomes failed. Every public function
+ * goes through here, so that no other file knows how a call is guarded. op NULL: a further
+ * step of the call in progress. */
 typedef void hop_make_fn(hop_trace *t, void *arg);
-bool hop_enter(hop_trace *t, const char *file, int line, hop_make_fn *make, void *arg);
+bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
+               void *arg);
 
 hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t);
 /* Copies the failure to the context's message. */
@@ -180,6 +183,8 @@ void hop_store_set(hop_trace *t, uint32_t store, hop_val v);
 hop_dtype hop_promote_dtype(hop_trace *t, int n, const hop_value *v);
 /* Contents with this dtype; a number becomes a constant of it. */
 hop_val   hop_promote_cast(hop_trace *t, hop_value v, hop_dtype d);
+/* An index, a key, a count: contents as i64. Neither floats nor bools are that. */
+hop_val   hop_promote_whole(hop_trace *t, hop_value v, const char *what);
 /* Right-aligned broadcast of contents to a shape. */
 hop_val   hop_broadcast_to(hop_trace *t, hop_val x, int rank, const hop_size *dim);
 /* Promote and broadcast together; false after a failure. Gives contents of one shape; their
@@ -248,6 +253,7 @@ hop_status hop_join_seal(hop_join *j, int body, const hop_layout *l, uint32_t no
                          const hop_val *out, const char *name, const hop_graph **out_g);
 /* Refuse bodies that write to captured storages: unordered or differentiated ones. */
 bool hop_join_pure(hop_join *j, const char *op);
+bool hop_body_pure(hop_trace *t, const hop_trace *body, const char *op);
 /* Give the written storages their new contents, in the parent. */
 void hop_join_wrote(hop_join *j, const hop_val *v);
 /* Call a closed graph here: emits it, or runs it when eager. out has g->nout places. */

@@ -44,6 +44,7 @@ static void begin(hop_trace *t, void *arg)
 			return;
 		x->type[i] = hop_typeof(&t->b, x->val[i]);
 	}
+	bool *named = HOP_NEWN(&t->arena, bool, x->nin);
 	for (int i = 0; i < x->nwrt; i++) {
 		int k = x->wrt[i];
 		if (k < 0 || k >= x->nin) {
@@ -55,6 +56,11 @@ static void begin(hop_trace *t, void *arg)
 			               "derivatives", x->op, k, hop_type_text(t, x->type[k]));
 			return;
 		}
+		if (named[k]) {
+			hop_trace_fail(t, HOP_EVALUE, "%s: input %d is named twice", x->op, k);
+			return;
+		}
+		named[k] = true;
 	}
 }
 
@@ -275,9 +281,14 @@ static void vmap_begin(hop_trace *t, void *arg)
 		return;
 	}
 	for (int i = 0; i < x->nin; i++) {
-		if (x->axes[i] < 0)
+		if (x->axes[i] == -1)
 			continue;
 		const hop_type *type = x->type[i];
+		if (x->axes[i] < 0) {
+			hop_trace_fail(t, HOP_EVALUE, "vmap: axis %d of input %d: axes count from 0, and "
+			               "-1 is none", x->axes[i], i);
+			return;
+		}
 		int axis = hop_axis(t, "vmap", x->axes[i], type->rank);
 		if (axis < 0)
 			return;
@@ -326,13 +337,13 @@ static void vmap_end(hop_trace *t, void *arg)
 static int run(hop_trace *t, const char *file, int line, struct xform *x, const char *what,
                hop_body *body, void *user, hop_make_fn *first, hop_make_fn *last)
 {
-	if (!hop_enter(t, file, line, first, x))
+	if (!hop_enter(t, x->op, file, line, first, x))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = what, .n = x->nin,
 	                    .type = x->type };
 	x->body = hop_body_run(t, file, line, &a);
 	if (x->body)
-		hop_enter(t, file, line, last, x);
+		hop_enter(t, NULL, file, line, last, x);
 	hop_body_drop(x->body);
 	return x->n;
 }

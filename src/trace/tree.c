@@ -4,6 +4,7 @@
 #include "hop/ops.h"
 #include "hop/shape.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,10 +45,11 @@ static bool next_name(const char **at, struct part *p)
 static bool part_at(const hop_tree *tree, int i, struct part *p)
 {
 	if (!tree->names) {
-		if (i >= tree->nfield)
+		if (i >= tree->nfield || !tree->field)
 			return false;
 		const hop_field_name *f = &tree->field[i];
-		*p = (struct part){ f->name, (int)strlen(f->name), f->n, f->sub };
+		const char *name = f->name ? f->name : "";
+		*p = (struct part){ name, (int)strlen(name), f->n > 0 ? f->n : 0, f->sub };
 		return true;
 	}
 	const char *s = tree->names;
@@ -61,8 +63,10 @@ static int count(const hop_tree *tree, int depth);
 
 static int part_count(const struct part *p, int depth)
 {
-	int each = p->sub ? count(p->sub, depth + 1) : 1;
-	return p->n ? p->n * each : each;
+	int each = p->sub ? count(p->sub, depth + 1) : 1, all = each;
+	if (p->n && __builtin_mul_overflow(p->n, each, &all))
+		return INT_MAX;
+	return all;
 }
 
 /* A tree that holds itself ends here. */
@@ -72,7 +76,8 @@ static int count(const hop_tree *tree, int depth)
 	int n = 0;
 	if (depth < 32)
 		for (int i = 0; part_at(tree, i, &p); i++)
-			n += part_count(&p, depth);
+			if (__builtin_add_overflow(n, part_count(&p, depth), &n))
+				return INT_MAX;
 	return n;
 }
 
@@ -139,10 +144,20 @@ void hop_tree_map(hop_trace *t, const hop_tree *tree, hop_tree_fn *f, void *user
 	}
 }
 
+static void no_list(hop_trace *t, void *arg)
+{
+	(void)arg;
+	hop_trace_fail(t, HOP_EUSE, "%s: a list is missing", t->op);
+}
+
 void hop_at_tree_zeros(hop_trace *t, const char *file, int line, const hop_tree *tree,
                        const hop_value *in, hop_value *out)
 {
-	int n = in && out ? hop_tree_count(tree) : 0;
+	int n = hop_tree_count(tree);
+	if (n && (!in || !out)) {
+		hop_enter(t, "tree_zeros_like", file, line, no_list, NULL);
+		return;
+	}
 	for (int i = 0; i < n; i++)
 		out[i] = hop_at_full_like(t, file, line, in[i], 0);
 }
@@ -150,7 +165,11 @@ void hop_at_tree_zeros(hop_trace *t, const char *file, int line, const hop_tree 
 void hop_at_tree_axpy(hop_trace *t, const char *file, int line, const hop_tree *tree,
                       hop_value a, const hop_value *x, const hop_value *y, hop_value *out)
 {
-	int n = x && y && out ? hop_tree_count(tree) : 0;
+	int n = hop_tree_count(tree);
+	if (n && (!x || !y || !out)) {
+		hop_enter(t, "tree_axpy", file, line, no_list, NULL);
+		return;
+	}
 	for (int i = 0; i < n; i++) {
 		hop_value ax = hop_op_mul(t, file, line, a, x[i]);
 		out[i] = hop_op_add(t, file, line, ax, y[i]);

@@ -40,11 +40,27 @@ static hop_value handle(hop_trace *t, uint32_t slot)
 	return (hop_value){ t->serial, slot };
 }
 
+/* More elements than any machine has: the product would overflow somewhere further on. */
+static bool too_many(hop_trace *t, const hop_type *type)
+{
+	int64_t n = 1;
+	for (int i = 0; i < type->rank; i++)
+		if (hop_size_const(type->dim[i]) && type->dim[i].k &&
+		    (__builtin_mul_overflow(n, type->dim[i].k, &n) || n > HOP_SIZE_MAX)) {
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s has more than %lld elements", t->op,
+			               hop_type_text(t, type), (long long)HOP_SIZE_MAX);
+			return true;
+		}
+	return false;
+}
+
 hop_value hop_value_new(hop_trace *t, hop_val v)
 {
 	if (hop_is_bad(v))
 		return (hop_value){ 0, 0 };
 	const hop_type *type = hop_typeof(&t->b, v);
+	if (too_many(t, type))
+		return (hop_value){ 0, 0 };
 	uint32_t n = (uint32_t)t->nstore;
 	store_new(t, (hop_store){ .owner = t, .index = n, .type = type, .cur = v,
 	                          .entry = HOP_BAD });
@@ -115,8 +131,8 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 	hop_trace *o = v.trace ? owner_of(t, v.trace) : NULL;
 	if (!o || v.id >= o->nslot) {
 		hop_trace_fail(t, HOP_EUSE, v.trace ?
-		               "a value of a trace that has ended, or of another one" :
-		               "a value that was never set");
+		               "%s: a value of a trace that has ended, or of another one" :
+		               "%s: a value that was never set", t->op);
 		return -1;
 	}
 	return o == t ? v.id : lift(t, o, v);
@@ -206,7 +222,7 @@ hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr)
 		return (hop_value){ 0, 0 };
 	hop_val in = hop_slot_read(t, (uint32_t)i);
 	hop_val v = hop_is_bad(in) ? HOP_BAD : hop_emit_op(&t->b, op, attr, 1, &in);
-	if (hop_is_bad(v))
+	if (hop_is_bad(v) || too_many(t, hop_typeof(&t->b, v)))
 		return (hop_value){ 0, 0 };
 	hop_cell s = t->slot[i];
 	hop_view *w = HOP_NEW(&t->arena, hop_view);

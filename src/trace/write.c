@@ -95,13 +95,13 @@ void hop_slot_write(hop_trace *t, uint32_t slot, hop_val v)
 {
 	hop_cell s = t->slot[slot];
 	if (s.weak) {
-		hop_trace_fail(t, HOP_EUSE, "a number cannot be written: make a tensor with "
-		               "hop_full");
+		hop_trace_fail(t, HOP_EUSE, "%s: a number cannot be written: make a tensor with "
+		               "hop_full", t->op);
 		return;
 	}
 	if (repeats(s.view)) {
-		hop_trace_fail(t, HOP_EREFUSED, "an expanded view cannot be written, since several "
-		               "of its elements are one: clone it first");
+		hop_trace_fail(t, HOP_EREFUSED, "%s: an expanded view cannot be written, since "
+		               "several of its elements are one: clone it first", t->op);
 		return;
 	}
 	if (t->b.st || hop_is_bad(v))
@@ -148,6 +148,10 @@ static hop_val combine(hop_trace *t, const struct writing *w, const hop_type *ty
 static void make_write(hop_trace *t, void *arg)
 {
 	struct writing *w = arg;
+	if ((unsigned)w->w > HOP_WRITE_DIV) {
+		hop_trace_fail(t, HOP_EVALUE, "write: there is no write %d", (int)w->w);
+		return;
+	}
 	int64_t s = hop_slot_of(t, w->x);
 	if (s < 0)
 		return;
@@ -169,7 +173,8 @@ static void make_write(hop_trace *t, void *arg)
 void hop_at_write(hop_trace *t, const char *file, int line, enum hop_write w, hop_value x,
                   hop_value y)
 {
-	hop_enter(t, file, line, make_write, &(struct writing){ w, x, y });
+	const char *op = (unsigned)w > HOP_WRITE_DIV ? "write" : kinds[w].name;
+	hop_enter(t, op, file, line, make_write, &(struct writing){ w, x, y });
 }
 
 /* ---- index_put ---- */
@@ -252,8 +257,8 @@ static void make_put(hop_trace *t, void *arg)
 	struct putting *p = arg;
 	hop_build *b = &t->b;
 	int64_t s = hop_slot_of(t, p->x);
-	hop_val idx = hop_promote_cast(t, p->idx, HOP_i64);
-	if (s < 0 || hop_is_bad(idx))
+	hop_val idx = s < 0 ? HOP_BAD : hop_promote_whole(t, p->idx, "the index");
+	if (hop_is_bad(idx))
 		return;
 	const hop_type *xt = t->slot[s].type, *it = hop_typeof(b, idx);
 	int axis = hop_axis(t, "index_put_", p->axis, xt->rank);
@@ -296,5 +301,5 @@ static void make_put(hop_trace *t, void *arg)
 void hop_at_index_put(hop_trace *t, const char *file, int line, hop_value x, int axis,
                       hop_value idx, hop_value u)
 {
-	hop_enter(t, file, line, make_put, &(struct putting){ x, idx, u, axis });
+	hop_enter(t, "index_put_", file, line, make_put, &(struct putting){ x, idx, u, axis });
 }

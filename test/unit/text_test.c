@@ -1,6 +1,5 @@
 /* text_test.c -- the text form against graphs built by hand, names that clash, contexts
- * that differ, memory that runs out, and .npy both ways. The grammar itself is pinned by
- * test/golden. */
+ * that differ, and memory that runs out. The grammar itself is pinned by test/golden. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "io/npy.h"
 #include "ir/rule.h"
 #include "ir/text.h"
 
@@ -293,70 +291,6 @@ static void scarcity(void **state)
 	assert_true(left > 10);
 }
 
-/* ---- .npy ---- */
-
-static void npy_round(void **state)
-{
-	struct rig r;
-	(void)state;
-	up(&r);
-	float x[6] = { 1, 2, 3, 4, 5, 6 }, y[6];
-	int64_t dim[2] = { 2, 3 };
-	hop_buf b;
-	hop_npy a;
-	hop_buf_open(&b, &r.e);
-	hop_npy_write(&b, HOP_f32, 2, dim, x);
-	assert_int_equal(b.n % 64, 24);                /* elements start aligned */
-	assert_int_equal(hop_npy_read(&r.e, "x", b.s, b.n, &a), HOP_OK);
-	assert_int_equal(a.dtype, HOP_f32);
-	assert_int_equal(a.rank, 2);
-	assert_int_equal(a.count, 6);
-	hop_npy_copy(&a, y);
-	assert_memory_equal(x, y, sizeof x);
-	a.fortran = true;
-	hop_npy_copy(&a, y);
-	float t[6] = { 1, 3, 5, 2, 4, 6 };
-	assert_memory_equal(t, y, sizeof t);
-	for (size_t n = 0; n < b.n; n++) {             /* every way of being cut off */
-		assert_int_not_equal(hop_npy_read(&r.e, "x", b.s, n, &a), HOP_OK);
-		hop_diag_clear(&r.e);
-	}
-	hop_buf_free(&b);
-	down(&r);
-}
-
-static void npy_refuses(void **state)
-{
-	static const struct { const char *head; hop_status st; } bad[] = {
-		{ "{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }", HOP_ETYPE },
-		{ "{'descr': '<f4', 'fortran_order': Maybe, 'shape': (1,), }", HOP_EPARSE },
-		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", HOP_EPARSE },
-		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,), }",
-		  HOP_EPARSE },
-		{ "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296), }",
-		  HOP_EPARSE },
-		{ "{'descr': '<f4', 'fortran_order': False}", HOP_EPARSE },
-		{ "{'descr': '<f4', 'descr': '<f4', 'shape': ()}", HOP_EPARSE },
-	};
-	struct rig r;
-	(void)state;
-	up(&r);
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		hop_buf b;
-		hop_npy a;
-		hop_buf_open(&b, &r.e);
-		hop_putn(&b, "\x93NUMPY\x01\x00", 8);
-		hop_putc(&b, (char)strlen(bad[i].head));
-		hop_putc(&b, 0);
-		hop_put(&b, bad[i].head);
-		hop_putn(&b, "\0\0\0\0", 4);
-		assert_int_equal(hop_npy_read(&r.e, "x", b.s, b.n, &a), bad[i].st);
-		hop_diag_clear(&r.e);
-		hop_buf_free(&b);
-	}
-	down(&r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,8 +302,6 @@ int main(void)
 		cmocka_unit_test(depth),
 		cmocka_unit_test(damage),
 		cmocka_unit_test(scarcity),
-		cmocka_unit_test(npy_round),
-		cmocka_unit_test(npy_refuses),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
