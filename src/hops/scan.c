@@ -16,6 +16,10 @@ static hop_status counts(hop_infer *f, const struct hop_attr_scan *a)
 	if (a->stops && a->reverse)
 		return hop_infer_fail(f, HOP_EREFUSED, "scan: a scan that stops early runs forward: "
 		                      "reverse its xs with a slice of step -1");
+	if (a->every < HOP_EVERY_RECOMPUTE)
+		return hop_infer_fail(f, HOP_EVALUE, "scan: every is %lld: the number of steps between "
+		                      "saved carries, 0 to save all, -1 for their square root",
+		                      (long long)a->every);
 	if (hop_size_nsym(a->length) > (int)(f->b->nsym + f->b->nlocal))
 		return hop_infer_fail(f, HOP_ESHAPE, "scan: length uses an unknown symbol");
 	return hop_infer_le(f, hop_size_of(0), a->length, "length is {1}");

@@ -98,10 +98,8 @@ hop_status hop_eval_while(hop_interp *p, const hop_node *n, hop_tensor *const *i
 	for (uint32_t k = 0; k < nc; k++)
 		hop_tensor_retain(val[k]);
 	for (;; trips++) {
-		if (a->max_trips && trips >= a->max_trips)
-			break;
 		HOP_TRY(test(p, n, val, &go));
-		if (!go)
+		if (!go || (a->max_trips && trips >= a->max_trips))
 			break;
 		HOP_TRY(hop_interp_body(p, n, a->body, val, res));
 		for (uint32_t k = 0; k < nc; k++) {

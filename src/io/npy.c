@@ -81,12 +81,9 @@ static hop_status descr(struct head *h, hop_npy *a)
 		if (!is(s + 1, n - 1, dtypes[i].descr))
 			continue;
 		a->dtype = dtypes[i].d;
-		if (*s == order_of(a->dtype))
+		a->swapped = *s != order_of(a->dtype);
+		if (!a->swapped || (order_of(a->dtype) != '|' && (*s == '<' || *s == '>')))
 			return HOP_OK;
-		if (order_of(a->dtype) != '|' && (*s == '<' || *s == '>'))
-			return hop_fail(h->env, 0, HOP_ETYPE, "%s: dtype %.*s is %s-endian, this machine "
-			                "is not: swap the bytes first", h->name, shown, s,
-			                *s == '<' ? "little" : "big");
 		break;
 	}
 	return hop_fail(h->env, 0, HOP_ETYPE, "%s: dtype %.*s: hop reads bool, i32, i64, f32, "
@@ -208,6 +205,12 @@ hop_status hop_npy_read(hop_env *e, const char *name, const void *p, size_t n,
 	return HOP_OK;
 }
 
+static void copy_elem(char *to, const char *from, size_t w, bool swapped)
+{
+	for (size_t k = 0; k < w; k++)
+		to[k] = from[swapped ? w - 1 - k : k];
+}
+
 void hop_npy_copy(const hop_npy *a, void *to)
 {
 	size_t w = hop_dtype_bytes(a->dtype);
@@ -218,7 +221,7 @@ void hop_npy_copy(const hop_npy *a, void *to)
 		step *= a->dim[k];
 	}
 	for (int64_t i = 0; i < a->count; i++) {
-		memcpy((char *)to + (size_t)i * w, a->bytes + (size_t)from * w, w);
+		copy_elem((char *)to + (size_t)i * w, a->bytes + (size_t)from * w, w, a->swapped);
 		for (int k = a->rank - 1; k >= 0; k--) {
 			from += stride[k];
 			if (++at[k] < a->dim[k])

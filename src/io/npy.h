@@ -1,5 +1,5 @@
 /* npy.h -- one array in NumPy's .npy format (versions 1 to 3), from and to memory. Dtypes
- * that hop has not, and bytes in another order than the machine's, are refused by name. */
+ * that hop has not are refused by name. */
 #ifndef HOP_NPY_H
 #define HOP_NPY_H
 
@@ -12,6 +12,7 @@ typedef struct hop_npy {
 	int64_t     dim[HOP_MAXRANK];
 	int64_t     count;
 	const char *bytes;
+	bool        swapped;           /* elements in the other byte order */
 	bool        fortran;           /* first axis fastest */
 } hop_npy;
 

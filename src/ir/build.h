@@ -88,6 +88,8 @@ bool     hop_build_guard(hop_build *b, const hop_node *n);
 /* Whether graph g would surely refuse to run on these size arguments; would surely not. */
 bool     hop_build_refuses(hop_build *b, const hop_graph *g, hop_sizes sargs);
 bool     hop_build_accepts(hop_build *b, const hop_graph *g, hop_sizes sargs);
+/* A failure with the words of the check, if g would surely refuse. */
+hop_status hop_build_refuse(hop_build *b, const hop_graph *g, hop_sizes sargs);
 
 /* Test the checks of g that wait for symbols from .. to-1, given the values of all below
  * `to`. from = 0: those that wait for none, too. */

@@ -191,21 +191,39 @@ static void fill_in(hop_buf *b, int op, const char *what, const char *const *v)
 	}
 }
 
-static hop_status refuse(hop_infer *f, hop_size x, hop_size y, const char *what)
+static hop_status refuse(hop_build *b, const hop_check *c)
 {
-	hop_build *b = f->b;
 	hop_buf l, r, t;
-	hop_buf_open(&l, f->env);
-	hop_buf_open(&r, f->env);
-	hop_buf_open(&t, f->env);
-	hop_size_print(&l, x, b->symname, nsym(b));
-	hop_size_print(&r, y, b->symname, nsym(b));
-	fill_in(&t, f->op, what, (const char *const[]){ l.s, r.s });
-	hop_status st = hop_infer_fail(f, HOP_ESHAPE, "%s", t.s);
+	hop_buf_open(&l, b->env);
+	hop_buf_open(&r, b->env);
+	hop_buf_open(&t, b->env);
+	hop_size_print(&l, c->a, b->symname, nsym(b));
+	hop_size_print(&r, c->b, b->symname, nsym(b));
+	fill_in(&t, c->op, c->what, (const char *const[]){ l.s, r.s });
+	hop_status st = hop_fail(b->env, c->loc, HOP_ESHAPE, "%s", t.s);
 	hop_buf_free(&t);
 	hop_buf_free(&r);
 	hop_buf_free(&l);
 	return st;
+}
+
+hop_status hop_build_refuse(hop_build *b, const hop_graph *g, hop_sizes sargs)
+{
+	hop_check c[2];
+	for (uint32_t i = 0; i < g->nsym; i++)
+		for (int n = hop_graph_ranges(g, i, sargs.v[i], c); n-- > 0; )
+			if (hop_build_holds(b, HOP_LE, c[n].a, c[n].b) == HOP_NEVER) {
+				c[n].loc = b->loc;
+				return refuse(b, &c[n]);
+			}
+	for (uint32_t i = 0; i < g->ncheck; i++) {
+		c[0] = g->check[i];
+		if (hop_check_waits(&c[0]) <= (int)g->nsym &&
+		    moved(b->env, &c[0], sargs.v, (int)sargs.n) &&
+		    hop_build_holds(b, c[0].rel, c[0].a, c[0].b) == HOP_NEVER)
+			return refuse(b, &c[0]);
+	}
+	return HOP_OK;
 }
 
 /* A check that was read from text gets the words of the op that needs it. */
@@ -226,6 +244,7 @@ static void adopt(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y, const 
 static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
                        const char *what)
 {
+	hop_check c = { x, y, rel, (uint16_t)f->op, f->loc, what };
 	if (hop_size_bad(x) || hop_size_bad(y))
 		return hop_infer_fail(f, HOP_ESHAPE, "%s: a size is too large to compute",
 		                      hop_optab[f->op].name);
@@ -234,12 +253,12 @@ static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
 		adopt(f, rel, x, y, what);
 		return HOP_OK;
 	case HOP_NEVER:
-		return refuse(f, x, y, what);
+		return refuse(f->b, &c);
 	case HOP_MAYBE:
 		if (f->b->firm)
-			return refuse(f, x, y, what);
+			return refuse(f->b, &c);
 	}
-	record(f->b, (hop_check){ x, y, rel, (uint16_t)f->op, f->loc, what });
+	record(f->b, c);
 	return HOP_OK;
 }
 

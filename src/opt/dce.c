@@ -126,6 +126,24 @@ static void find_forwards(const hop_graph *g, const hop_node *n, const struct fo
 	}
 }
 
+/* A loop that may never end is worth waiting for: when every result that is read would be
+ * an operand, one of them stays a result. */
+static void keep_waiting(const struct form *f, const bool *live, struct plan *p)
+{
+	uint32_t first = UINT32_MAX;
+	if (live[f->trips])
+		return;
+	for (uint32_t k = 0; k < f->nres; k++) {
+		if (!live[result_of(f, k)])
+			continue;
+		if (p->fwd[k] < 0)
+			return;
+		first = first == UINT32_MAX ? k : first;
+	}
+	if (first != UINT32_MAX)
+		p->fwd[first] = -1;
+}
+
 /* Results equal in every body: the second is read from the first. */
 static void find_doubles(const hop_graph *g, const hop_node *n, const struct form *f,
                          struct plan *p)
@@ -218,6 +236,8 @@ static hop_status make_plan(hop_env *e, const hop_graph *g, const hop_node *n,
 	p->sel = HOP_NEWN(tmp, uint32_t, f.nres);
 	p->other = true;
 	find_forwards(g, n, &f, p);
+	if (n->op == HOP_OP_while && !HOP_ATTR(n, while)->max_trips)
+		keep_waiting(&f, live, p);
 	find_doubles(g, n, &f, p);
 	for (uint32_t k = 0; k < f.nres; k++)
 		if (live[result_of(&f, k)] && p->fwd[k] < 0)

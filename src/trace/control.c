@@ -355,34 +355,6 @@ static bool differ(hop_size a, hop_size b)
 	return hop_size_const(a) && hop_size_const(b) && a.k != b.k;
 }
 
-/* What the function asks of its sizes: the ranges of its symbols, and those conditions that
- * only mention them. */
-static bool symbols_fit(hop_trace *t, const hop_graph *g, hop_sizes s)
-{
-	hop_env *e = hop_env_of(t);
-	for (uint32_t k = 0; k < g->nsym; k++)
-		if (hop_size_const(s.v[k]) &&
-		    (s.v[k].k < g->range[k].lo || s.v[k].k > g->range[k].hi)) {
-			hop_trace_fail(t, HOP_ESHAPE, "apply: size %s is %lld, outside %lld..%lld",
-			               g->symname[k] ? g->symname[k] : "symbol", (long long)s.v[k].k,
-			               (long long)g->range[k].lo, (long long)g->range[k].hi);
-			return false;
-		}
-	for (uint32_t i = 0; i < g->ncheck; i++) {
-		hop_check c = g->check[i];
-		if (hop_size_nsym(c.a) > (int)g->nsym || hop_size_nsym(c.b) > (int)g->nsym)
-			continue;
-		c.a = hop_size_subst(e, c.a, s.v, (int)s.n);
-		c.b = hop_size_subst(e, c.b, s.v, (int)s.n);
-		if (differ(c.a, c.b)) {
-			hop_trace_fail(t, HOP_ESHAPE, "apply: %s is %lld on the left, %lld on the right",
-			               c.what, (long long)c.a.k, (long long)c.b.k);
-			return false;
-		}
-	}
-	return true;
-}
-
 /* Inputs whose sizes are known not to be those of the function, once its symbols are what
  * they are here: emitting a call would find it, running one would not. */
 static bool sizes_fit(hop_trace *t, const hop_graph *g, hop_sizes s, const hop_val *in)
@@ -397,7 +369,11 @@ static bool sizes_fit(hop_trace *t, const hop_graph *g, hop_sizes s, const hop_v
 				return false;
 			}
 	}
-	return symbols_fit(t, g, s);
+	if (hop_build_refuse(&t->b, g, s)) {           /* also what it asks of them itself */
+		t->b.st = HOP_ESHAPE;
+		hop_note(hop_env_of(t), t->b.loc, "in the function given to apply");
+	}
+	return !t->b.st;
 }
 
 static void make_apply(hop_trace *t, void *arg)

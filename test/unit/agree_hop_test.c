@@ -251,8 +251,8 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(apply_nin, "apply: the function takes 1"), W(apply_list, "apply: a count"),
 	W(apply_rank, "apply: input 0"), W(apply_size, "apply: input 0 is f64[2]"),
 	W(apply_long, "apply: input 0 is f64[6]"), W(apply_sizes, "apply: input 1 is f64[2]"),
-	W(apply_range, "apply: size n is 6"),
-	W(apply_check, "apply: dimension 0 is 6 on the left, 3"), W(apply_room, "apply: gives 1"),
+	W(apply_range, "a size argument is 6, the body takes at most 4"),
+	W(apply_check, "add: dimension 0 is 6 on the left, 3"), W(apply_room, "apply: gives 1"),
 	W(apply_value, "apply: a value that was never set"), W(use_null, "use: the array"),
 	W(use_foreign, "use: the array"), W(return_count, "return: no values"),
 	W(return_list, "return: no values"), W(return_value, "return: a value"),
@@ -366,6 +366,7 @@ static void endless(void **state)
 {
 	static const struct { const char *name; hop_body *f; enum way w; } cases[] = {
 		{ "same, eager", endless_same, EAGER }, { "same, interpreted", endless_same, INTERP },
+		{ "same, native", endless_same, NATIVE },
 		{ "grows, eager", endless_grows, EAGER },
 		{ "grows, interpreted", endless_grows, INTERP },
 		{ "grows, native", endless_grows, NATIVE },
