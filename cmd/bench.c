@@ -65,9 +65,10 @@ static hop_status compiled(cmd *c, const hop_graph *g, hop_tensor *const *in,
 		ao[k] = (hop_arg){ .data = out[k]->data };
 	int64_t bytes = hop_exec_workspace(x, ai);
 	hop_tensor *work = hop_tensor_new(&c->ip, HOP_bool, 1, &bytes);
+	hop_run_opts o = { .size = sizeof o, .cancel = c->ip.cancel };
 	for (int64_t i = 0; i < reps; i++) {
 		double t = now();
-		HOP_TRY(hop_run(x, ai, ao, work->data));
+		HOP_TRY(hop_run_with(x, ai, ao, work->data, &o));
 		took[i] = now() - t;
 	}
 	hop_compile_times t = hop_exec_times(x);

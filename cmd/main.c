@@ -5,6 +5,7 @@
 #include "driver/exec.h"
 #include "loop/lower.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -51,6 +52,16 @@ static int help(FILE *to, const char *name)
 	return to == stderr ? 2 : 0;
 }
 
+/* Ctrl-C stops a run, which then says so; the second one stops us. A signal handler has
+ * nothing but statics to reach. */
+static hop_cancel interrupted;
+
+static void interrupt(int sig)
+{
+	signal(sig, SIG_DFL);
+	hop_cancel_set(&interrupted);
+}
+
 /* Status to exit code; the message is the command's only other output. */
 static int report(const hop_env *e, hop_status st)
 {
@@ -63,7 +74,7 @@ static int report(const hop_env *e, hop_status st)
 		return 0;
 	fprintf(stderr, "%s\n", e->diag.text ? e->diag.text :
 	        st == HOP_ENOMEM ? "error: no memory" : "error");
-	return 1;
+	return st == HOP_ECANCELED ? 128 + SIGINT : 1;
 }
 
 static int go(cmd_fn *run, cmd *c)
@@ -79,6 +90,8 @@ static int go(cmd_fn *run, cmd *c)
 	hop_env_init(&e, ctx, hop_ctx_mem(ctx));
 	c->env = &e;
 	hop_interp_init(&c->ip, &e);
+	c->ip.cancel = &interrupted;
+	signal(SIGINT, interrupt);
 	if (HOP_GUARD(&e, &f)) {
 		st = hop_guard_nomem(&e, &f);
 	} else {

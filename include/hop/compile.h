@@ -58,6 +58,9 @@ bool    hop_exec_is_hard(const hop_exec *x);
  * hold anything. */
 HOP_MUST_USE hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out,
                                 void *workspace);
+/* The same with options of the run; o may be NULL. */
+HOP_MUST_USE hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out,
+                                     void *workspace, const hop_run_opts *o);
 
 #ifdef __cplusplus
 }

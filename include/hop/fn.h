@@ -2,6 +2,7 @@
 #ifndef HOP_FN_H
 #define HOP_FN_H
 
+#include "hop/run.h"
 #include "hop/types.h"
 
 #ifdef __cplusplus
@@ -24,9 +25,15 @@ const char *hop_fn_text(hop_fn *f);
 /* Call it: out[i] are new arrays, NULL after a failure. nin and nout must be right. */
 HOP_MUST_USE hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout,
                                  hop_array **out);
+/* The same with options of the run; o may be NULL. */
+HOP_MUST_USE hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout,
+                                      hop_array **out, const hop_run_opts *o);
 /* Run a body on arrays at once, op by op, without a graph. nout is what it returns. */
 HOP_MUST_USE hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin,
                                        hop_array *const *in, int nout, hop_array **out);
+HOP_MUST_USE hop_status hop_eager_call_with(hop_ctx *c, hop_body *f, void *user, int nin,
+                                            hop_array *const *in, int nout, hop_array **out,
+                                            const hop_run_opts *o);
 /* Call it inside a trace. */
 int hop_at_apply(hop_trace *t, const char *file, int line, hop_fn *f, int nin,
                  const hop_value *in, int cap, hop_value *out);

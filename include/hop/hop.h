@@ -7,6 +7,7 @@
 #include "hop/fn.h"
 #include "hop/nn.h"
 #include "hop/ops.h"
+#include "hop/run.h"
 #include "hop/shape.h"
 #include "hop/status.h"
 #include "hop/trace.h"

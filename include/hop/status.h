@@ -21,7 +21,8 @@ typedef enum hop_status {
 	HOP_EREFUSED,     /* a defined refusal, listed in docs/ */
 	HOP_EASSERT,      /* an assert effect of the program did not hold */
 	HOP_EIO,          /* a file could not be read or written */
-	HOP_ETARGET       /* the code generator or the device refused */
+	HOP_ETARGET,      /* the code generator or the device refused */
+	HOP_ECANCELED     /* the run was stopped from outside */
 } hop_status;
 
 #endif

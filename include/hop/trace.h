@@ -3,6 +3,7 @@
 #ifndef HOP_TRACE_H
 #define HOP_TRACE_H
 
+#include "hop/run.h"
 #include "hop/types.h"
 
 #ifdef __cplusplus
@@ -12,6 +13,9 @@ extern "C" {
 /* ---- eager traces: ops run at once, on real data ---- */
 
 HOP_MUST_USE hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t);
+/* The same with options of all that it runs; o may be NULL. */
+HOP_MUST_USE hop_status hop_eager_new_with(hop_ctx *c, const hop_run_opts *o,
+                                           hop_trace **out_t);
 /* The first failure of the trace, after which it is gone. A trace that a body was given is
  * not the caller's to free: HOP_EUSE. */
 HOP_MUST_USE hop_status hop_eager_free(hop_trace *t);

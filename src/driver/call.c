@@ -114,15 +114,22 @@ static hop_status run_graph(struct run *r)
 
 hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout, hop_array **out)
 {
+	return hop_call_with(f, nin, in, nout, out, NULL);
+}
+
+hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop_array **out,
+                         const hop_run_opts *o)
+{
 	struct run r = { .f = f, .in = in, .out = out };
 	hop_status st;
 	hop_frame fr;
-	if (!f || (nin && !in) || (nout && !out))
+	if (!f || (nin && !in) || (nout && !out) || (o && o->size && o->size != sizeof *o))
 		return HOP_EUSE;
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
 	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
 	hop_interp_init(&r.ip, &r.e);
+	r.ip.cancel = o ? o->cancel : NULL;
 	if (HOP_GUARD(&r.e, &fr)) {
 		st = hop_guard_nomem(&r.e, &fr);
 	} else {

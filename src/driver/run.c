@@ -279,12 +279,30 @@ static void unpack(const hop_exec *x, const int64_t *syms, const hop_arg *out, v
 	}
 }
 
+void hop_cancel_set(hop_cancel *c)
+{
+	__atomic_store_n(&c->flag, 1, __ATOMIC_RELAXED);
+}
+
+void hop_cancel_reset(hop_cancel *c)
+{
+	__atomic_store_n(&c->flag, 0, __ATOMIC_RELAXED);
+}
+
 hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, void *workspace)
 {
+	return hop_run_with(x, in, out, workspace, NULL);
+}
+
+hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out,
+                        void *workspace, const hop_run_opts *o)
+{
+	static const int never = 0;
 	int64_t syms[HOP_MAXSYM];
 	struct room r;
 	char *w = workspace;
-	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace)
+	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace ||
+	    (o && o->size && o->size != sizeof *o))
 		return HOP_EUSE;
 	if (hop_exec_sizes(x, in, syms, NULL))
 		return refuse(x, in);
@@ -296,6 +314,7 @@ hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, voi
 	struct call c = { .x = x, .syms = syms,
 	                  .rt = { .grow = grow, .effect = effect, .check = check,
 	                          .parallel = fork_join,
+	                          .cancel = o && o->cancel ? &o->cancel->flag : &never,
 	                          .nthread = x->nthread,
 	                          .tape = (struct hop_tape *)(void *)(w + r.params) } };
 	c.rt.user = &c;
@@ -306,7 +325,10 @@ hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, voi
 		hop_raw_free(&x->mem, c.rt.tape[i].ptr, (size_t)c.rt.tape[i].bytes);
 	if (!rc)
 		unpack(x, syms, out, p);
-	return rc ? (c.st ? c.st : HOP_ETARGET) : HOP_OK;
+	if (!rc)
+		return HOP_OK;
+	return c.st ? c.st : __atomic_load_n(c.rt.cancel, __ATOMIC_RELAXED) ? HOP_ECANCELED
+	                                                                    : HOP_ETARGET;
 }
 
 /* ---- on tensors ---- */
@@ -315,8 +337,8 @@ hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, voi
  * context. */
 static hop_status pass_on(hop_env *e, hop_status st)
 {
-	if (st == HOP_ENOMEM)
-		return hop_fail(e, 0, st, "run: no memory");
+	if (st == HOP_ENOMEM || st == HOP_ECANCELED)
+		return hop_fail(e, 0, st, st == HOP_ENOMEM ? "run: no memory" : "run: canceled");
 	if (st != HOP_EASSERT && st != HOP_ESHAPE)
 		return hop_fail(e, 0, st, "run: the program stopped");
 	const char *text = hop_message(e->ctx);
@@ -351,7 +373,8 @@ hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const 
 		ao[k] = (hop_arg){ .data = out[k]->data };
 	}
 	hop_tensor *work = hop_tensor_new(p, HOP_bool, 1, &bytes);
-	hop_status st = hop_run(x, ai, ao, work->data);
+	hop_run_opts o = { .size = sizeof o, .cancel = p->cancel };
+	hop_status st = hop_run_with(x, ai, ao, work->data, &o);
 	hop_tensor_release(p, work);
 	hop_rewind(&e->tmp, m);
 	return st ? pass_on(e, st) : HOP_OK;

@@ -20,6 +20,13 @@ void hop_interp_bind(hop_interp *p, int64_t sym, int64_t value)
 	p->syms[sym] = value;
 }
 
+hop_status hop_interp_go_on(hop_interp *p)
+{
+	if (!p->cancel || !__atomic_load_n(&p->cancel->flag, __ATOMIC_RELAXED))
+		return HOP_OK;
+	return hop_fail(p->env, 0, HOP_ECANCELED, "run: canceled");
+}
+
 /* How often each value is read; results count once more. */
 static uint32_t *count_uses(hop_env *e, const hop_graph *g)
 {
@@ -83,10 +90,14 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (uses[i])
 			val[i] = hop_tensor_retain(in[i]);
-	st = hop_checks_test(e, g, p->syms, 0, (int)g->nsym);
+	st = hop_interp_go_on(p);            /* of a body: once a trip */
+	if (!st)
+		st = hop_checks_test(e, g, p->syms, 0, (int)g->nsym);
 	for (uint32_t i = 0; i < g->nnode && !st; i++) {
 		hop_mark mi = hop_mark_at(&e->tmp);
-		st = run_node(p, &g->node[i], val, uses);
+		st = hop_interp_go_on(p);
+		if (!st)
+			st = run_node(p, &g->node[i], val, uses);
 		int sym = (int)hop_node_binds(&g->node[i]);
 		if (!st && sym >= 0)
 			st = hop_checks_test(e, g, p->syms, sym, sym + 1);

@@ -3,6 +3,7 @@
 #ifndef HOP_INTERP_H
 #define HOP_INTERP_H
 
+#include "hop/run.h"
 #include "ir/rule.h"
 
 /* Dense, row-major. Counted; a tensor is written only by the rule that fills it. */
@@ -27,7 +28,11 @@ struct hop_interp {
 	int64_t      *syms;            /* [g->nsym + g->nlocal] */
 	hop_print_fn *print;           /* NULL = stdout */
 	void         *print_user;
+	const hop_cancel *cancel;      /* not NULL: stop soon after it is set */
 };
+
+/* HOP_OK, or HOP_ECANCELED when the run is to stop. */
+hop_status  hop_interp_go_on(hop_interp *p);
 
 void        hop_interp_init(hop_interp *p, hop_env *e);
 void        hop_interp_fini(hop_interp *p);        /* frees every live tensor */

@@ -25,6 +25,7 @@ typedef struct hop_rt {
 	/* Run body(arg, begin, end) over pieces of 0..n, all threads; returns when done. */
 	void (*parallel)(struct hop_rt *rt, void (*body)(void *arg, int64_t begin, int64_t end),
 	                 void *arg, int64_t n);
+	const int       *cancel;       /* never NULL: read at every trip; not 0 = return it */
 	int              nthread;
 	struct hop_tape *tape;
 	void            *user;

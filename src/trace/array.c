@@ -235,12 +235,19 @@ hop_status hop_at_read(hop_trace *t, const char *file, int line, hop_value v,
 
 hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t)
 {
-	if (!out_t || !c)
+	return hop_eager_new_with(c, NULL, out_t);
+}
+
+hop_status hop_eager_new_with(hop_ctx *c, const hop_run_opts *o, hop_trace **out_t)
+{
+	if (!out_t || !c || (o && o->size && o->size != sizeof *o))
 		return HOP_EUSE;
 	hop_status st = hop_root_new(c, true, out_t);
-	if (!st)
-		(*out_t)->what = "this eager trace";
-	return st;
+	if (st)
+		return st;
+	(*out_t)->what = "this eager trace";
+	(*out_t)->root->ip.cancel = o ? o->cancel : NULL;
+	return HOP_OK;
 }
 
 /* Writes to arrays happen here, and only when nothing failed. */

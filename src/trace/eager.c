@@ -58,6 +58,8 @@ void hop_eager_settle(hop_trace *t)
 	if (t->b.st)
 		return;
 	ten_room(t);
+	if ((t->b.st = hop_interp_go_on(&t->root->ip)))
+		return;
 	while (t->ndone < t->b.nnode) {
 		hop_status st = run_node(t, &t->b.node[t->ndone]);
 		t->ndone++;

@@ -295,6 +295,13 @@ static void eager_outputs(hop_trace *t, void *arg)
 hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin, hop_array *const *in,
                           int nout, hop_array **out)
 {
+	return hop_eager_call_with(c, f, user, nin, in, nout, out, NULL);
+}
+
+hop_status hop_eager_call_with(hop_ctx *c, hop_body *f, void *user, int nin,
+                               hop_array *const *in, int nout, hop_array **out,
+                               const hop_run_opts *o)
+{
 	struct eager x = { .nin = nin, .nout = nout, .in = in };
 	hop_trace *t;
 	hop_status st = HOP_OK;
@@ -302,7 +309,7 @@ hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin, hop_arra
 		return HOP_EUSE;
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
-	HOP_TRY(hop_eager_new(c, &t));
+	HOP_TRY(hop_eager_new_with(c, o, &t));
 	if (hop_enter(t, "eager call", NULL, 0, eager_inputs, &x)) {
 		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
 		                    .in = x.h, .eager = true };

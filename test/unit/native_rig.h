@@ -147,6 +147,7 @@ static void rig_compile(rig *r)
 
 static int rig_run_rt(rig *r, void *const *params, const int64_t *syms, hop_rt *rt)
 {
+	static const int never = 0;
 	int64_t n = 0;
 	void   *ws = NULL;
 	int     st;
@@ -154,6 +155,7 @@ static int rig_run_rt(rig *r, void *const *params, const int64_t *syms, hop_rt *
 	assert_true(hop_code_frame(r->code, syms, r->f[0].nsym, &n));
 	assert_int_equal(posix_memalign(&ws, 64, (size_t)n + 64), 0);
 	memset(ws, 0xee, (size_t)n);
+	rt->cancel = rt->cancel ? rt->cancel : &never;
 	st = hop_code_entry(r->code)(params, syms, ws, rt);
 	free(ws);
 	return st;

@@ -130,6 +130,7 @@ static void emit_while(hop_emit *e, const hop_stmt *s)
 	e->L->BuildBr(e->b, head);
 	e->s.pre[e->s.depth++] = pre;
 	hop_e_at(e, head);
+	hop_e_poll(e);
 	hop_e_block_stmts(e, &s->other);
 	e->L->BuildCondBr(e->b, hop_e_reg(e, s->a[0])->v, body, exit);
 	hop_e_at(e, body);
@@ -157,6 +158,25 @@ void hop_e_stop_if(hop_emit *e, hop_lv *st)
 	e->L->BuildCondBr(e->b, bad, e->s.stop, go);
 	e->L->AddIncoming(e->s.status, &st, &here, 1);
 	hop_e_at(e, go);
+}
+
+/* The address of the flag is read once; the flag itself changes behind our back. */
+void hop_e_poll(hop_emit *e)
+{
+	hop_lv *v;
+
+	if (e->s.outlined || e->nest)
+		return;
+	if (!e->s.cancel) {
+		hop_lbb *back = e->L->GetInsertBlock(e->b);
+
+		e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
+		e->s.cancel = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, cancel));
+		hop_e_at(e, back);
+	}
+	v = e->L->BuildLoad2(e->b, e->i32, e->s.cancel, "");
+	e->L->SetVolatile(v, 1);
+	hop_e_stop_if(e, v);
 }
 
 static void emit_copy(hop_emit *e, const hop_stmt *s)
@@ -308,9 +328,39 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 	}
 }
 
+/* How often a size that is not known may be: no more than this is nothing to wait for. */
+static double times(hop_size s)
+{
+	return hop_size_const(s) ? (double)s.k : 4096;
+}
+
+/* Statements that a nest runs, about. */
+static double work(const hop_stmt *s)
+{
+	double n = 1;
+
+	if (s->kind == HOP_L_GEMM)
+		return times(s->gemm->m) * times(s->gemm->n) * times(s->gemm->k);
+	if (s->kind != HOP_L_LOOP)
+		return n;
+	for (const hop_stmt *q = s->body.first; q; q = q->next)
+		n += work(q);
+	return n * times(s->extent);
+}
+
+/* A nest that is worth asking before it: it may take a fraction of a millisecond. */
+static bool takes_long(const hop_stmt *s)
+{
+	bool nest = s->kind == HOP_L_GEMM || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
+
+	return nest && work(s) > 1e6;
+}
+
 void hop_e_block_stmts(hop_emit *e, const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next) {
+		if (!e->nest && takes_long(s))
+			hop_e_poll(e);
 		const hop_stmt *last = s->kind == HOP_L_CALL ? hop_e_calls(e, s) : NULL;
 
 		if (last)

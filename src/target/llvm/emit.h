@@ -38,6 +38,7 @@ typedef struct hop_efn {
 	hop_lv   *stack[3];              /* gemm.c's panel, sums, tile: one set a function */
 	bool      outlined;              /* a body for rt->parallel: cannot fail or fork */
 	hop_lv   *args;                  /* the stack array that calls share */
+	hop_lv   *cancel;                /* address of the flag, once asked for */
 	hop_lbb  *stop;                  /* returns `status`, once asked for */
 	hop_lv   *status;
 } hop_efn;
@@ -59,6 +60,7 @@ typedef struct hop_emit {
 	int              vbits;          /* of a vector register */
 	int              nvreg;
 	bool             threads;
+	int              nest;           /* parallel loops around */
 	unsigned         md_invariant;
 	hop_lv          *md_empty;
 	hop_efn          s;
@@ -139,6 +141,8 @@ void      hop_e_call(hop_emit *e, const hop_stmt *s);
 const hop_stmt *hop_e_calls(hop_emit *e, const hop_stmt *s);
 /* emit.c: leave the function with this status unless it is 0. */
 void      hop_e_stop_if(hop_emit *e, hop_lv *status);
+/* Leave it if the run is canceled. Nothing in the pieces of parallel loops. */
+void      hop_e_poll(hop_emit *e);
 
 /* emit_loop.c */
 typedef struct hop_eloop {

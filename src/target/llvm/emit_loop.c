@@ -119,6 +119,8 @@ static void plain_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 			init[j * na + i] = j == 0 ? acc[i] :
 				hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, lanes[i]);
 	hop_e_loop_begin(e, &l, begin, end, u, na * u, init);
+	if (s->loop == HOP_LOOP_SEQ)
+		hop_e_poll(e);
 	for (int i = 0; i < na * u; i++)
 		next[i] = l.phi[i];
 	for (int j = 0; j < u; j++) {
@@ -465,10 +467,8 @@ void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end
 		plain_loop(e, s, begin, end);
 }
 
-void hop_e_loop(hop_emit *e, const hop_stmt *s)
+static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
-	hop_lv *n = s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent);
-
 	if (hop_plan_threads(e, s)) {
 		hop_plan p = hop_plan_loop(e, s);
 		double   each = p.cost / (hop_size_const(s->extent) && !s->bound ?
@@ -480,4 +480,14 @@ void hop_e_loop(hop_emit *e, const hop_stmt *s)
 		return;
 	}
 	hop_e_loop_range(e, s, hop_e_int(e, 0), n);
+}
+
+void hop_e_loop(hop_emit *e, const hop_stmt *s)
+{
+	hop_lv *n = s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent);
+	int     nest = s->loop != HOP_LOOP_SEQ;
+
+	e->nest += nest;
+	emit_loop(e, s, n);
+	e->nest -= nest;
 }

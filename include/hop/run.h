@@ -1,0 +1,31 @@
+/* Options of one run, and stopping it from outside. */
+#ifndef HOP_RUN_H
+#define HOP_RUN_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A flag that stops runs. Zero is ready for use; it must outlive the runs it was given to. */
+typedef struct hop_cancel { int flag; } hop_cancel;
+/* From any thread, and from a signal handler. Runs stop soon: a loop at its next trip, a
+ * long program at its next statement. */
+void hop_cancel_set(hop_cancel *c);
+void hop_cancel_reset(hop_cancel *c);
+
+typedef struct hop_run_opts {
+	size_t            size;      /* sizeof in the caller's build; grow at the end only */
+	const hop_cancel *cancel;    /* NULL = the run cannot be stopped; else it ends with
+	                                HOP_ECANCELED soon after the flag is set */
+} hop_run_opts;
+#ifndef __cplusplus
+#define HOP_RUN_OPTS(...) (&(hop_run_opts){ .size = sizeof(hop_run_opts), __VA_ARGS__ })
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
