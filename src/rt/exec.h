@@ -49,7 +49,8 @@ void     hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n);
 /* ---- threads (pool.c) ---- */
 
 /* Workers that spin a while for work, then sleep. One fork at a time: a second caller,
- * or a fork inside a fork, runs its own pieces itself. */
+ * or a fork inside a fork, runs its own pieces itself. A child of fork() has the pool
+ * without its workers: its first loop starts new ones, or runs alone if it gets none. */
 typedef struct hop_pool hop_pool;
 hop_pool *hop_pool_new(const hop_mem *m, int nthread);      /* 0 = as the machine has */
 void      hop_pool_free(hop_pool *p);
