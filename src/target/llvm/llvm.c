@@ -5,10 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fork.h"
 #include "target/llvm/llvm.h"
 
 /* LLVM's registry of targets belongs to the process and is not locked, so the one call
- * that fills it must happen once in the process too. */
+ * that fills it must happen once in the process too. Done in a stretch that fork() waits
+ * for: a child finds it done or not begun. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if defined(__aarch64__)
@@ -51,7 +53,7 @@ static void init_targets(void)
 	}
 }
 
-hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
+static hop_status fill(hop_env *e, hop_llvm *l)
 {
 	void *h = open_lib();
 
@@ -64,4 +66,14 @@ hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
 #undef HOP_LLVM
 	pthread_once(&once, init_targets);
 	return HOP_OK;
+}
+
+hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
+{
+	hop_status st;
+
+	hop_nofork_begin();
+	st = fill(e, l);
+	hop_nofork_end();
+	return st;
 }
