@@ -2,7 +2,6 @@
  * hash of what decides them. Files appear by rename, so a reader sees a whole file or none;
  * a header repeats key, length and checksum. Does not remove old files. Every failure is
  * silent: a cache that does not work only costs time. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,6 +14,8 @@
 #include <cpuid.h>
 #endif
 
+#include "base/object.h"
+#include "ir/ctx.h"
 #include "rt/exec.h"
 
 typedef struct header {
@@ -48,35 +49,49 @@ static void put_cpu(hop_buf *b)
 #endif
 }
 
-/* The code generator is part of this library: its file stands for its version. */
-static void put_self(hop_buf *b)
+/* The code generator is part of this library, and the library of a program or of a shared
+ * object: its build id stands for all of them. Where the linker was told to leave none,
+ * the contents themselves do, hashed once for a context. */
+static hop_hash self(hop_env *e)
 {
-	Dl_info     info;
-	struct stat st;
-	void       *self;
+	static const char name[] = "cache.c self";
+	const hop_hash   *kept;
+	hop_hash          h;
 
-	*(hop_hash (**)(hop_env *, const hop_prog *, const hop_target_opts *))&self =
-		hop_cache_key;
-	if (dladdr(self, &info) && info.dli_fname && !stat(info.dli_fname, &st))
-		hop_putf(b, "lib %lld %lld.%09ld\n", (long long)st.st_size,
-		         (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	if (hop_object_id(magic, &h))
+		return h;
+	kept = hop_ctx_memo_get(e, name, sizeof name);
+	if (!kept) {
+		h = hop_object_text(magic);
+		kept = hop_ctx_intern(e, HOP_IN_NAME, &h, sizeof h, sizeof h.lo);
+		hop_ctx_memo_put(e, name, sizeof name, (void *)(uintptr_t)kept);
+	}
+	return *kept;
 }
 
 hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
 {
 	const char *own = getenv("HOP_LLVM");
-	hop_hash    h;
+	hop_hash    h, lib = self(e);
 	hop_buf     b;
 
 	hop_buf_open(&b, e);
 	hop_putf(&b, "abi %d level %d bits %d threads %d parts %d llvm %s\n", HOP_ABI,
 	         o->level, o->vector_bits, !o->no_threads, o->parts, own ? own : "");
+	hop_putf(&b, "lib %016llx%016llx\n", (unsigned long long)lib.hi,
+	         (unsigned long long)lib.lo);
 	put_cpu(&b);
-	put_self(&b);
 	hop_prog_print(&b, p);
 	h = hop_hash_bytes(b.s, b.n);
 	hop_buf_free(&b);
 	return h;
+}
+
+hop_hash hop_cache_key_llvm(hop_hash key, hop_hash llvm)
+{
+	hop_hash both[2] = { key, llvm };
+
+	return hop_hash_bytes(both, sizeof both);
 }
 
 /* ---- files ---- */
