@@ -44,7 +44,8 @@ void        hop_elf_free(hop_image *i);
  * library; and, added last, the build of LLVM (target/llvm/llvm.h). */
 hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o);
 hop_hash hop_cache_key_llvm(hop_hash key, hop_hash llvm);
-/* The objects' bytes, by the env's hook, or NULL. A damaged file is no file. */
+/* The objects' bytes, by the env's hook, or NULL. A damaged file is no file; one that
+ * others can write is none either, and that is said on standard error. */
 void    *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n);
 void     hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n);
 
