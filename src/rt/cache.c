@@ -1,8 +1,8 @@
 /* cache.c -- compiled programs on disk, one file each with all its objects, named by the
  * hash of what decides them. Files appear by rename, so a reader sees a whole file or
  * none; a header repeats the key, and a checksum covers key and contents. Where the files
- * are and whether to believe them is cache_dir.c. Does not remove old files. Every failure
- * is silent: a cache that does not work only costs time. */
+ * are and whether to believe them is cache_dir.c, which of them go is cache_trim.c. Every
+ * failure is silent: a cache that does not work only costs time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -168,7 +168,8 @@ static void *contents(hop_env *e, int fd, const struct stat *st, hop_hash key,
 	return NULL;
 }
 
-/* What is no plain file is not opened for long: O_NONBLOCK keeps a pipe from waiting. */
+/* A hit is noted in the file's time, by which cache_trim.c knows what was used last. What
+ * is no plain file is not opened for long: O_NONBLOCK keeps a pipe from waiting. */
 void *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n)
 {
 	char          name[HOP_CACHE_NAME + 1];
@@ -184,6 +185,8 @@ void *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n)
 	if (fd >= 0) {
 		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && hop_cache_trusts(&d, name, &st))
 			p = contents(e, fd, &st, key, out_n);
+		if (p)
+			futimens(fd, NULL);
 		close(fd);
 	}
 	close(d.fd);
@@ -191,7 +194,7 @@ void *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n)
 }
 
 /* Write the file under a name of its own, then give it its real one. */
-static void store(int dir, hop_hash key, const void *p, size_t n)
+static bool store(int dir, hop_hash key, const void *p, size_t n)
 {
 	char     name[HOP_CACHE_NAME + 1], temp[HOP_CACHE_TEMP + 1];
 	header   h = header_of(key, p, n);
@@ -200,24 +203,28 @@ static void store(int dir, hop_hash key, const void *p, size_t n)
 	int      fd;
 
 	if (getrandom(&r, sizeof r, GRND_NONBLOCK) != sizeof r)
-		return;
+		return false;
 	file_name(key, name);
 	snprintf(temp, sizeof temp, "%s.%016llx", name, (unsigned long long)r);
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return;
+		return false;
 	ok = write_all(fd, &h, sizeof h) && write_all(fd, p, n);
-	if (close(fd) || !ok || renameat(dir, temp, dir, name))
+	if (close(fd) || !ok || renameat(dir, temp, dir, name)) {
 		unlinkat(dir, temp, 0);
+		return false;
+	}
+	return true;
 }
 
 void hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n)
 {
+	uint64_t      size = n + sizeof(header), most = hop_cache_bound();
 	hop_cache_dir d;
 
-	(void)e;
-	if (!hop_cache_open(&d, true))
+	if ((most && size > most) || !hop_cache_open(&d, true))
 		return;
-	store(d.fd, key, p, n);
+	if (store(d.fd, key, p, n))
+		hop_cache_trim(e, &d, key, size);
 	close(d.fd);
 }

@@ -1,5 +1,5 @@
 /* cache.h -- shared by the files of the object cache: where it is and whether to believe
- * it (cache_dir.c). */
+ * it (cache_dir.c), how large it may get (cache_trim.c). */
 #ifndef HOP_RT_CACHE_H
 #define HOP_RT_CACHE_H
 
@@ -22,5 +22,10 @@ bool     hop_cache_open(hop_cache_dir *d, bool make);
 /* Whether a file in it is ours alone to write; says once if it is not. */
 bool     hop_cache_trusts(const hop_cache_dir *d, const char *name,
                           const struct stat *st);
+
+/* Bytes that the files may take together; 0 = no bound. */
+uint64_t hop_cache_bound(void);
+/* After a file of n bytes was added: see whether the oldest have to go. */
+void     hop_cache_trim(hop_env *e, const hop_cache_dir *d, hop_hash key, uint64_t n);
 
 #endif
