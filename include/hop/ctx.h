@@ -1,5 +1,13 @@
 /* The context: everything that is shared lives in one. Threads may share a context; it
- * must outlive all that was made from it. */
+ * must outlive all that was made from it.
+ *
+ * A process may fork() at any time, whatever its other threads are doing in hop: the
+ * child can go on with every context, run what was compiled before, compile, and free.
+ * Threads are not inherited; the child starts its own when it first needs them. fork()
+ * waits for LLVM to end the modules it is compiling in other threads. What those threads
+ * had made and not yet handed over is lost to the child, as memory is. Handlers of
+ * pthread_atfork for locks that are held while hop is called must be registered after the
+ * first context was made, those for the lock of an allocator before it. */
 #ifndef HOP_CTX_H
 #define HOP_CTX_H
 
@@ -16,7 +24,8 @@ typedef struct hop_ctx hop_ctx;
 /* The allocator hook. ptr NULL allocates nsize bytes, nsize 0 frees ptr (and returns
  * NULL), otherwise it resizes ptr from osize to nsize bytes. Aligned as malloc does. NULL
  * for a nonzero nsize means no memory and leaves ptr as it was. Threads that share the
- * context call it at the same time; threads of hop's own do not. It must not call hop. */
+ * context call it at the same time; threads of hop's own do not. It must not call hop,
+ * and not fork(). */
 typedef void *hop_alloc_fn(void *user, void *ptr, size_t osize, size_t nsize);
 
 typedef struct hop_ctx_opts {

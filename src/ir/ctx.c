@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "ir/ctx.h"
 
 /* Entries in the order they came, found through an index of open addressing. Bytes are
@@ -47,10 +48,12 @@ struct loc {
 
 _Static_assert(sizeof(struct loc) == sizeof(char *) + 8, "a location has no padding");
 
-/* Thread safe: all but mem is read and written under the lock. */
+/* Thread safe: all but mem is read and written under the lock. A fork happens with the
+ * lock held by the thread that forks, so a child finds whole tables and a free lock. */
 struct hop_ctx {
 	hop_mem         mem;
 	pthread_mutex_t lock;
+	hop_fork_hook   fork;
 	struct block   *blocks;
 	struct table    intern[HOP_NINTERN];
 	struct table    memo, graphs;
@@ -343,6 +346,18 @@ const char *hop_message(hop_ctx *c)
 
 /* ---- the context ---- */
 
+static void lock_ctx(void *user)
+{
+	hop_ctx *c = user;
+	pthread_mutex_lock(&c->lock);
+}
+
+static void unlock_ctx(void *user)
+{
+	hop_ctx *c = user;
+	pthread_mutex_unlock(&c->lock);
+}
+
 hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 {
 	*out_c = NULL;
@@ -357,6 +372,13 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 	memset(c, 0, sizeof *c);
 	c->mem = mem;
 	if (pthread_mutex_init(&c->lock, NULL)) {
+		hop_raw_free(&mem, c, sizeof *c);
+		return HOP_ENOMEM;
+	}
+	c->fork = (hop_fork_hook){ .before = lock_ctx, .parent = unlock_ctx,
+	                           .child = unlock_ctx, .user = c };
+	if (!hop_fork_add(&c->fork)) {
+		pthread_mutex_destroy(&c->lock);
 		hop_raw_free(&mem, c, sizeof *c);
 		return HOP_ENOMEM;
 	}
@@ -396,15 +418,26 @@ void hop_ctx_sweep(hop_ctx *c, bool (*visit)(struct hop_graph *g))
 	pthread_mutex_unlock(&c->lock);
 }
 
+/* Made without the lock: it may have a hook of its own for fork(), and a hook is not
+ * added under a lock that another one takes. Of two makers the second drops its own. */
 void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m), void (*drop)(void *p))
 {
 	pthread_mutex_lock(&c->lock);
-	if (!c->shared) {
-		c->shared = make(&c->mem);
-		c->drop_shared = drop;
-	}
 	void *p = c->shared;
 	pthread_mutex_unlock(&c->lock);
+	if (p)
+		return p;
+	void *made = make(&c->mem);
+	pthread_mutex_lock(&c->lock);
+	if (!c->shared && made) {
+		c->shared = made;
+		c->drop_shared = drop;
+		made = NULL;
+	}
+	p = c->shared;
+	pthread_mutex_unlock(&c->lock);
+	if (made)
+		drop(made);
 	return p;
 }
 
@@ -412,6 +445,7 @@ void hop_ctx_free(hop_ctx *c)
 {
 	if (!c)
 		return;
+	hop_fork_remove(&c->fork);
 	if (c->shared)
 		c->drop_shared(c->shared);
 	for (size_t i = c->graphs.n; c->free_graph && i-- > 0;)

@@ -1,13 +1,14 @@
 /* cache.c -- compiled programs on disk, one file each with all its objects, named by the
- * hash of what decides them. Files appear by rename, so a reader sees a whole file or none;
- * a header repeats key, length and checksum. Does not remove old files. Every failure is
- * silent: a cache that does not work only costs time. */
-#include <dlfcn.h>
+ * hash of what decides them. Files appear by rename, so a reader sees a whole file or
+ * none; a header repeats the key, and a checksum covers key and contents. Where the files
+ * are and whether to believe them is cache_dir.c, which of them go is cache_trim.c. Every
+ * failure is silent: a cache that does not work only costs time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,15 +16,21 @@
 #include <cpuid.h>
 #endif
 
+#include "base/object.h"
+#include "ir/ctx.h"
+#include "rt/cache.h"
 #include "rt/exec.h"
 
 typedef struct header {
 	char     magic[8];
-	hop_hash key, sum;
+	hop_hash key;
 	uint64_t size;
+	hop_hash sum;                /* of the fields above and of the sum of the contents */
 } header;
 
-static const char magic[8] = "hopobj2";
+_Static_assert(sizeof(header) == 48, "a header has no padding");
+
+static const char magic[8] = "hopobj3";
 
 /* ---- the key ---- */
 
@@ -48,68 +55,57 @@ static void put_cpu(hop_buf *b)
 #endif
 }
 
-/* The code generator is part of this library: its file stands for its version. */
-static void put_self(hop_buf *b)
+/* The code generator is part of this library, and the library of a program or of a shared
+ * object: its build id stands for all of them. Where the linker was told to leave none,
+ * the contents themselves do, hashed once for a context. */
+static hop_hash self(hop_env *e)
 {
-	Dl_info     info;
-	struct stat st;
-	void       *self;
+	static const char name[] = "cache.c self";
+	const hop_hash   *kept;
+	hop_hash          h;
 
-	*(hop_hash (**)(hop_env *, const hop_prog *, const hop_target_opts *))&self =
-		hop_cache_key;
-	if (dladdr(self, &info) && info.dli_fname && !stat(info.dli_fname, &st))
-		hop_putf(b, "lib %lld %lld.%09ld\n", (long long)st.st_size,
-		         (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+	if (hop_object_id(magic, &h))
+		return h;
+	kept = hop_ctx_memo_get(e, name, sizeof name);
+	if (!kept) {
+		h = hop_object_text(magic);
+		kept = hop_ctx_intern(e, HOP_IN_NAME, &h, sizeof h, sizeof h.lo);
+		hop_ctx_memo_put(e, name, sizeof name, (void *)(uintptr_t)kept);
+	}
+	return *kept;
 }
 
 hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
 {
 	const char *own = getenv("HOP_LLVM");
-	hop_hash    h;
+	hop_hash    h, lib = self(e);
 	hop_buf     b;
 
 	hop_buf_open(&b, e);
 	hop_putf(&b, "abi %d level %d bits %d threads %d parts %d llvm %s\n", HOP_ABI,
 	         o->level, o->vector_bits, !o->no_threads, o->parts, own ? own : "");
+	hop_putf(&b, "lib %016llx%016llx\n", (unsigned long long)lib.hi,
+	         (unsigned long long)lib.lo);
 	put_cpu(&b);
-	put_self(&b);
 	hop_prog_print(&b, p);
 	h = hop_hash_bytes(b.s, b.n);
 	hop_buf_free(&b);
 	return h;
 }
 
-/* ---- files ---- */
-
-/* 0 = caching is off or no directory is known. */
-static bool directory(char *out, size_t n)
+hop_hash hop_cache_key_llvm(hop_hash key, hop_hash llvm)
 {
-	const char *off = getenv("HOP_CACHE"), *d = getenv("HOP_CACHE_DIR");
-	int         k;
+	hop_hash both[2] = { key, llvm };
 
-	if (off && !strcmp(off, "0"))
-		return false;
-	if (d && *d)
-		k = snprintf(out, n, "%s", d);
-	else if ((d = getenv("XDG_CACHE_HOME")) && *d)
-		k = snprintf(out, n, "%s/hop", d);
-	else if ((d = getenv("HOME")) && *d)
-		k = snprintf(out, n, "%s/.cache/hop", d);
-	else
-		return false;
-	return k > 0 && (size_t)k < n;
+	return hop_hash_bytes(both, sizeof both);
 }
 
-static bool file_name(hop_hash key, char *out, size_t n)
-{
-	size_t len;
+/* ---- files ---- */
 
-	if (!directory(out, n))
-		return false;
-	len = strlen(out);
-	return (size_t)snprintf(out + len, n - len, "/%016llx%016llx.o",
-	                        (unsigned long long)key.hi, (unsigned long long)key.lo) <
-	       n - len;
+static void file_name(hop_hash key, char *out)
+{
+	snprintf(out, HOP_CACHE_NAME + 1, "%016llx%016llx.o", (unsigned long long)key.hi,
+	         (unsigned long long)key.lo);
 }
 
 static bool read_all(int fd, void *p, size_t n)
@@ -140,60 +136,95 @@ static bool write_all(int fd, const void *p, size_t n)
 	return true;
 }
 
+static header header_of(hop_hash key, const void *p, size_t n)
+{
+	header h = { .key = key, .size = n, .sum = hop_hash_bytes(p, n) };
+
+	memcpy(h.magic, magic, sizeof magic);
+	h.sum = hop_hash_bytes(&h, sizeof h);
+	return h;
+}
+
+/* The contents of an open file, or NULL. */
+static void *contents(hop_env *e, int fd, const struct stat *st, hop_hash key,
+                      size_t *out_n)
+{
+	header h, want;
+	void  *p;
+
+	if (!read_all(fd, &h, sizeof h) || memcmp(h.magic, magic, sizeof magic) ||
+	    h.size >= (uint64_t)1 << 30 || (uint64_t)st->st_size != h.size + sizeof h)
+		return NULL;
+	p = hop_raw_try(&e->mem, h.size);
+	if (!p)
+		return NULL;
+	*out_n = h.size;
+	if (read_all(fd, p, h.size)) {
+		want = header_of(key, p, h.size);
+		if (!memcmp(&h, &want, sizeof h))
+			return p;
+	}
+	hop_raw_free(&e->mem, p, h.size);
+	return NULL;
+}
+
+/* A hit is noted in the file's time, by which cache_trim.c knows what was used last. What
+ * is no plain file is not opened for long: O_NONBLOCK keeps a pipe from waiting. */
 void *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n)
 {
-	char        name[4096];
-	header      h;
-	struct stat st;
-	void       *p = NULL;
-	int         fd;
+	char          name[HOP_CACHE_NAME + 1];
+	hop_cache_dir d;
+	struct stat   st;
+	void         *p = NULL;
+	int           fd;
 
-	if (!file_name(key, name, sizeof name))
+	if (!hop_cache_open(&d, false))
 		return NULL;
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return NULL;
-	if (!fstat(fd, &st) && read_all(fd, &h, sizeof h) &&
-	    !memcmp(h.magic, magic, sizeof magic) && hop_hash_eq(h.key, key) &&
-	    (uint64_t)st.st_size == h.size + sizeof h && h.size < (uint64_t)1 << 30)
-		p = hop_raw_try(&e->mem, h.size);
-	if (p && (!read_all(fd, p, h.size) ||
-	          !hop_hash_eq(hop_hash_bytes(p, h.size), h.sum))) {
-		hop_raw_free(&e->mem, p, h.size);
-		p = NULL;
+	file_name(key, name);
+	fd = openat(d.fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) {
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && hop_cache_trusts(&d, name, &st))
+			p = contents(e, fd, &st, key, out_n);
+		if (p)
+			futimens(fd, NULL);
+		close(fd);
 	}
-	close(fd);
-	*out_n = p ? h.size : 0;
+	close(d.fd);
 	return p;
 }
 
-/* mkdir -p of the directory part. */
-static void make_dirs(char *name)
+/* Write the file under a name of its own, then give it its real one. */
+static bool store(int dir, hop_hash key, const void *p, size_t n)
 {
-	for (char *s = strchr(name + 1, '/'); s; s = strchr(s + 1, '/')) {
-		*s = 0;
-		mkdir(name, 0777);
-		*s = '/';
+	char     name[HOP_CACHE_NAME + 1], temp[HOP_CACHE_TEMP + 1];
+	header   h = header_of(key, p, n);
+	uint64_t r;
+	bool     ok;
+	int      fd;
+
+	if (getrandom(&r, sizeof r, GRND_NONBLOCK) != sizeof r)
+		return false;
+	file_name(key, name);
+	snprintf(temp, sizeof temp, "%s.%016llx", name, (unsigned long long)r);
+	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return false;
+	ok = write_all(fd, &h, sizeof h) && write_all(fd, p, n);
+	if (close(fd) || !ok || renameat(dir, temp, dir, name)) {
+		unlinkat(dir, temp, 0);
+		return false;
 	}
+	return true;
 }
 
 void hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n)
 {
-	char   name[4096], tmp[4096 + 16];
-	header h = { .key = key, .sum = hop_hash_bytes(p, n), .size = n };
-	bool   ok;
-	int    fd;
+	uint64_t      size = n + sizeof(header), most = hop_cache_bound();
+	hop_cache_dir d;
 
-	(void)e;
-	memcpy(h.magic, magic, sizeof magic);
-	if (!file_name(key, name, sizeof name))
+	if ((most && size > most) || !hop_cache_open(&d, true))
 		return;
-	make_dirs(name);
-	snprintf(tmp, sizeof tmp, "%s.XXXXXX", name);
-	fd = mkstemp(tmp);
-	if (fd < 0)
-		return;
-	ok = write_all(fd, &h, sizeof h) && write_all(fd, p, n);
-	if (close(fd) || !ok || rename(tmp, name))
-		unlink(tmp);
+	if (store(d.fd, key, p, n))
+		hop_cache_trim(e, &d, key, size);
+	close(d.fd);
 }

@@ -21,6 +21,15 @@ static hop_status load(hop_env *e, hop_code *c, const void *p, size_t n)
 	return err ? hop_fail(e, 0, HOP_ETARGET, "object: %s", err) : HOP_OK;
 }
 
+/* Filed under the LLVM that was opened, whichever one was expected. */
+static void remember(hop_env *e, hop_hash key, const void *obj, size_t n)
+{
+	hop_hash llvm = hop_llvm_opened();
+
+	if (llvm.lo || llvm.hi)
+		hop_cache_put(e, hop_cache_key_llvm(key, llvm), obj, n);
+}
+
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *o,
                           hop_code *c, const hop_hash *key)
 {
@@ -33,7 +42,7 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *
 	HOP_TRY(hop_llvm_object(e, p, &lo, &obj, &n));
 	st = load(e, c, obj, n);
 	if (!st && key)
-		hop_cache_put(e, *key, obj, n);
+		remember(e, *key, obj, n);
 	hop_raw_free(&e->mem, obj, n);
 	return st;
 }
@@ -42,7 +51,7 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *
 static bool from_cache(hop_env *e, hop_code *c, hop_hash key)
 {
 	size_t n = 0;
-	void  *obj = hop_cache_get(e, key, &n);
+	void  *obj = hop_cache_get(e, hop_cache_key_llvm(key, hop_llvm_expected(e)), &n);
 
 	if (!obj)
 		return false;

@@ -40,16 +40,20 @@ void        hop_elf_free(hop_image *i);
 
 /* ---- the object cache (cache.c) ---- */
 
-/* Identity of what decides an object: program text, CPU, this library. */
+/* Identity of what decides an object: program text, options, CPU, the build of this
+ * library; and, added last, the build of LLVM (target/llvm/llvm.h). */
 hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o);
-/* The objects' bytes, by the env's hook, or NULL. A damaged file is no file. */
+hop_hash hop_cache_key_llvm(hop_hash key, hop_hash llvm);
+/* The objects' bytes, by the env's hook, or NULL. A damaged file is no file; one that
+ * others can write is none either, and that is said on standard error. */
 void    *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n);
 void     hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n);
 
 /* ---- threads (pool.c) ---- */
 
 /* Workers that spin a while for work, then sleep. One fork at a time: a second caller,
- * or a fork inside a fork, runs its own pieces itself. */
+ * or a fork inside a fork, runs its own pieces itself. A child of fork() has the pool
+ * without its workers: its first loop starts new ones, or runs alone if it gets none. */
 typedef struct hop_pool hop_pool;
 hop_pool *hop_pool_new(const hop_mem *m, int nthread);      /* 0 = as the machine has */
 void      hop_pool_free(hop_pool *p);

@@ -1,7 +1,11 @@
 /* pool.c -- threads for parallel loops. A fork is a generation number: workers spin on it
  * for a while (a fork then costs a fraction of a microsecond), then sleep on a condition
  * variable. Pieces are contiguous and fixed by the counts: which thread runs what is the
- * same every time. Does not steal work, and does not nest. */
+ * same every time. Does not steal work, and does not nest.
+ *
+ * In this file a fork is that of a loop; fork() is the system's. A child of fork() has
+ * the pool but none of its threads: the hook makes it a pool whose threads have not
+ * started, and the first loop starts them. A child that only execs pays nothing. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -14,6 +18,7 @@
 #include <immintrin.h>
 #endif
 
+#include "base/fork.h"
 #include "rt/exec.h"
 
 enum { SPIN_NS = 300000 };
@@ -24,12 +29,15 @@ typedef struct worker {
 	struct hop_pool *pool;
 	pthread_t        thread;
 	int              index;           /* 1 .. nthread-1; the caller is 0 */
+	unsigned         seen;            /* the last generation it knows */
 } worker;
 
 struct hop_pool {
 	hop_mem          mem;
-	int              nthread, nstarted;
+	int              nthread;
+	int              nstarted;        /* workers there are; after hop_pool_new under busy */
 	atomic_int       busy;            /* a fork is under way */
+	hop_fork_hook    hook;
 	_Alignas(64) atomic_uint gen;     /* odd and even alike: a change is a fork */
 	_Alignas(64) atomic_int  left;    /* workers not yet done */
 	/* The fork: written before gen, read after it. */
@@ -96,10 +104,9 @@ static void *work(void *arg)
 {
 	worker   *w = arg;
 	hop_pool *p = w->pool;
-	unsigned  seen = 0;
 
 	for (;;) {
-		seen = next_gen(p, seen);
+		w->seen = next_gen(p, w->seen);
 		if (atomic_load(&p->stop))
 			return NULL;
 		piece(p, w->index);
@@ -118,6 +125,35 @@ static void announce(hop_pool *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Start the workers that are missing. Nothing may be announced meanwhile: a worker knows
+ * the generation at which it was started. */
+static bool start(hop_pool *p)
+{
+	for (int i = p->nstarted + 1; i < p->nthread; i++) {
+		p->w[i] = (worker){ .pool = p, .index = i, .seen = atomic_load(&p->gen) };
+		if (pthread_create(&p->w[i].thread, NULL, work, &p->w[i]))
+			return false;
+		p->nstarted = i;
+	}
+	return true;
+}
+
+/* In a child of fork(): there are no workers, and a loop that another thread was running
+ * has nobody left to run it. The lock may be held and the condition waited for by threads
+ * that are not here, so both are made anew; nothing is lost with them, since all they
+ * guard is set here. */
+static void forget(void *user)
+{
+	hop_pool *p = user;
+
+	p->nstarted = 0;
+	atomic_store(&p->busy, 0);
+	atomic_store(&p->left, 0);
+	atomic_store(&p->asleep, 0);
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->wake, NULL);
+}
+
 hop_pool *hop_pool_new(const hop_mem *m, int nthread)
 {
 	long      cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -133,15 +169,12 @@ hop_pool *hop_pool_new(const hop_mem *m, int nthread)
 	memset(p, 0, size);
 	p->mem = *m;
 	p->nthread = nthread;
+	p->hook = (hop_fork_hook){ .child = forget, .user = p };
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->wake, NULL);
-	for (int i = 1; i < nthread; i++) {
-		p->w[i] = (worker){ .pool = p, .index = i };
-		if (pthread_create(&p->w[i].thread, NULL, work, &p->w[i])) {
-			hop_pool_free(p);
-			return NULL;
-		}
-		p->nstarted++;
+	if (!start(p) || !hop_fork_add(&p->hook)) {
+		hop_pool_free(p);
+		return NULL;
 	}
 	return p;
 }
@@ -153,6 +186,7 @@ void hop_pool_free(hop_pool *p)
 	if (!p)
 		return;
 	m = p->mem;
+	hop_fork_remove(&p->hook);
 	atomic_store(&p->stop, true);
 	announce(p);
 	for (int i = 1; i <= p->nstarted; i++)
@@ -173,6 +207,11 @@ void hop_pool_run(hop_pool *p, body_fn *body, void *arg, int64_t n)
 
 	if (p->nthread == 1 || n < 2 || !atomic_compare_exchange_strong(&p->busy, &free, 1)) {
 		body(arg, 0, n);
+		return;
+	}
+	if (p->nstarted < p->nthread - 1 && !start(p)) {
+		body(arg, 0, n);                 /* a child that gets no threads runs alone */
+		atomic_store(&p->busy, 0);
 		return;
 	}
 	p->body = body;

@@ -1,14 +1,17 @@
-/* llvm.c -- find libLLVM and its functions. The library stays loaded for the life of the
- * process (it cannot be unloaded safely). Does not use LLVM; emit.c and jit.c do. */
+/* llvm.c -- open libLLVM and find its functions. The library stays loaded for the life of
+ * the process (it cannot be unloaded safely). Does not use LLVM; emit.c and jit.c do. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fork.h"
+#include "base/object.h"
 #include "target/llvm/llvm.h"
 
 /* LLVM's registry of targets belongs to the process and is not locked, so the one call
- * that fills it must happen once in the process too. */
+ * that fills it must happen once in the process too. Done in a stretch that fork() waits
+ * for: a child finds it done or not begun. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 #if defined(__aarch64__)
@@ -23,15 +26,22 @@ static const char *const names[] = {
 	"libLLVM-20.so", "libLLVM.so.21.1", "libLLVM-21.so",
 };
 
-static void *open_lib(void)
+const char *hop_llvm_name(int i)
 {
 	const char *own = getenv("HOP_LLVM");
-	void       *h = NULL;
 
 	if (own)
-		return dlopen(own, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
-	for (size_t i = 0; !h && i < sizeof names / sizeof *names; i++)
-		h = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+		return i ? NULL : own;
+	return (size_t)i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+static void *open_lib(void)
+{
+	const char *name;
+	void       *h = NULL;
+
+	for (int i = 0; !h && (name = hop_llvm_name(i)); i++)
+		h = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	return h;
 }
 
@@ -51,7 +61,7 @@ static void init_targets(void)
 	}
 }
 
-hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
+static hop_status fill(hop_env *e, hop_llvm *l)
 {
 	void *h = open_lib();
 
@@ -64,4 +74,32 @@ hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
 #undef HOP_LLVM
 	pthread_once(&once, init_targets);
 	return HOP_OK;
+}
+
+hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
+{
+	hop_status st;
+
+	hop_nofork_begin();
+	st = fill(e, l);
+	hop_nofork_end();
+	return st;
+}
+
+/* The build id comes from memory: the file may be another one by now. */
+hop_hash hop_llvm_opened(void)
+{
+	hop_hash id = { 0, 0 };
+	Dl_info  info;
+	void    *h, *p = NULL;
+
+	hop_nofork_begin();
+	h = open_lib();
+	if (h)
+		p = dlsym(h, "LLVMContextCreate");
+	hop_nofork_end();
+	if (p && !hop_object_id(p, &id) &&
+	    (!dladdr(p, &info) || !hop_object_file(info.dli_fname, &id)))
+		id = (hop_hash){ 0, 0 };
+	return id;
 }

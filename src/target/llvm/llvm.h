@@ -37,4 +37,11 @@ typedef struct hop_llvm {
 /* Find LLVM 19 or later and fill the table. HOP_ETARGET when there is none. */
 hop_status hop_llvm_load(hop_env *e, hop_llvm *out_l);
 
+/* What is tried, in order: HOP_LLVM alone, or the names that distributions use. */
+const char *hop_llvm_name(int i);                /* NULL: no more */
+/* Which build of LLVM it is (base/object.h); zero when there is none. The first looks for
+ * the file and does not open it, the second asks the library that was opened. */
+hop_hash    hop_llvm_expected(hop_env *e);
+hop_hash    hop_llvm_opened(void);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fork.h"
 #include "rt/abi.h"
 #include "target/llvm/emit.h"
 
@@ -85,13 +86,19 @@ static void do_job(work *w, int i)
 	hop_guard_end(&j->env, &f);
 }
 
+/* LLVM has locks and registries of its own, of which a child of fork() would get the
+ * state of the moment: a fork waits for the modules under way, here and elsewhere, and no
+ * module is begun before it is over. */
 static void *take_jobs(void *user)
 {
 	work *w = user;
 	int   i;
 
-	while ((i = atomic_fetch_add(&w->next, 1)) < w->split.n)
+	while ((i = atomic_fetch_add(&w->next, 1)) < w->split.n) {
+		hop_nofork_begin();
 		do_job(w, i);
+		hop_nofork_end();
+	}
 	return NULL;
 }
 
