@@ -11,7 +11,8 @@ enum {
 	CHEAP    = 4,       /* cost below which recomputing beats a load and a store */
 	TRIVIAL  = 1,       /* the same when a loop recomputes it many times */
 	SIZE_MAX_NEST = 120, /* statements inlined into one nest before a value is stored */
-	MANY     = 12       /* wishes for one value before it is stored */
+	MANY     = 12,      /* wishes for one value before it is stored */
+	DEEP     = 100      /* virtual values in a row: each is a call inside a call here */
 };
 
 static hop_status dry_cell(hop_lower *l, const hop_node *n, enum hop_ask ask,
@@ -45,20 +46,21 @@ static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
 {
 	hop_lval *x = &l->inst->val[n->out0.id];
 
-	l->dry_cost = l->dry_size = 0;
+	l->dry_cost = l->dry_size = l->dry_deep = 0;
 	l->dry_val = x;
 	HOP_TRY(dry_whole(l, n, false));
 	l->dry_val = NULL;
 	x->uniform = l->reg && hop_lower_reg_scope(l, l->reg) == l->cur;
 	x->cost = l->dry_cost < 10000 ? l->dry_cost : 10000;
 	x->size = l->dry_size;
-	if (x->size > SIZE_MAX_NEST && !(hop_optab[n->op].flags & HOP_F_V))
+	x->deep = l->dry_deep + 1;
+	if ((x->size > SIZE_MAX_NEST && !(hop_optab[n->op].flags & HOP_F_V)) || x->deep > DEEP)
 		x->must = true;
 	if (x->must || x->kind == HOP_LV_BUF || (nuse > 1 && x->cost > CHEAP) || x->heavy) {
 		/* consumers will most likely load it */
 		x->size = 1;
 		if (x->must || x->kind == HOP_LV_BUF)
-			x->cost = 0;
+			x->cost = x->deep = 0;
 	}
 	return HOP_OK;
 }

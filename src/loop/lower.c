@@ -70,6 +70,7 @@ void hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, i
 	x->kind = HOP_LV_ALIAS;
 	x->inst = l->inst;
 	x->val = n->in[k];
+	x->deep = l->inst->val[n->in[k].id].deep;
 	x->lead = lead;
 }
 

@@ -141,6 +141,7 @@ typedef struct hop_lval {
 	bool            has_dest;
 	hop_view        dest;          /* where a root is wanted */
 	int             cost, size;
+	int             deep;          /* virtual values that stand on each other, up to it */
 	int             ndemand;
 	hop_demand     *demand;
 } hop_lval;
@@ -224,7 +225,7 @@ struct hop_lower {
 	bool         dry, dry_need;
 	hop_lval    *dry_val;          /* whose cell runs */
 	int          dry_home;
-	int          dry_cost, dry_size;
+	int          dry_cost, dry_size, dry_deep;
 };
 
 /* ---- checks (guard.c) ---- */

@@ -215,6 +215,7 @@ static hop_reg dry_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *con
 		if (same)
 			hop_lower_split(l, x->split);
 		l->dry_cost += x->cost;
+		l->dry_deep = x->deep > l->dry_deep ? x->deep : l->dry_deep;
 		l->dry_size += x->kind == HOP_LV_NODE && !x->must ? x->size : 1;
 	} else if (x->kind == HOP_LV_NODE) {
 		demand(l, x, rank, ix, false);
