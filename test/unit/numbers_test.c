@@ -1,0 +1,352 @@
+/* numbers_test.c -- how near results are to the numbers they stand for: gates and their
+ * derivatives at both ends of the line. What PyTorch says is in test/data/numbers.h. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "data/numbers.h"
+#include "hop/hop.h"
+
+static hop_ctx *ctx;
+
+static int open_ctx(void **state)
+{
+	(void)state;
+	return hop_ctx_new(NULL, &ctx) != HOP_OK;
+}
+
+static int close_ctx(void **state)
+{
+	(void)state;
+	hop_ctx_free(ctx);
+	return 0;
+}
+
+static void ok(hop_status st)
+{
+	if (st)
+		fail_msg("status %d: %s", (int)st, hop_message(ctx));
+}
+
+/* ---- running ---- */
+
+enum way { INTERP, NATIVE, EAGER, NWAY };
+static const char *const way_name[] = { "interpreter", "native", "eager" };
+
+/* The only result of a body on one input. */
+static hop_array *run(enum way way, hop_body *f, void *user, hop_array *x)
+{
+	hop_array *y;
+	if (way == EAGER) {
+		ok(hop_eager_call(ctx, f, user, 1, &x, 1, &y));
+		return y;
+	}
+	hop_spec s = hop_spec_of(hop_array_dtype(x), hop_array_rank(x), hop_array_dims(x));
+	hop_fn *fn;
+	ok(hop_capture(ctx, f, user, 1, &s, &fn));
+	if (way == INTERP)
+		setenv("HOP_INTERP", "1", 1);
+	ok(hop_call(fn, 1, &x, 1, &y));
+	unsetenv("HOP_INTERP");
+	hop_fn_release(fn);
+	return y;
+}
+
+/* n numbers as a vector of dtype d. */
+static hop_array *vector(hop_dtype d, int64_t n, const double *v)
+{
+	hop_array *a;
+	ok(hop_array_new(ctx, d, 1, &n, NULL, &a));
+	for (int64_t i = 0; i < n; i++)
+		if (d == HOP_f32)
+			((float *)hop_array_data(a))[i] = (float)v[i];
+		else
+			((double *)hop_array_data(a))[i] = v[i];
+	return a;
+}
+
+/* The distance between neighbours of dtype d at v. */
+static long double ulp(hop_dtype d, long double v)
+{
+	int digits = d == HOP_f32 ? FLT_MANT_DIG : DBL_MANT_DIG;
+	int least = d == HOP_f32 ? FLT_MIN_EXP : DBL_MIN_EXP, e;
+	frexpl(v, &e);
+	return ldexpl(1, (v == 0 || e < least ? least : e) - digits);
+}
+
+/* How far got is from want, in neighbours of dtype d at want or at scale, which is larger
+ * where want is a small difference of larger terms. */
+static double off(hop_dtype d, double got, long double want, long double scale)
+{
+	long double most = d == HOP_f32 ? FLT_MAX : DBL_MAX;
+	if (isnan(want) || isnan(got))
+		return isnan(want) && isnan(got) ? 0 : INFINITY;
+	if (isinf(want) || fabsl(want) > most)
+		return got == want || fabs(got) >= (double)most ? 0 : INFINITY;
+	scale = fmaxl(fabsl(scale), fabsl(want));
+	return (double)(fabsl(got - want) / ulp(d, scale));
+}
+
+/* ---- gates: values and two derivatives, in every direction ---- */
+
+/* order 0 is the value. *scale: the size of the terms it is the sum of. */
+typedef long double gate_fn(hop_dtype d, int order, long double x, long double *scale);
+struct gate {
+	const char *name;
+	hop_value (*f)(hop_trace *t, hop_value x);
+	gate_fn    *want;
+	double      allowed[3];
+};
+
+/* The slope of the sigmoid: e/(1 + e)^2. */
+static long double bell(long double x)
+{
+	long double e = expl(-fabsl(x));
+	return e / ((1 + e) * (1 + e));
+}
+
+static long double rise(long double x)
+{
+	long double e = expl(-fabsl(x));
+	return (x < 0 ? e : 1) / (1 + e);
+}
+
+static long double want_sigmoid(hop_dtype d, int order, long double x, long double *scale)
+{
+	(void)d;
+	*scale = order ? bell(x) : rise(x);
+	return order < 2 ? *scale : -bell(x) * tanhl(x / 2);
+}
+
+static long double want_log_sigmoid(hop_dtype d, int order, long double x, long double *scale)
+{
+	(void)d;
+	long double v = order == 0 ? fminl(x, 0) - log1pl(expl(-fabsl(x))) :
+	                order == 1 ? rise(-x) : -bell(x);
+	if (isnan(x))
+		v = x;
+	*scale = v;
+	return v;
+}
+
+/* x times a sigmoid that is below the normal numbers has no more digits than that. */
+static long double want_silu(hop_dtype d, int order, long double x, long double *scale)
+{
+	long double least = fabsl(x) * (d == HOP_f32 ? FLT_MIN : DBL_MIN);
+	long double s = rise(x), b = bell(x), c = -b * tanhl(x / 2);
+	if (isinf(x)) {
+		*scale = 1;
+		return order == 0 ? fmaxl(x, 0) : order == 1 ? x > 0 : 0;
+	}
+	*scale = order == 0 ? x * s : order == 1 ? s + fabsl(x) * b : 2 * b + fabsl(x) * b;
+	*scale = fmaxl(fabsl(*scale), least);
+	return order == 0 ? x * s : order == 1 ? s + x * b : 2 * b + x * c;
+}
+
+static hop_value f_sigmoid(hop_trace *t, hop_value x) { return hop_sigmoid(t, x); }
+static hop_value f_silu(hop_trace *t, hop_value x) { return hop_silu(t, x); }
+static hop_value f_log_sigmoid(hop_trace *t, hop_value x) { return hop_log_sigmoid(t, x); }
+
+static void value(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, ((struct gate *)user)->f(t, in[0]));
+}
+
+static void total(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_sum_all(t, ((struct gate *)user)->f(t, in[0])));
+}
+
+static hop_value back(hop_trace *t, hop_body *f, const hop_value *in, void *user)
+{
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } };
+	hop_grad_at(t, f, user, 1, in, 1, (const int[]){ 0 }, 2, out);
+	return out[1];
+}
+
+static hop_value forth(hop_trace *t, hop_body *f, const hop_value *in, void *user)
+{
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } }, one = hop_full_like(t, in[0], 1);
+	hop_jvp_at(t, f, user, 1, in, 1, (const int[]){ 0 }, &one, 2, out);
+	return out[1];
+}
+
+static void slope_back(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, back(t, total, in, user));
+}
+
+static void total_slope(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_sum_all(t, back(t, total, in, user)));
+}
+
+static void slope_forth(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, forth(t, value, in, user));
+}
+
+static void curve_back(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, back(t, total_slope, in, user));
+}
+
+static void curve_forth(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, forth(t, slope_forth, in, user));
+}
+
+static void curve_mixed(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, forth(t, slope_back, in, user));
+}
+
+static void lanes(hop_trace *t, hop_body *f, const hop_value *in, void *user)
+{
+	hop_value out[1] = { { 0, 0 } };
+	hop_vmap_at(t, f, user, 1, in, (const int[]){ 0 }, 1, out);
+	hop_return(t, out[0]);
+}
+
+static void value_lanes(hop_trace *t, const hop_value *in, void *user)
+{
+	lanes(t, value, in, user);
+}
+
+static void slope_lanes(hop_trace *t, const hop_value *in, void *user)
+{
+	lanes(t, slope_back, in, user);
+}
+
+static const struct { const char *name; hop_body *f; int order; } views[] = {
+	{ "value", value, 0 },              { "value in vmap", value_lanes, 0 },
+	{ "reverse slope", slope_back, 1 }, { "forward slope", slope_forth, 1 },
+	{ "slope in vmap", slope_lanes, 1 }, { "reverse twice", curve_back, 2 },
+	{ "forward twice", curve_forth, 2 }, { "forward over reverse", curve_mixed, 2 },
+};
+
+static void compare_gate(const struct gate *g, hop_dtype d, hop_array *x, int view,
+                         enum way way)
+{
+	hop_array *y = run(way, views[view].f, (void *)g, x);
+	double worst = 0, at = 0;
+	for (int64_t i = 0; i < hop_array_count(x); i++) {
+		long double scale, v = hop_array_at(x, i);
+		long double want = g->want(d, views[view].order, v, &scale);
+		double far = off(d, hop_array_at(y, i), want, scale);
+		if (far > worst) {
+			worst = far;
+			at = (double)v;
+		}
+	}
+	hop_array_release(y);
+	if (getenv("NUMBERS_SHOW"))
+		printf("%-12s %s %-12s %-21s %.2f at %.9g\n", g->name, d == HOP_f32 ? "f32" : "f64",
+		       way_name[way], views[view].name, worst, at);
+	if (worst > g->allowed[views[view].order])
+		fail_msg("%s, %s, %s, %s: off by %.3g in the last place at %.17g", g->name,
+		         d == HOP_f32 ? "f32" : "f64", way_name[way], views[view].name, worst, at);
+}
+
+/* Points: the ends, the ties, and a walk through all that lies between. */
+static hop_array *gate_points(hop_dtype d)
+{
+	static const double ends[] = { 0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 1, -1, 18, -18, 40, -40,
+	                               86, -86, 100, -100, 700, -700, 1000, -1000, 1e6, -1e6,
+	                               1e30, -1e30, INFINITY, -INFINITY, NAN };
+	enum { NEND = sizeof ends / sizeof *ends, N = 3000 };
+	double v[N];
+	for (int i = 0; i < N; i++)
+		v[i] = i < NEND ? ends[i] : (i - N / 2) * (i % 3 ? 0.03 : i % 2 ? 0.4 : 0.003);
+	return vector(d, N, v);
+}
+
+static void test_gates(void **state)
+{
+	static const struct gate gates[] = {
+		{ "sigmoid", f_sigmoid, want_sigmoid, { 3, 4, 5 } },
+		{ "log_sigmoid", f_log_sigmoid, want_log_sigmoid, { 3, 4, 5 } },
+		{ "silu", f_silu, want_silu, { 3, 4, 5 } },
+	};
+	(void)state;
+	for (int k = 0; k < 2; k++) {
+		hop_dtype d = k ? HOP_f64 : HOP_f32;
+		hop_array *x = gate_points(d);
+		for (size_t i = 0; i < sizeof gates / sizeof *gates; i++)
+			for (size_t v = 0; v < sizeof views / sizeof *views; v++)
+				for (int w = 0; w < (v ? EAGER : NWAY); w++)
+					compare_gate(&gates[i], d, x, (int)v, (enum way)w);
+		hop_array_release(x);
+	}
+}
+
+static void test_torch_gates(void **state)
+{
+	static const struct { const char *name; hop_value (*f)(hop_trace *, hop_value); } have[] = {
+		{ "sigmoid", f_sigmoid }, { "silu", f_silu }, { "log_sigmoid", f_log_sigmoid },
+	};
+	enum { NPOINT = sizeof torch_points / sizeof *torch_points,
+	       NGATE = sizeof torch_gates / sizeof *torch_gates };
+	hop_array *x = vector(HOP_f64, NPOINT, torch_points);
+	(void)state;
+	for (int i = 0; i < NGATE; i++) {
+		struct gate g = { have[i].name, have[i].f, NULL, { 0 } };
+		assert_string_equal(torch_gates[i].name, have[i].name);
+		for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
+			for (int w = 0; w < EAGER; w++) {
+				hop_array *y = run((enum way)w, views[v].f, &g, x);
+				const double *want = torch_gates[i].order[views[v].order];
+				for (int k = 0; k < NPOINT; k++)
+					if (!(fabs(hop_array_at(y, k) - want[k]) <= 1e-15 + 1e-13 * fabs(want[k])))
+						fail_msg("%s, %s, %s at %g: %.17g, PyTorch says %.17g", g.name,
+						         way_name[w], views[v].name, torch_points[k],
+						         hop_array_at(y, k), want[k]);
+				hop_array_release(y);
+			}
+		}
+	}
+	hop_array_release(x);
+}
+
+static hop_value f_log_of(hop_trace *t, hop_value x)
+{
+	return hop_log(t, hop_sigmoid(t, x));
+}
+
+/* In two calls, as far as the sigmoid is a normal number. */
+static void test_log_of_sigmoid(void **state)
+{
+	static const double v[] = { -1, -17, -18, -50, -87 };
+	struct gate g = { "log of sigmoid", f_log_of, NULL, { 0 } };
+	hop_array *x = vector(HOP_f32, 5, v);
+	(void)state;
+	for (int w = 0; w < EAGER; w++) {
+		hop_array *y = run((enum way)w, slope_back, &g, x);
+		for (int i = 0; i < 5; i++) {
+			long double want = rise(-hop_array_at(x, i));
+			if (off(HOP_f32, hop_array_at(y, i), want, 0) > 4)
+				fail_msg("%s at %g: %.9g, not %.9Lg", way_name[w], v[i], hop_array_at(y, i),
+				         want);
+		}
+		hop_array_release(y);
+	}
+	hop_array_release(x);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_gates),
+		cmocka_unit_test(test_torch_gates),
+		cmocka_unit_test(test_log_of_sigmoid),
+	};
+	return cmocka_run_group_tests(tests, open_ctx, close_ctx);
+}
