@@ -315,11 +315,14 @@ hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
 	return run(t, file, line, make_silu, (struct compose){ .x = x });
 }
 
+/* Not max(x, 0), which splits its slope at a tie: PyTorch's relu has slope 0 at 0. NaN is
+ * not below 0, so it passes. */
 static void make_relu(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
-	hop_val x = hop_value_read(t, c->x), zero = number_like(&t->b, x, 0);
-	c->r = hop_value_new(t, t->b.st ? HOP_BAD : hop_emit(&t->b, max, x, zero));
+	hop_build *b = &t->b;
+	hop_val x = hop_value_read(t, c->x), zero = number_like(b, x, 0);
+	c->r = hop_value_new(t, hop_emit(b, select, hop_emit(b, le, x, zero), zero, x));
 }
 
 hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x)

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""gen_numbers.py -- write numbers.h: gates at points that matter with first and second
-derivatives, all by PyTorch in double precision. Points are not far out, where PyTorch's own
-slope of the sigmoid loses its digits. The header is committed; run again only to add a case:
-python3 test/data/gen_numbers.py >test/data/numbers.h"""
+"""gen_numbers.py -- write numbers.h: gates and the larger of two at points that matter, ties
+among them, with first and second derivatives, all by PyTorch in double precision. Points are
+not far out, where PyTorch's own slope of the sigmoid loses its digits. The header is committed;
+run again only to add a case:  python3 test/data/gen_numbers.py >test/data/numbers.h"""
 import torch
 import torch.nn.functional as F
 
 POINTS = [0.0, -0.0, 1e-9, -1e-9, 0.25, -0.25, 1.0, -1.0, 2.5, -2.5, 6.0, -6.0, -18.0, -80.0]
 GATES = [
     ("sigmoid", torch.sigmoid), ("silu", F.silu), ("log_sigmoid", F.logsigmoid),
+    ("relu", F.relu), ("max", lambda x: torch.maximum(x, torch.zeros_like(x))),
+    ("twice", lambda x: torch.maximum(x, x)),
 ]
 
 

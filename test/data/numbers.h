@@ -60,8 +60,65 @@ static const double torch_log_sigmoid_2[] = {
 	-0.07010371654510807, -0.07010371654510815, -0.002466509291359931, -0.002466509291360048,
 	-1.5229979280808073e-08, -1.8048513878454153e-35,
 };
+static const double torch_relu_0[] = {
+	0.0, -0.0, 1e-09, 0.0,
+	0.25, 0.0, 1.0, 0.0,
+	2.5, 0.0, 6.0, 0.0,
+	0.0, 0.0,
+};
+static const double torch_relu_1[] = {
+	0.0, 0.0, 1.0, 0.0,
+	1.0, 0.0, 1.0, 0.0,
+	1.0, 0.0, 1.0, 0.0,
+	0.0, 0.0,
+};
+static const double torch_relu_2[] = {
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0,
+};
+static const double torch_max_0[] = {
+	0.0, 0.0, 1e-09, 0.0,
+	0.25, 0.0, 1.0, 0.0,
+	2.5, 0.0, 6.0, 0.0,
+	0.0, 0.0,
+};
+static const double torch_max_1[] = {
+	0.5, 0.5, 1.0, 0.0,
+	1.0, 0.0, 1.0, 0.0,
+	1.0, 0.0, 1.0, 0.0,
+	0.0, 0.0,
+};
+static const double torch_max_2[] = {
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0,
+};
+static const double torch_twice_0[] = {
+	0.0, -0.0, 1e-09, -1e-09,
+	0.25, -0.25, 1.0, -1.0,
+	2.5, -2.5, 6.0, -6.0,
+	-18.0, -80.0,
+};
+static const double torch_twice_1[] = {
+	1.0, 1.0, 1.0, 1.0,
+	1.0, 1.0, 1.0, 1.0,
+	1.0, 1.0, 1.0, 1.0,
+	1.0, 1.0,
+};
+static const double torch_twice_2[] = {
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0, 0.0, 0.0,
+	0.0, 0.0,
+};
 static const struct torch_gate torch_gates[] = {
 	{ "sigmoid", { torch_sigmoid_0, torch_sigmoid_1, torch_sigmoid_2 } },
 	{ "silu", { torch_silu_0, torch_silu_1, torch_silu_2 } },
 	{ "log_sigmoid", { torch_log_sigmoid_0, torch_log_sigmoid_1, torch_log_sigmoid_2 } },
+	{ "relu", { torch_relu_0, torch_relu_1, torch_relu_2 } },
+	{ "max", { torch_max_0, torch_max_1, torch_max_2 } },
+	{ "twice", { torch_twice_0, torch_twice_1, torch_twice_2 } },
 };

@@ -1,5 +1,6 @@
 /* numbers_test.c -- how near results are to the numbers they stand for: gates and their
- * derivatives at both ends of the line. What PyTorch says is in test/data/numbers.h. */
+ * derivatives at both ends of the line, and ties of relu. What PyTorch says is in
+ * test/data/numbers.h. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -151,9 +152,17 @@ static long double want_silu(hop_dtype d, int order, long double x, long double 
 	return order == 0 ? x * s : order == 1 ? s + x * b : 2 * b + x * c;
 }
 
+static long double want_relu(hop_dtype d, int order, long double x, long double *scale)
+{
+	(void)d;
+	*scale = 0;
+	return order == 0 ? (x <= 0 ? 0 : x) : order == 1 ? (x <= 0 ? 0 : 1) : 0;
+}
+
 static hop_value f_sigmoid(hop_trace *t, hop_value x) { return hop_sigmoid(t, x); }
 static hop_value f_silu(hop_trace *t, hop_value x) { return hop_silu(t, x); }
 static hop_value f_log_sigmoid(hop_trace *t, hop_value x) { return hop_log_sigmoid(t, x); }
+static hop_value f_relu(hop_trace *t, hop_value x) { return hop_relu(t, x); }
 
 static void value(hop_trace *t, const hop_value *in, void *user)
 {
@@ -275,6 +284,7 @@ static void test_gates(void **state)
 		{ "sigmoid", f_sigmoid, want_sigmoid, { 3, 4, 5 } },
 		{ "log_sigmoid", f_log_sigmoid, want_log_sigmoid, { 3, 4, 5 } },
 		{ "silu", f_silu, want_silu, { 3, 4, 5 } },
+		{ "relu", f_relu, want_relu, { 0, 0, 0 } },
 	};
 	(void)state;
 	for (int k = 0; k < 2; k++) {
@@ -288,10 +298,19 @@ static void test_gates(void **state)
 	}
 }
 
+/* The larger of two keeps PyTorch's halves at ties; relu does not have them. */
+static hop_value f_max(hop_trace *t, hop_value x)
+{
+	return hop_max(t, x, hop_zeros_like(t, x));
+}
+
+static hop_value f_twice(hop_trace *t, hop_value x) { return hop_max(t, x, x); }
+
 static void test_torch_gates(void **state)
 {
 	static const struct { const char *name; hop_value (*f)(hop_trace *, hop_value); } have[] = {
 		{ "sigmoid", f_sigmoid }, { "silu", f_silu }, { "log_sigmoid", f_log_sigmoid },
+		{ "relu", f_relu }, { "max", f_max }, { "twice", f_twice },
 	};
 	enum { NPOINT = sizeof torch_points / sizeof *torch_points,
 	       NGATE = sizeof torch_gates / sizeof *torch_gates };
