@@ -1,6 +1,6 @@
 /* numbers_test.c -- how near results are to the numbers they stand for: gates and their
- * derivatives at both ends of the line, and ties of relu. What PyTorch says is in
- * test/data/numbers.h. */
+ * derivatives at both ends of the line, ties of relu, and numbers that meet alone. What PyTorch
+ * says is in test/data/numbers.h. */
 #include "data/numbers.h"
 #include "numbers_rig.h"
 
@@ -268,12 +268,129 @@ static void test_log_of_sigmoid(void **state)
 	hop_array_release(x);
 }
 
+/* ---- numbers that meet alone ---- */
+
+typedef hop_value number_fn(hop_trace *t);
+#define F(v) hop_f(t, v)
+#define I(v) hop_i(t, v)
+#define NUMBER(name, expr) static hop_value name(hop_trace *t) { return expr; }
+NUMBER(n_mul, hop_mul(t, F(0.1), F(3)))
+NUMBER(n_add, hop_add(t, F(0.1), F(0.2)))
+NUMBER(n_sub, hop_sub(t, F(0.3), F(0.1)))
+NUMBER(n_div, hop_div(t, I(1), I(3)))
+NUMBER(n_half, hop_div(t, I(7), I(2)))
+NUMBER(n_idiv, hop_idiv(t, I(-7), I(2)))
+NUMBER(n_idiv_0, hop_idiv(t, I(7), I(0)))
+NUMBER(n_idivf, hop_idiv(t, F(7), I(2)))
+NUMBER(n_rem, hop_rem(t, I(-7), I(3)))
+NUMBER(n_remf, hop_rem(t, F(0.7), F(0.2)))
+NUMBER(n_neg, hop_neg(t, F(0.1)))
+NUMBER(n_abs, hop_abs(t, I(-5)))
+NUMBER(n_max, hop_max(t, F(0.1), I(-3)))
+NUMBER(n_min, hop_min(t, F(0.1), I(-3)))
+NUMBER(n_exp, hop_exp(t, I(1)))
+NUMBER(n_log, hop_log(t, F(0.1)))
+NUMBER(n_sin, hop_sin(t, F(0.1)))
+NUMBER(n_cos, hop_cos(t, F(0.1)))
+NUMBER(n_tanh, hop_tanh(t, F(0.1)))
+NUMBER(n_sqrt, hop_sqrt(t, I(2)))
+NUMBER(n_and, hop_and(t, I(12), I(10)))
+NUMBER(n_or, hop_or(t, I(12), I(10)))
+NUMBER(n_not, hop_not(t, I(12)))
+NUMBER(n_wrap, hop_add(t, I(INT64_MAX), I(1)))
+NUMBER(n_lt, hop_lt(t, F(0.1), F(0.1 + 1e-12)))
+NUMBER(n_gt, hop_gt(t, F(0.1), F(0.1 + 1e-12)))
+NUMBER(n_truths, hop_add(t, hop_eq(t, I(1), I(1)), hop_le(t, I(1), F(1))))
+NUMBER(n_nor, hop_not(t, hop_or(t, hop_eq(t, I(1), I(2)), hop_ne(t, F(1), F(1)))))
+NUMBER(n_select, hop_select(t, hop_lt(t, I(1), I(2)), F(0.1), I(7)))
+NUMBER(n_pick, hop_select(t, F(0), F(0.1), I(7)))
+NUMBER(n_with, hop_mulf(t, hop_addf(t, I(1), 0.1), 0.7))
+NUMBER(n_long, hop_sub(t, hop_mul(t, hop_div(t, F(1), F(3)), F(3)), hop_exp(t, F(-40))))
+#undef NUMBER
+#undef F
+#undef I
+
+static const struct {
+	number_fn *f;
+	double     want;
+	hop_dtype  alone;
+} numbers[] = {
+	{ n_mul, 0.30000000000000004, HOP_f32 }, { n_add, 0.30000000000000004, HOP_f32 },
+	{ n_sub, 0.19999999999999998, HOP_f32 }, { n_div, 1.0 / 3, HOP_f32 },
+	{ n_half, 3.5, HOP_f32 }, { n_idiv, -3, HOP_i64 }, { n_idiv_0, 0, HOP_i64 },
+	{ n_idivf, 3.5, HOP_f32 }, { n_rem, -1, HOP_i64 }, { n_neg, -0.1, HOP_f32 },
+	{ n_abs, 5, HOP_i64 }, { n_max, 0.1, HOP_f32 }, { n_min, -3, HOP_f32 },
+	{ n_and, 8, HOP_i64 }, { n_or, 14, HOP_i64 }, { n_not, -13, HOP_i64 },
+	{ n_wrap, -0x1p63, HOP_i64 }, { n_lt, 1, HOP_bool }, { n_gt, 0, HOP_bool },
+	{ n_truths, 2, HOP_i64 }, { n_nor, 1, HOP_bool }, { n_select, 0.1, HOP_f32 },
+	{ n_pick, 7, HOP_f32 }, { n_with, 0.77, HOP_f32 },
+};
+enum { NNUMBER = sizeof numbers / sizeof *numbers };
+
+static void times_number(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_mul(t, in[0], (*(number_fn **)user)(t)));
+}
+
+static void only_number(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)in;
+	hop_return(t, (*(number_fn **)user)(t));
+}
+
+/* The result on the f64 number 1, exactly. */
+static double number_times_one(enum way w, number_fn *f)
+{
+	hop_array *x = vector(HOP_f64, 1, (const double[]){ 1 });
+	hop_array *y = run(w, times_number, &f, x);
+	double v = hop_array_at(y, 0);
+	assert_int_equal(hop_array_dtype(y), HOP_f64);
+	hop_array_release(x);
+	hop_array_release(y);
+	return v;
+}
+
+static void test_numbers(void **state)
+{
+	hop_array *x = vector(HOP_f32, 1, (const double[]){ 1 });
+	(void)state;
+	for (int w = 0; w < NWAY; w++) {
+		for (int i = 0; i < NNUMBER; i++) {
+			number_fn *f = numbers[i].f;
+			double got = number_times_one((enum way)w, f);
+			if (got != numbers[i].want)
+				fail_msg("number %d, %s: %.17g, not %.17g", i, way_name[w], got,
+				         numbers[i].want);
+			hop_array *y = run((enum way)w, only_number, &f, x);
+			double alone = numbers[i].alone == HOP_f32 ? (float)numbers[i].want :
+			               numbers[i].want;
+			if (hop_array_dtype(y) != numbers[i].alone || hop_array_at(y, 0) != alone)
+				fail_msg("number %d, %s, alone: %.17g of dtype %d", i, way_name[w],
+				         hop_array_at(y, 0), (int)hop_array_dtype(y));
+			hop_array_release(y);
+			y = run((enum way)w, times_number, &f, x);
+			assert_int_equal(hop_array_dtype(y), HOP_f32);
+			hop_array_release(y);
+		}
+		assert_true(number_times_one((enum way)w, n_exp) == exp(1));
+		assert_true(number_times_one((enum way)w, n_log) == log(0.1));
+		assert_true(number_times_one((enum way)w, n_sin) == sin(0.1));
+		assert_true(number_times_one((enum way)w, n_cos) == cos(0.1));
+		assert_true(number_times_one((enum way)w, n_tanh) == tanh(0.1));
+		assert_true(number_times_one((enum way)w, n_sqrt) == sqrt(2));
+		assert_true(number_times_one((enum way)w, n_remf) == fmod(0.7, 0.2));
+		assert_true(number_times_one((enum way)w, n_long) == 1 - exp(-40));
+	}
+	hop_array_release(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_torch_gates),
 		cmocka_unit_test(test_log_of_sigmoid),
+		cmocka_unit_test(test_numbers),
 	};
 	return cmocka_run_group_tests(tests, open_ctx, close_ctx);
 }
