@@ -1,6 +1,6 @@
 /* numbers_test.c -- how near results are to the numbers they stand for: gates and their
- * derivatives at both ends of the line, ties of relu, and numbers that meet alone. What PyTorch
- * says is in test/data/numbers.h. */
+ * derivatives at both ends of the line, ties of relu, and numbers that meet alone. What
+ * PyTorch says is in test/data/numbers.h. */
 #include "data/numbers.h"
 #include "numbers_rig.h"
 
@@ -35,7 +35,8 @@ static long double want_sigmoid(hop_dtype d, int order, long double x, long doub
 	return order < 2 ? *scale : -bell(x) * tanhl(x / 2);
 }
 
-static long double want_log_sigmoid(hop_dtype d, int order, long double x, long double *scale)
+static long double want_log_sigmoid(hop_dtype d, int order, long double x,
+                                    long double *scale)
 {
 	(void)d;
 	long double v = order == 0 ? fminl(x, 0) - log1pl(expl(-fabsl(x))) :
@@ -69,7 +70,7 @@ static long double want_relu(hop_dtype d, int order, long double x, long double 
 
 static hop_value f_sigmoid(hop_trace *t, hop_value x) { return hop_sigmoid(t, x); }
 static hop_value f_silu(hop_trace *t, hop_value x) { return hop_silu(t, x); }
-static hop_value f_log_sigmoid(hop_trace *t, hop_value x) { return hop_log_sigmoid(t, x); }
+static hop_value f_fall(hop_trace *t, hop_value x) { return hop_log_sigmoid(t, x); }
 static hop_value f_relu(hop_trace *t, hop_value x) { return hop_relu(t, x); }
 
 static void value(hop_trace *t, const hop_value *in, void *user)
@@ -154,6 +155,7 @@ static void compare_gate(const struct gate *g, hop_dtype d, hop_array *x, int vi
                          enum way way)
 {
 	hop_array *y = run(way, views[view].f, (void *)g, x);
+	const char *dtype = d == HOP_f32 ? "f32" : "f64";
 	double worst = 0, at = 0;
 	for (int64_t i = 0; i < hop_array_count(x); i++) {
 		long double scale, v = hop_array_at(x, i);
@@ -166,19 +168,19 @@ static void compare_gate(const struct gate *g, hop_dtype d, hop_array *x, int vi
 	}
 	hop_array_release(y);
 	if (getenv("NUMBERS_SHOW"))
-		printf("%-12s %s %-12s %-21s %.2f at %.9g\n", g->name, d == HOP_f32 ? "f32" : "f64",
-		       way_name[way], views[view].name, worst, at);
+		printf("%-12s %s %-12s %-21s %.2f at %.9g\n", g->name, dtype, way_name[way],
+		       views[view].name, worst, at);
 	if (worst > g->allowed[views[view].order])
 		fail_msg("%s, %s, %s, %s: off by %.3g in the last place at %.17g", g->name,
-		         d == HOP_f32 ? "f32" : "f64", way_name[way], views[view].name, worst, at);
+		         dtype, way_name[way], views[view].name, worst, at);
 }
 
 /* Points: the ends, the ties, and a walk through all that lies between. */
 static hop_array *gate_points(hop_dtype d)
 {
-	static const double ends[] = { 0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 1, -1, 18, -18, 40, -40,
-	                               86, -86, 100, -100, 700, -700, 1000, -1000, 1e6, -1e6,
-	                               1e30, -1e30, INFINITY, -INFINITY, NAN };
+	static const double ends[] = {
+		0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 1, -1, 18, -18, 40, -40, 86, -86, 100, -100,
+		700, -700, 1000, -1000, 1e6, -1e6, 1e30, -1e30, INFINITY, -INFINITY, NAN };
 	enum { NEND = sizeof ends / sizeof *ends, N = 3000 };
 	double v[N];
 	for (int i = 0; i < N; i++)
@@ -190,7 +192,7 @@ static void test_gates(void **state)
 {
 	static const struct gate gates[] = {
 		{ "sigmoid", f_sigmoid, want_sigmoid, { 3, 4, 5 } },
-		{ "log_sigmoid", f_log_sigmoid, want_log_sigmoid, { 3, 4, 5 } },
+		{ "log_sigmoid", f_fall, want_log_sigmoid, { 3, 4, 5 } },
 		{ "silu", f_silu, want_silu, { 3, 4, 5 } },
 		{ "relu", f_relu, want_relu, { 0, 0, 0 } },
 	};
@@ -214,28 +216,34 @@ static hop_value f_max(hop_trace *t, hop_value x)
 
 static hop_value f_twice(hop_trace *t, hop_value x) { return hop_max(t, x, x); }
 
+static void agree(const char *gate, const char *way, const char *view, double x,
+                  double got, double want)
+{
+	if (!(fabs(got - want) <= 1e-15 + 1e-13 * fabs(want)))
+		fail_msg("%s, %s, %s at %g: %.17g, PyTorch says %.17g", gate, way, view, x, got,
+		         want);
+}
+
 static void test_torch_gates(void **state)
 {
-	static const struct { const char *name; hop_value (*f)(hop_trace *, hop_value); } have[] = {
-		{ "sigmoid", f_sigmoid }, { "silu", f_silu }, { "log_sigmoid", f_log_sigmoid },
-		{ "relu", f_relu }, { "max", f_max }, { "twice", f_twice },
+	static const struct gate have[] = {
+		{ .name = "sigmoid", .f = f_sigmoid }, { .name = "silu", .f = f_silu },
+		{ .name = "log_sigmoid", .f = f_fall }, { .name = "relu", .f = f_relu },
+		{ .name = "max", .f = f_max }, { .name = "twice", .f = f_twice },
 	};
 	enum { NPOINT = sizeof torch_points / sizeof *torch_points,
 	       NGATE = sizeof torch_gates / sizeof *torch_gates };
 	hop_array *x = vector(HOP_f64, NPOINT, torch_points);
 	(void)state;
 	for (int i = 0; i < NGATE; i++) {
-		struct gate g = { have[i].name, have[i].f, NULL, { 0 } };
 		assert_string_equal(torch_gates[i].name, have[i].name);
 		for (size_t v = 0; v < sizeof views / sizeof *views; v++) {
 			for (int w = 0; w < EAGER; w++) {
-				hop_array *y = run((enum way)w, views[v].f, &g, x);
+				hop_array *y = run((enum way)w, views[v].f, (void *)&have[i], x);
 				const double *want = torch_gates[i].order[views[v].order];
 				for (int k = 0; k < NPOINT; k++)
-					if (!(fabs(hop_array_at(y, k) - want[k]) <= 1e-15 + 1e-13 * fabs(want[k])))
-						fail_msg("%s, %s, %s at %g: %.17g, PyTorch says %.17g", g.name,
-						         way_name[w], views[v].name, torch_points[k],
-						         hop_array_at(y, k), want[k]);
+					agree(have[i].name, way_name[w], views[v].name, torch_points[k],
+					      hop_array_at(y, k), want[k]);
 				hop_array_release(y);
 			}
 		}
@@ -260,8 +268,8 @@ static void test_log_of_sigmoid(void **state)
 		for (int i = 0; i < 5; i++) {
 			long double want = rise(-hop_array_at(x, i));
 			if (off(HOP_f32, hop_array_at(y, i), want, 0) > 4)
-				fail_msg("%s at %g: %.9g, not %.9Lg", way_name[w], v[i], hop_array_at(y, i),
-				         want);
+				fail_msg("%s at %g: %.9g, not %.9Lg", way_name[w], v[i],
+				         hop_array_at(y, i), want);
 		}
 		hop_array_release(y);
 	}
@@ -384,6 +392,95 @@ static void test_numbers(void **state)
 	hop_array_release(x);
 }
 
+/* ---- numbers in bodies ---- */
+
+static hop_value third(hop_trace *t)
+{
+	return hop_div(t, hop_i(t, 1), hop_i(t, 3));
+}
+
+static void give_number(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)in, (void)user;
+	hop_return(t, third(t));
+}
+
+static void give_tensor(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_index(t, in[0], 0, 0));
+}
+
+/* Either branch of a cond, decided by a comparison of numbers. */
+static void in_cond(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value yes = hop_lt(t, hop_i(t, 1), hop_f(t, 1.5));
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } };
+	(void)user;
+	hop_cond(t, yes, give_number, give_tensor, NULL, 1, in, 1, &out[0]);
+	hop_cond(t, hop_not(t, yes), give_tensor, give_number, NULL, 1, in, 1, &out[1]);
+	hop_return(t, hop_add(t, in[0], hop_mul(t, out[0], out[1])));
+}
+
+static void small(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_lt(t, in[1], hop_mul(t, hop_i(t, 2), hop_i(t, 2))));
+}
+
+/* The first carry becomes a number, the second counts. */
+static void count(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value one = hop_sub(t, hop_i(t, 3), hop_i(t, 2));
+	hop_return(t, *(hop_value *)user, hop_add(t, in[1], one));
+}
+
+static void in_while(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value outer = third(t), out[2] = { { 0, 0 }, { 0, 0 } };
+	hop_value none = hop_sub(t, hop_i(t, 1), hop_i(t, 1));
+	hop_value init[2] = { hop_index(t, in[0], 0, 0), none };
+	(void)user;
+	hop_while(t, small, count, &outer, 2, init, NULL, out, NULL);
+	hop_return(t, hop_add(t, in[0], hop_mul(t, out[0], out[1])));
+}
+
+static void add_third(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y = hop_add(t, in[0], *(hop_value *)user);
+	hop_return(t, y, y);
+}
+
+/* A number of the enclosing trace. */
+static void in_scan(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value outer = third(t), out[2] = { { 0, 0 }, { 0, 0 } };
+	hop_scan_opts o = { .has_length = true, .length = hop_n(2) };
+	(void)user;
+	hop_scan(t, add_third, &outer, 1, in, 0, NULL, &o, 2, out, NULL);
+	hop_return(t, out[0]);
+}
+
+static void test_numbers_in_bodies(void **state)
+{
+	static const struct { hop_body *f; double want; } bodies[] = {
+		{ in_cond, 1 + 1.0 / 3 * (1.0 / 3) }, { in_while, 1 + 1.0 / 3 * 4 },
+		{ in_scan, 1 + 1.0 / 3 + 1.0 / 3 },
+	};
+	hop_array *x = vector(HOP_f64, 1, (const double[]){ 1 });
+	(void)state;
+	for (int w = 0; w < NWAY; w++)
+		for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+			hop_array *y = run((enum way)w, bodies[i].f, NULL, x);
+			if (hop_array_dtype(y) != HOP_f64 ||
+			    fabs(hop_array_at(y, 0) - bodies[i].want) > 4e-16)
+				fail_msg("body %d, %s: %.17g, not %.17g", (int)i, way_name[w],
+				         hop_array_at(y, 0), bodies[i].want);
+			hop_array_release(y);
+		}
+	hop_array_release(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_torch_gates),
 		cmocka_unit_test(test_log_of_sigmoid),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_numbers_in_bodies),
 	};
 	return cmocka_run_group_tests(tests, open_ctx, close_ctx);
 }
