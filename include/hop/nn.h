@@ -19,6 +19,11 @@ hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value 
 #define hop_layer_norm(t, ...) hop_at_layer_norm(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x);
 #define hop_sigmoid(t, ...) hop_at_sigmoid(t, __FILE__, __LINE__, __VA_ARGS__)
+/* log(sigmoid(x)), also where sigmoid(x) rounds to 0 or 1. softplus(x) is
+ * -log_sigmoid(-x). */
+hop_value hop_at_log_sigmoid(hop_trace *t, const char *file, int line, hop_value x);
+#define hop_log_sigmoid(t, ...) hop_at_log_sigmoid(t, __FILE__, __LINE__, __VA_ARGS__)
+/* Its slope at 0 is 0, as PyTorch has it; that of hop_max(x, 0) is 1/2. */
 hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x);
 #define hop_relu(t, ...) hop_at_relu(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x);

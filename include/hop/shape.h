@@ -12,7 +12,8 @@ extern "C" {
 
 /* ---- making values ---- */
 
-/* Numbers: they take the dtype of what they meet; alone they are f32 and i64. */
+/* Numbers: they take the dtype of what they meet. Ops on numbers alone give numbers, in
+ * double or int64; where a tensor is wanted they are f32 and i64. */
 hop_value hop_at_f(hop_trace *t, const char *file, int line, double v);
 hop_value hop_at_i(hop_trace *t, const char *file, int line, int64_t v);
 #define hop_f(t, ...) hop_at_f(t, __FILE__, __LINE__, __VA_ARGS__)

@@ -239,20 +239,39 @@ hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value 
 
 /* ---- gates ---- */
 
-/* By tanh, which does not overflow at either end: (1 + tanh(x/2)) / 2. */
-static hop_val sigmoid(hop_build *b, hop_val x)
+/* e = exp(-|x|) and what goes with it. |x| is a choice of x or -x and not the op abs,
+ * whose slope at 0 is 0: a formula that takes one side everywhere has the slope it
+ * should. */
+struct fade {
+	hop_val zero, one, x;
+	hop_val below;                 /* x < 0; not so for NaN, which m and e then are */
+	hop_val m;                     /* -|x| */
+	hop_val e;                     /* in 0 .. 1: neither it nor its slopes overflow */
+};
+
+static struct fade fade(hop_build *b, hop_val x)
 {
-	hop_val half = number_like(b, x, 0.5);
-	hop_val th = b->st ? HOP_BAD : hop_emit(b, mul, x, half);
-	th = b->st ? HOP_BAD : hop_emit(b, tanh, th);
-	th = b->st ? HOP_BAD : hop_emit(b, mul, th, half);
-	return b->st ? HOP_BAD : hop_emit(b, add, th, half);
+	struct fade f = { .zero = number_like(b, x, 0), .one = number_like(b, x, 1), .x = x };
+	f.below = hop_emit(b, lt, x, f.zero);
+	f.m = hop_emit(b, select, f.below, x, hop_emit(b, neg, x));
+	f.e = hop_emit(b, exp, f.m);
+	return f;
+}
+
+/* e/(1 + e) below 0, else 1/(1 + e). No digits cancel at either end, and none do in the
+ * derivatives that are made of this: those of 1/(1 + exp(-x)) overflow below 0, and those
+ * of s*(1 - s) lose everything above. */
+static hop_val sigmoid(hop_build *b, const struct fade *f)
+{
+	hop_val top = hop_emit(b, select, f->below, f->e, f->one);
+	return hop_emit(b, div, top, hop_emit(b, add, f->one, f->e));
 }
 
 static void make_sigmoid(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
-	c->r = hop_value_new(t, sigmoid(&t->b, floats(t, c->x)));
+	struct fade f = fade(&t->b, floats(t, c->x));
+	c->r = hop_value_new(t, sigmoid(&t->b, &f));
 }
 
 hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
@@ -260,11 +279,42 @@ hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
 	return run(t, "sigmoid", file, line, make_sigmoid, (struct compose){ .x = x });
 }
 
+/* log(1 + e): what rounding u = 1 + e loses is e - (u - 1), exactly, and log u + lost/u
+ * has it again. Its slope is 1/u to the last digits as well. */
+static hop_val log_above_1(hop_build *b, const struct fade *f)
+{
+	hop_val u = hop_emit(b, add, f->one, f->e);
+	hop_val lost = hop_emit(b, sub, f->e, hop_emit(b, sub, u, f->one));
+	return hop_emit(b, add, hop_emit(b, log, u), hop_emit(b, div, lost, u));
+}
+
+/* min(x, 0) - log(1 + e) */
+static void make_log_sigmoid(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	struct fade f = fade(b, floats(t, c->x));
+	hop_val low = hop_emit(b, select, f.below, f.x, f.zero);
+	c->r = hop_value_new(t, hop_emit(b, sub, low, log_above_1(b, &f)));
+}
+
+hop_value hop_at_log_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
+{
+	return run(t, "log_sigmoid", file, line, make_log_sigmoid, (struct compose){ .x = x });
+}
+
+/* x sigmoid(x) = max(x, 0) - |x| e/(1 + e). Where e is 0 in every dtype -1000 stands for
+ * -|x|: infinity times 0 would be NaN, here or in a derivative. */
 static void make_silu(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
-	hop_val x = floats(t, c->x), s = sigmoid(&t->b, x);
-	c->r = hop_value_new(t, t->b.st ? HOP_BAD : hop_emit(&t->b, mul, x, s));
+	hop_build *b = &t->b;
+	struct fade f = fade(b, floats(t, c->x));
+	hop_val low = number_like(b, f.x, -1000);
+	hop_val high = hop_emit(b, select, f.below, f.zero, f.x);
+	hop_val m = hop_emit(b, select, hop_emit(b, lt, f.m, low), low, f.m);
+	hop_val q = hop_emit(b, div, f.e, hop_emit(b, add, f.one, f.e));
+	c->r = hop_value_new(t, hop_emit(b, add, high, hop_emit(b, mul, m, q)));
 }
 
 hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
@@ -272,11 +322,14 @@ hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
 	return run(t, "silu", file, line, make_silu, (struct compose){ .x = x });
 }
 
+/* Not max(x, 0), which splits its slope at a tie: PyTorch's relu has slope 0 at 0. NaN is
+ * not below 0, so it passes. */
 static void make_relu(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
-	hop_val x = hop_value_read(t, c->x), zero = number_like(&t->b, x, 0);
-	c->r = hop_value_new(t, t->b.st ? HOP_BAD : hop_emit(&t->b, max, x, zero));
+	hop_build *b = &t->b;
+	hop_val x = hop_value_read(t, c->x), zero = number_like(b, x, 0);
+	c->r = hop_value_new(t, hop_emit(b, select, hop_emit(b, le, x, zero), zero, x));
 }
 
 hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x)

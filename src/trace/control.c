@@ -224,9 +224,18 @@ static void eager_end(hop_trace *t, void *arg)
 	c->n = hop_eager_results(t, c->body[c->taken], c->cap, c->out);
 }
 
+/* A number that the branch taken returns has the dtype that the other branch returns. */
+static bool gives_number(const hop_trace *body)
+{
+	for (uint32_t i = 0; i < body->nret; i++)
+		if (body->slot[body->ret[i]].weak)
+			return true;
+	return false;
+}
+
 /* The branch not taken is captured for its types only, and dropped; then the results of the
- * other are padded as capture would pad them. */
-static void eager_sized_end(hop_trace *t, void *arg)
+ * other are cast and padded as capture would do it. */
+static void eager_merged_end(hop_trace *t, void *arg)
 {
 	struct call *c = arg;
 	hop_trace *ran = c->body[c->taken];
@@ -247,17 +256,18 @@ static int cond(hop_trace *t, const char *file, int line, struct call *c, void *
 	c->taken = -1;
 	if (!hop_enter(t, "cond", file, line, cond_begin, c))
 		return 0;
-	bool ok = true;
-	for (int k = 0; k < 2 && ok; k++) {
-		if (c->taken == !k && !c->sized)
-			continue;
+	bool ok = true, both = true;
+	for (int i = 0; i < 2 && ok && both; i++) {
+		int k = c->taken < 0 ? i : c->taken ^ i;         /* eager: the one taken first */
 		hop_body_args a = { .fn = c->fn[k], .user = user, .what = branch[k], .n = c->nin,
 		                    .in = c->in, .eager = c->taken == k };
 		ok = (c->body[k] = hop_body_run(t, file, line, &a)) != NULL;
+		if (i == 0)
+			both = c->taken < 0 || c->sized || (ok && gives_number(c->body[k]));
 	}
 	if (ok)
 		hop_enter(t, NULL, file, line, c->taken < 0 ? cond_end :
-		          c->sized ? eager_sized_end : eager_end, c);
+		          both ? eager_merged_end : eager_end, c);
 	hop_body_drop(c->body[1]);
 	hop_body_drop(c->body[0]);
 	return c->n;

@@ -1,5 +1,6 @@
-/* ops.c -- constructors of elementwise ops, literals, sizes and effects. Those that move
- * values are in move.c. No rule of any op is here, only what a caller may leave out. */
+/* ops.c -- constructors of elementwise ops, sizes and effects. Those that move values are
+ * in move.c, literals in number.c. No rule of any op is here, only what a caller may
+ * leave out. */
 #include "trace/trace.h"
 #include "hop/ops.h"
 #include "hop/shape.h"
@@ -67,7 +68,8 @@ struct point {
 static void make_point(hop_trace *t, void *arg)
 {
 	struct point *p = arg;
-	p->r = hop_value_new(t, hop_point(t, p->op, p->n, p->v));
+	if (!hop_number_op(t, p->op, false, p->n, p->v, &p->r))
+		p->r = hop_value_new(t, hop_point(t, p->op, p->n, p->v));
 }
 
 static hop_value point(hop_trace *t, const char *file, int line, struct point p)
@@ -120,7 +122,8 @@ hop_value hop_at_ge(hop_trace *t, const char *file, int line, hop_value x, hop_v
 static void make_idiv(hop_trace *t, void *arg)
 {
 	struct point *p = arg;
-	p->r = hop_value_new(t, emit_same(t, HOP_OP_div, 2, p->v, HOP_NDTYPE));
+	if (!hop_number_op(t, HOP_OP_div, true, 2, p->v, &p->r))
+		p->r = hop_value_new(t, emit_same(t, HOP_OP_div, 2, p->v, HOP_NDTYPE));
 }
 
 hop_value hop_at_idiv(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
@@ -129,35 +132,7 @@ hop_value hop_at_idiv(hop_trace *t, const char *file, int line, hop_value x, hop
 	return hop_enter(t, "idiv", file, line, make_idiv, &p) ? p.r : (hop_value){ 0, 0 };
 }
 
-/* ---- numbers ---- */
-
-struct number {
-	enum hop_weak w;
-	double        f;
-	int64_t       i;
-	hop_value     r;
-};
-
-static void make_number(hop_trace *t, void *arg)
-{
-	struct number *n = arg;
-	n->r = hop_value_weak(t, n->w, n->f, n->i);
-}
-
-static hop_value number(hop_trace *t, const char *file, int line, struct number n)
-{
-	return hop_enter(t, "number", file, line, make_number, &n) ? n.r : (hop_value){ 0, 0 };
-}
-
-hop_value hop_at_f(hop_trace *t, const char *file, int line, double v)
-{
-	return number(t, file, line, (struct number){ .w = HOP_WEAK_FLOAT, .f = v });
-}
-
-hop_value hop_at_i(hop_trace *t, const char *file, int line, int64_t v)
-{
-	return number(t, file, line, (struct number){ .w = HOP_WEAK_INT, .i = v });
-}
+/* ---- with a number ---- */
 
 static void no_with(hop_trace *t, void *arg)
 {

@@ -54,7 +54,7 @@ hop_val hop_promote_cast(hop_trace *t, hop_value v, hop_dtype d)
 	hop_cell s = t->slot[i];
 	if (!s.weak)
 		return hop_emit_cast(&t->b, hop_slot_read(t, (uint32_t)i), d);
-	if (s.weak == HOP_WEAK_INT)
+	if (s.weak != HOP_WEAK_FLOAT)
 		return hop_dtype_float(d) ? hop_emit_const_f(&t->b, d, (double)s.i)
 		                          : hop_emit_const_i(&t->b, d, s.i);
 	if (hop_dtype_float(d))

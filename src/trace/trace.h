@@ -44,7 +44,7 @@ typedef struct hop_store {
 	hop_loc           wloc;        /* of the last write */
 } hop_store;
 
-enum hop_weak { HOP_STRONG, HOP_WEAK_INT, HOP_WEAK_FLOAT };
+enum hop_weak { HOP_STRONG, HOP_WEAK_BOOL, HOP_WEAK_INT, HOP_WEAK_FLOAT };
 
 /* What a public id stands for: a view of a storage. */
 typedef struct hop_cell {
@@ -54,7 +54,7 @@ typedef struct hop_cell {
 	hop_val         val;           /* valid while version is the store's; or HOP_BAD */
 	uint32_t        version;
 	hop_value       outer;         /* lifted: the handle it came by */
-	enum hop_weak   weak;          /* a number: f or i, not a tensor */
+	enum hop_weak   weak;          /* a number: f, or i for BOOL and INT; not a tensor */
 	double          f;
 	int64_t         i;
 } hop_cell;
@@ -193,6 +193,13 @@ bool      hop_promote(hop_trace *t, int n, const hop_value *v, hop_dtype d, hop_
 /* The shape that a list of values broadcasts to. */
 bool      hop_common_shape(hop_trace *t, int n, const hop_val *v, int *out_rank,
                            hop_size *out_dim);
+
+/* ---- number.c ---- */
+
+/* The op on numbers alone: a number. False, and nothing done, when an operand is a tensor
+ * or the op has no meaning for these. whole: quotients of integers are integers. */
+bool hop_number_op(hop_trace *t, int op, bool whole, int n, const hop_value *v,
+                   hop_value *out);
 
 /* ---- ops.c ---- */
 

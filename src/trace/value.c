@@ -69,8 +69,8 @@ hop_value hop_value_new(hop_trace *t, hop_val v)
 
 hop_value hop_value_weak(hop_trace *t, enum hop_weak w, double f, int64_t i)
 {
-	hop_val v = w == HOP_WEAK_INT ? hop_emit_const_i(&t->b, HOP_i64, i)
-	                              : hop_emit_const_f(&t->b, HOP_f32, f);
+	hop_val v = w == HOP_WEAK_FLOAT ? hop_emit_const_f(&t->b, HOP_f32, f) :
+	            hop_emit_const_i(&t->b, w == HOP_WEAK_INT ? HOP_i64 : HOP_bool, i);
 	hop_value r = hop_value_new(t, v);
 	if (!r.trace)
 		return r;

@@ -16,7 +16,7 @@
 #include <hop/hop.h>
 #include <hop/compile.h>
 
-enum { LONG = 1 << 20 };
+enum { LONG = 1 << 22 };
 
 static hop_ctx *ctx;
 
@@ -94,7 +94,7 @@ static void f_line(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value x = in[0];
 	(void)user;
-	for (int i = 0; i < 400; i++) {
+	for (int i = 0; i < 100; i++) {
 		hop_value s = hop_sum_all(t, hop_sin(t, hop_exp(t, hop_sin(t, x))));
 		x = hop_add(t, in[0], hop_mulf(t, s, 1e-9));
 	}

@@ -117,7 +117,7 @@ static void test_bodies(void **state)
 /* ---- long chains ---- */
 
 enum kind { VIEWS, SLICES, TURNS, OPS };
-enum { LONG = 25000 };
+enum { LONG = 9000 };
 
 struct line { enum kind kind; int n; };
 
@@ -159,10 +159,10 @@ static void run_line(enum kind k, int n)
 static void test_chains(void **state)
 {
 	(void)state;
-	run_line(VIEWS, 20000);
-	run_line(SLICES, 20000);
-	run_line(TURNS, 20000);
-	run_line(OPS, 2000);
+	run_line(VIEWS, 8000);
+	run_line(SLICES, 8000);
+	run_line(TURNS, 8000);
+	run_line(OPS, 1000);
 }
 
 /* All of it on a small stack, too. */
@@ -170,8 +170,8 @@ static void *small(void *arg)
 {
 	test_apply(NULL);
 	test_bodies(NULL);
-	run_line(SLICES, 20000);
-	run_line(TURNS, 20000);
+	run_line(SLICES, 8000);
+	run_line(TURNS, 8000);
 	return arg;
 }
 

@@ -22,7 +22,7 @@ typedef struct hop_ev {
 	int           depth;
 } hop_ev;
 
-enum { HOP_MAXDEPTH = 256 };     /* more than loop_verify.c lets through, and a tile's */
+enum { HOP_MAXDEPTH = 512 };     /* twice what loop_verify.c lets through, and a tile's */
 
 /* The function being written. Saved and replaced while a loop body is outlined. */
 typedef struct hop_efn {

@@ -5,8 +5,9 @@
 
 /* ---- the skeleton: guard, preheader, body, test at the bottom ---- */
 
-void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int64_t step,
-                      int nphi, hop_lv **init)
+/* runs: the caller knows that there is an iteration. */
+static void loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end,
+                       int64_t step, bool runs, int nphi, hop_lv **init)
 {
 	int64_t  b = hop_e_known(e, begin, INT64_MAX), n = hop_e_known(e, end, INT64_MIN);
 	hop_lbb *pre = hop_e_block(e);
@@ -17,7 +18,7 @@ void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int
 	l->from = e->L->GetInsertBlock(e->b);
 	l->end = end;
 	l->step = step;
-	l->guarded = b >= n;
+	l->guarded = !runs && b >= n;
 	l->nphi = nphi;
 	l->init = init;
 	l->phi = HOP_NEWN(&e->env->tmp, hop_lv *, nphi);
@@ -35,6 +36,12 @@ void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int
 		l->phi[i] = e->L->BuildPhi(e->b, e->L->TypeOf(init[i]), "");
 		e->L->AddIncoming(l->phi[i], &init[i], &pre, 1);
 	}
+}
+
+void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int64_t step,
+                      int nphi, hop_lv **init)
+{
+	loop_begin(e, l, begin, end, step, false, nphi, init);
 }
 
 void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out)
@@ -90,35 +97,128 @@ static void pass(hop_emit *e, const hop_stmt *s, hop_lv *iv, hop_lv **acc,
 	}
 }
 
-static int *acc_lanes(hop_emit *e, const hop_stmt *s, bool reduce)
+static int *acc_lanes(hop_emit *e, const hop_stmt *s)
 {
 	int *n = HOP_NEWN(&e->env->tmp, int, s->nacc);
 
-	for (int i = 0; i < s->nacc; i++) {
-		const hop_acc *c = &s->acc[i];
-
-		n[i] = e->lanes > 1 && (reduce || e->cls[c->result] == HOP_VAR) ? e->lanes : 1;
-	}
+	for (int i = 0; i < s->nacc; i++)
+		n[i] = e->lanes > 1 && e->cls[s->acc[i].result] == HOP_VAR ? e->lanes : 1;
 	return n;
+}
+
+static int *same_lanes(hop_emit *e, const hop_stmt *s, int lanes)
+{
+	int *n = HOP_NEWN(&e->env->tmp, int, s->nacc);
+
+	for (int i = 0; i < s->nacc; i++)
+		n[i] = lanes;
+	return n;
+}
+
+/* ---- long sums ---- */
+
+/* A sum of floats that may be long is taken in blocks. Each starts from zero and adds at
+ * most CHAIN times to one accumulator, an error of 5e-7 at worst (equal elements) in f32;
+ * the blocks add up in f64. What is SHORT goes without, but around other loops blocks
+ * cost nothing and begin early. The order of additions depends on the number of
+ * iterations only. */
+enum { CHAIN = 32, SHORT = 1024, SHORT_AROUND = 64 };
+
+typedef struct blocks {
+	const hop_stmt *s;
+	const int      *lanes;       /* [nacc] */
+	hop_eloop       l;
+	hop_lv        **sum;         /* [2 nacc] of the blocks before the last; of the last */
+	hop_lv         *from, *to;   /* the iterations of a block */
+} blocks;
+
+/* n: iterations, or -1 when that is not known. */
+static bool is_long(const hop_stmt *s, int64_t n)
+{
+	bool adds = false, nest = false;
+
+	for (int i = 0; i < s->nacc; i++)
+		adds |= s->acc[i].op == HOP_RED_add && hop_dtype_float(s->acc[i].dtype);
+	for (const hop_stmt *b = s->body.first; b; b = b->next)
+		nest |= b->kind != HOP_L_OP;
+	return adds && (n < 0 || n > (nest ? SHORT_AROUND : SHORT));
+}
+
+static hop_dtype wide(const hop_acc *c)
+{
+	return c->op == HOP_RED_add && c->dtype == HOP_f32 ? HOP_f64 : c->dtype;
+}
+
+/* Opens the loop over blocks of `step` iterations of begin .. end-1. A block's sums join
+ * those before while the next block runs: where there is only one, nobody waits. */
+static blocks blocks_begin(hop_emit *e, const hop_stmt *s, const int *lanes,
+                           hop_lv *begin, hop_lv *end, int64_t step)
+{
+	int      n = s->nacc;
+	hop_lv **zero = HOP_NEWN(&e->env->tmp, hop_lv *, 2 * n);
+	blocks   b = { .s = s, .lanes = lanes };
+
+	b.sum = HOP_NEWN(&e->env->tmp, hop_lv *, 2 * n);
+	for (int i = 0; i < n; i++) {
+		zero[i] = hop_e_red_id(e, s->acc[i].op, wide(&s->acc[i]), lanes[i]);
+		zero[n + i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, lanes[i]);
+	}
+	hop_e_loop_begin(e, &b.l, begin, end, step, 2 * n, zero);
+	for (int i = 0; i < n; i++) {
+		const hop_acc *c = &s->acc[i];
+		hop_lv        *last = b.l.phi[n + i];
+
+		if (wide(c) != c->dtype)
+			last = hop_e_cast(e, LL_FPEXT, last, hop_e_type(e, wide(c), lanes[i]));
+		b.sum[i] = hop_e_red(e, c->op, wide(c), lanes[i], b.l.phi[i], last);
+	}
+	b.from = b.l.iv;
+	b.to = hop_e_bin(e, LL_ADD, b.from, hop_e_int(e, step));
+	b.to = hop_e_sel(e, hop_e_icmp(e, LL_SLT, b.to, end), b.to, end);
+	return b;
+}
+
+/* part: the sums of one block, and afterwards of all of them. */
+static void blocks_end(hop_emit *e, blocks *b, hop_lv **part)
+{
+	int n = b->s->nacc;
+
+	for (int i = 0; i < n; i++)
+		b->sum[n + i] = part[i];
+	hop_e_loop_end(e, &b->l, b->sum, b->sum);
+	for (int i = 0; i < n; i++) {
+		const hop_acc *c = &b->s->acc[i];
+		hop_lv        *all = b->sum[i];
+
+		if (wide(c) != c->dtype)
+			all = hop_e_cast(e, LL_FPTRUNC, all, hop_e_type(e, c->dtype, b->lanes[i]));
+		part[i] = hop_e_red(e, c->op, c->dtype, b->lanes[i], all, b->sum[n + i]);
+	}
 }
 
 /* ---- plain loops (inside a vectorised one too) ---- */
 
 /* Steps of `u` iterations with u sets of accumulators, from begin while whole steps fit;
- * acc is combined into. Gives where it stopped. */
+ * acc is combined into. */
 static void plain_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end, int u,
-                       hop_lv **acc, const int *lanes, hop_lv *total)
+                       bool blocked, hop_lv **acc, const int *lanes, hop_lv *total)
 {
 	int       na = s->nacc;
 	hop_lv  **init = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
 	hop_lv  **next = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
 	hop_eloop l;
+	blocks    k;
 
+	if (blocked) {
+		k = blocks_begin(e, s, lanes, begin, end, CHAIN * u);
+		begin = k.from;
+		end = k.to;
+	}
 	for (int j = 0; j < u; j++)
 		for (int i = 0; i < na; i++)
-			init[j * na + i] = j == 0 ? acc[i] :
+			init[j * na + i] = j == 0 && !blocked ? acc[i] :
 				hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, lanes[i]);
-	hop_e_loop_begin(e, &l, begin, end, u, na * u, init);
+	loop_begin(e, &l, begin, end, u, blocked, na * u, init);
 	if (s->loop == HOP_LOOP_SEQ)
 		hop_e_poll(e);
 	for (int i = 0; i < na * u; i++)
@@ -131,12 +231,15 @@ static void plain_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 		pass(e, s, iv, next + j * na, lanes);
 	}
 	hop_e_loop_end(e, &l, next, init);
-	for (int i = 0; i < na; i++) {
-		acc[i] = init[i];
+	for (int i = 0; i < na; i++)
 		for (int j = 1; j < u; j++)
-			acc[i] = hop_e_red(e, s->acc[i].op, s->acc[i].dtype, lanes[i], acc[i],
-			                   init[j * na + i]);
-	}
+			init[i] = hop_e_red(e, s->acc[i].op, s->acc[i].dtype, lanes[i], init[i],
+			                    init[j * na + i]);
+	if (blocked)
+		blocks_end(e, &k, init);
+	for (int i = 0; i < na; i++)
+		acc[i] = !blocked ? init[i] :
+			hop_e_red(e, s->acc[i].op, s->acc[i].dtype, lanes[i], acc[i], init[i]);
 }
 
 /* How many iterations a step of a reducing loop takes, to hide latency: about eight
@@ -171,7 +274,7 @@ static bool unrollable(hop_emit *e, const hop_stmt *s, int64_t n)
 
 static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
 {
-	int     *lanes = acc_lanes(e, s, false);
+	int     *lanes = acc_lanes(e, s);
 	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
 	int64_t  b = hop_e_known(e, begin, -1), n = hop_e_known(e, end, -1);
 
@@ -185,6 +288,7 @@ static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 			pass(e, s, hop_e_int(e, s->reverse ? n - 1 - i : i), acc, lanes);
 	} else {
 		int     u = s->loop == HOP_LOOP_RED ? red_unroll(e, s, lanes, b == 0 ? n : -1) : 1;
+		bool    blocked = is_long(s, b == 0 ? n : -1);
 		hop_lv *mid = end;
 
 		if (u > 1) {
@@ -192,11 +296,11 @@ static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 			hop_lv *rest = hop_e_bin(e, LL_AND, len, hop_e_int(e, u - 1));
 
 			mid = hop_e_bin(e, LL_SUB, end, rest);
-			plain_part(e, s, begin, mid, u, acc, lanes, end);
+			plain_part(e, s, begin, mid, u, blocked, acc, lanes, end);
 			begin = mid;
 		}
 		if (u == 1 || !(n >= 0 && b == 0 && n % u == 0))
-			plain_part(e, s, begin, end, 1, acc, lanes, end);
+			plain_part(e, s, begin, end, 1, blocked && u == 1, acc, lanes, end);
 	}
 	for (int i = 0; i < s->nacc; i++)
 		hop_e_set(e, s->acc[i].result,
@@ -254,13 +358,14 @@ static int row_regs(hop_emit *e, const uint8_t *use, hop_lv **at, rowreg *out)
 
 /* Iterations begin..end-1 of s for each row, into part[row]. */
 static void turned_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end,
-                        bool masked, const rowreg *row, int nrow, hop_lv **part)
+                        bool runs, bool masked, const rowreg *row, int nrow,
+                        hop_lv **part)
 {
 	hop_lv   *next[16];
 	int       n = e->lanes;
 	hop_eloop l;
 
-	hop_e_loop_begin(e, &l, begin, end, n, n, part);
+	loop_begin(e, &l, begin, end, n, runs, n, part);
 	if (masked)
 		e->mask = hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, end, l.iv), n);
 	for (int i = 0; i < n; i++) {
@@ -276,6 +381,35 @@ static void turned_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *e
 	}
 	e->mask = NULL;
 	hop_e_loop_end(e, &l, next, part);
+}
+
+/* The sums of the rows, a lane each. */
+static hop_lv *turn(hop_emit *e, const hop_acc *c, hop_lv **part)
+{
+	for (int b = e->lanes, m = e->lanes; b > 1; b /= 2, m /= 2)
+		for (int i = 0; i < m / 2; i++)
+			part[i] = fold(e, c, part[2 * i], part[2 * i + 1], b);
+	return part[0];
+}
+
+static void no_sums(hop_emit *e, const hop_acc *c, hop_lv **part)
+{
+	for (int i = 0; i < e->lanes; i++)
+		part[i] = hop_e_red_id(e, c->op, c->dtype, e->lanes);
+}
+
+/* Whole vectors of a long sum: each block is turned. */
+static hop_lv *turned_blocks(hop_emit *e, const hop_stmt *s, hop_lv *end,
+                             const rowreg *row, int nrow)
+{
+	hop_lv *part[16], *sum;
+	blocks  b = blocks_begin(e, s, &e->lanes, hop_e_int(e, 0), end, CHAIN * e->lanes);
+
+	no_sums(e, s->acc, part);
+	turned_part(e, s, b.from, b.to, true, false, row, nrow, part);
+	sum = turn(e, s->acc, part);
+	blocks_end(e, &b, &sum);
+	return sum;
 }
 
 static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
@@ -296,8 +430,8 @@ static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
 		at[i] = hop_e_int(e, i);
 		if (mask)
 			at[i] = hop_e_sel(e, hop_e_slice(e, mask, i, 1), at[i], hop_e_int(e, 0));
-		part[i] = hop_e_red_id(e, c->op, c->dtype, n);
 	}
+	no_sums(e, c, part);
 	nrow = row_regs(e, use, at, NULL);
 	row = HOP_NEWN(&e->env->tmp, rowreg, nrow);
 	row_regs(e, use, at, row);
@@ -311,19 +445,19 @@ static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
 	e->cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
 	hop_plan_classify(e, s);
 	mid = hop_e_bin(e, LL_AND, end, hop_e_int(e, -(int64_t)n));
-	if (k < 0 || k >= n)
-		turned_part(e, s, hop_e_int(e, 0), mid, false, row, nrow, part);
+	if (is_long(s, k))
+		init = hop_e_red(e, c->op, c->dtype, n, init,
+		                 turned_blocks(e, s, mid, row, nrow));
+	else if (k >= n)
+		turned_part(e, s, hop_e_int(e, 0), mid, false, false, row, nrow, part);
 	if (k < 0 || k % n)
-		turned_part(e, s, mid, end, true, row, nrow, part);
+		turned_part(e, s, mid, end, false, true, row, nrow, part);
 	for (int k = 0; k < nrow; k++)
 		hop_e_set(e, row[k].r, saved[k]);
 	e->cls = cls;
 	e->mask = mask;
-	for (int b = n, m = n; b > 1; b /= 2, m /= 2)
-		for (int i = 0; i < m / 2; i++)
-			part[i] = fold(e, c, part[2 * i], part[2 * i + 1], b);
 	hop_e_set(e, c->result,
-	          (hop_ev){ .v = hop_e_red(e, c->op, c->dtype, n, init, part[0]),
+	          (hop_ev){ .v = hop_e_red(e, c->op, c->dtype, n, init, turn(e, c, part)),
 	                    .dtype = c->dtype, .depth = e->s.depth, .lane = HOP_VAR });
 }
 
@@ -348,32 +482,37 @@ static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *e
 	hop_lv  **out = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
 	int64_t   b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
 	bool      once = b >= 0 && z >= 0 && z - b <= n;
-	int      *lanes;
+	bool      blocked = !once && !masked && is_long(s, b >= 0 && z >= 0 ? z - b : -1);
 	hop_eloop l;
+	blocks    k;
 
+	if (blocked) {
+		k = blocks_begin(e, s, same_lanes(e, s, w), begin, end, (int64_t)CHAIN * n);
+		begin = k.from;
+		end = k.to;
+	}
 	e->lanes = n;
-	lanes = acc_lanes(e, s, true);
 	for (int i = 0; i < s->nacc; i++)
-		vec[i] = n == w ? acc[i] : hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, n);
+		vec[i] = n == w && !blocked ? acc[i] :
+		         hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, n);
 	if (!once) {
-		hop_e_loop_begin(e, &l, begin, end, n, s->nacc, vec);
+		loop_begin(e, &l, begin, end, n, blocked, s->nacc, vec);
 		for (int i = 0; i < s->nacc; i++)
 			out[i] = l.phi[i];
 	}
 	if (masked)
 		e->mask = hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, end, once ? begin : l.iv), n);
-	pass(e, s, once ? begin : l.iv, once ? vec : out, lanes);
+	pass(e, s, once ? begin : l.iv, once ? vec : out, same_lanes(e, s, n));
 	e->mask = NULL;
 	if (!once)
 		hop_e_loop_end(e, &l, out, vec);
-	for (int i = 0; i < s->nacc; i++) {
-		const hop_acc *c = &s->acc[i];
-
-		if (n == w)
-			acc[i] = vec[i];
-		else
-			acc[i] = hop_e_red(e, c->op, c->dtype, w, acc[i], narrow(e, c, vec[i], n, w));
-	}
+	for (int i = 0; i < s->nacc; i++)
+		vec[i] = narrow(e, &s->acc[i], vec[i], n, w);
+	if (blocked)
+		blocks_end(e, &k, vec);
+	for (int i = 0; i < s->nacc; i++)
+		acc[i] = n == w && !blocked ? vec[i] :
+		         hop_e_red(e, s->acc[i].op, s->acc[i].dtype, w, acc[i], vec[i]);
 	e->lanes = 1;
 }
 

@@ -5,7 +5,9 @@
  * sums must not depend on their number. */
 #include "target/llvm/emit.h"
 
-enum { KC = 128, MC = 192 };         /* packed panel: KC rows; rows of C at a time */
+/* Packed panel: KC rows; rows of C at a time. In place: so much of k at a time. Sums over
+ * part of k start from zero and are added to C's, so that errors do not grow with k. */
+enum { KC = 128, MC = 192, KB = 512 };
 
 typedef struct tile {
 	hop_emit       *e;
@@ -305,15 +307,44 @@ static void finish(tile *t, hop_lv *im, hop_lv *rows, hop_lv *jn, int cols, hop_
 	hop_e_loop_end(e, &lr, NULL, NULL);
 }
 
+static void no_sums(tile *t, const cell *c, hop_lv **acc)
+{
+	for (int i = 0; i < c->rows * c->cols; i++)
+		acc[i] = hop_e_constf(t->e, t->g->dtype, t->w, 0);
+}
+
+static hop_lv *least(tile *t, hop_lv *a, hop_lv *b)
+{
+	return hop_e_sel(t->e, hop_e_icmp(t->e, LL_SLT, a, b), a, b);
+}
+
+/* All of k, with B in place. */
+static void sum_direct(tile *t, const cell *c, hop_lv **acc)
+{
+	hop_lv   *part[64], *b = at(t, t->b, c->jn);
+	int       n = c->rows * c->cols;
+	hop_eloop l;
+
+	no_sums(t, c, acc);
+	if (hop_e_known(t->e, t->k, INT64_MAX) <= 2 * KB) {
+		sum_k(t, c, num(t, 0), t->k, b, t->bs[0], acc);
+		return;
+	}
+	hop_e_loop_begin(t->e, &l, num(t, 0), t->k, KB, n, acc);
+	no_sums(t, c, part);
+	sum_k(t, c, l.iv, least(t, add(t, l.iv, num(t, KB)), t->k), b, t->bs[0], part);
+	for (int i = 0; i < n; i++)
+		part[i] = hop_e_fbin(t->e, LL_FADD, l.phi[i], part[i]);
+	hop_e_loop_end(t->e, &l, part, acc);
+}
+
 /* A whole cell with B in place. */
 static void cell_direct(tile *t, const cell *c)
 {
-	hop_lv *acc[64], *b = at(t, t->b, c->jn);
+	hop_lv *acc[64];
 	int     n = c->rows * c->cols;
 
-	for (int i = 0; i < n; i++)
-		acc[i] = hop_e_constf(t->e, t->g->dtype, t->w, 0);
-	sum_k(t, c, num(t, 0), t->k, b, t->bs[0], acc);
+	sum_direct(t, c, acc);
 	hop_lv *to = NULL;
 	for (int i = 0; i < n; i++) {
 		int r = i / c->cols, j = i % c->cols;
@@ -379,17 +410,13 @@ static void cell_packed(tile *t, const cell *c, hop_lv *m0, hop_lv *from, hop_lv
 	int     n = c->rows * c->cols;
 
 	p = at(t, t->sums, mul(t, hop_e_bin(t->e, LL_SUB, c->im, m0), num(t, t->nv * t->w)));
-	for (int i = 0; i < n; i++)
-		acc[i] = load_vec(t, at(t, p, num(t, (i / c->cols * t->nv + i % c->cols) * t->w)),
-		                  NULL);
+	no_sums(t, c, acc);
 	sum_k(t, c, from, to, t->panel, num(t, t->nv * t->w), acc);
-	for (int i = 0; i < n; i++)
-		store_vec(t, acc[i], at(t, p, num(t, (i / c->cols * t->nv + i % c->cols) * t->w)));
-}
+	for (int i = 0; i < n; i++) {
+		hop_lv *sum = at(t, p, num(t, (i / c->cols * t->nv + i % c->cols) * t->w));
 
-static hop_lv *least(tile *t, hop_lv *a, hop_lv *b)
-{
-	return hop_e_sel(t->e, hop_e_icmp(t->e, LL_SLT, a, b), a, b);
+		store_vec(t, hop_e_fbin(t->e, LL_FADD, load_vec(t, sum, NULL), acc[i]), sum);
+	}
 }
 
 /* Call f for all row groups of from..to-1: whole tiles, then what is left: one group of
