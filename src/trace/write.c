@@ -91,6 +91,26 @@ void hop_store_set(hop_trace *t, uint32_t store, hop_val v)
 	s->wloc = t->b.loc;
 }
 
+/* What is written has the sizes of where it goes; a check where that is not known. */
+static bool fits(hop_trace *t, const hop_type *from, const hop_type *to)
+{
+	hop_env *e = hop_env_of(t);
+	for (int k = 0; from != to && k < to->rank; k++) {
+		enum hop_truth same = hop_build_holds(&t->b, HOP_EQ, from->dim[k], to->dim[k]);
+		char text[120];
+		if (same == HOP_NEVER) {
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s does not fit into %s", t->op,
+			               hop_type_text(t, from), hop_type_text(t, to));
+			return false;
+		}
+		int n = snprintf(text, sizeof text, "%.60s: dimension %d of what is written is {0}, "
+		                 "there it is {1}", t->op, k);
+		hop_build_check(&t->b, (hop_check){ from->dim[k], to->dim[k], HOP_EQ, HOP_OP_nop,
+		                                    t->b.loc, hop_ctx_name(e, text, (size_t)n) });
+	}
+	return true;
+}
+
 void hop_slot_write(hop_trace *t, uint32_t slot, hop_val v)
 {
 	hop_cell s = t->slot[slot];
@@ -106,6 +126,9 @@ void hop_slot_write(hop_trace *t, uint32_t slot, hop_val v)
 	}
 	if (t->b.st || hop_is_bad(v))
 		return;
+	if (!fits(t, hop_typeof(&t->b, v), s.type))
+		return;
+	v = hop_emit_as(&t->b, v, s.type);     /* a storage keeps its type */
 	hop_val all = s.view ? undo(&t->b, s.view, hop_store_cur(t, s.store), v) : v;
 	if (hop_is_bad(all))
 		return;
