@@ -3,6 +3,8 @@
  * mutated: the memory planner finds the writes again. */
 #include "trace/trace.h"
 
+#include <stdio.h>
+
 /* ---- undoing one step of a view ---- */
 
 /* Step 1 is a window at a fixed place; other steps need a mask, since the elements between
