@@ -31,8 +31,7 @@ typedef struct bench {
 	hop_env      *e;
 	hop_interp   *p;
 	uint64_t      state;
-	uint64_t      seed;
-	bool          native, loose;
+	const refuse_opts *o;
 	refuse_count *c;
 } bench;
 
@@ -45,7 +44,7 @@ static uint32_t below(bench *b, uint32_t n)
 static void fail(bench *b, const subject *s, const int64_t *syms, const char *what)
 {
 	b->c->failures++;
-	fprintf(stderr, "seed %llu: %s: %s; sizes", (unsigned long long)b->seed, s->path, what);
+	fprintf(stderr, "seed %llu: %s: %s; sizes", (unsigned long long)b->o->seed, s->path, what);
 	for (uint32_t i = 0; i < s->g->nsym; i++)
 		fprintf(stderr, " %lld", (long long)syms[i]);
 	fprintf(stderr, "; %s\n", b->e->diag.text ? b->e->diag.text : "");
@@ -99,12 +98,13 @@ static void drop(bench *b, uint32_t n, hop_tensor **t)
 	}
 }
 
-/* loose: there is f32 on the way. */
-static bool differ(const hop_tensor *a, const hop_tensor *b, bool loose)
+static bool differ(const hop_tensor *a, const hop_tensor *b, const refuse_opts *o)
 {
-	double tol = loose ? 3e-2 : 1e-8;
+	double tol = o->loose ? 3e-2 : 1e-8;
 	if (a->count != b->count)
 		return true;
+	if (o->any_values)
+		return false;
 	for (int64_t i = 0; i < a->count; i++) {
 		double x = hop_tensor_f(a, i), y = hop_tensor_f(b, i);
 		if (isnan(x) && isnan(y))
@@ -222,7 +222,7 @@ static bool run_all(bench *b, const subject *s, const int64_t *syms, hop_tensor 
 		fail(b, s, syms, refused ? "the optimised graph accepts" : "the optimised graph refuses");
 	hop_diag_clear(e);
 	for (uint32_t k = 0; k < g->nout && !so && !refused; k++)
-		if (differ(want[k], y[k], b->loose))
+		if (differ(want[k], y[k], b->o))
 			fail(b, s, syms, "the optimised graph gives other values");
 	if (!so)
 		drop(b, g->nout, y);
@@ -234,7 +234,7 @@ static bool run_all(bench *b, const subject *s, const int64_t *syms, hop_tensor 
 	else if ((rc == HOP_LOOP_REFUSED) != refused)
 		fail(b, s, syms, refused ? "the loop program accepts" : "the loop program refuses");
 	for (uint32_t k = 0; k < g->nout && !rc && !refused; k++)
-		if (differ(want[k], z[k], b->loose))
+		if (differ(want[k], z[k], b->o))
 			fail(b, s, syms, "the loop program gives other values");
 	drop(b, g->nout, z);
 
@@ -245,7 +245,7 @@ static bool run_all(bench *b, const subject *s, const int64_t *syms, hop_tensor 
 		if (sn == HOP_ESHAPE && !strstr(hop_message(e->ctx), "error: "))
 			fail(b, s, syms, "no message");
 		for (uint32_t k = 0; k < g->nout && !sn && !refused; k++)
-			if (differ(want[k], y[k], b->loose))
+			if (differ(want[k], y[k], b->o))
 				fail(b, s, syms, "compiled code gives other values");
 		for (uint32_t k = 0; k < g->nout; k++)
 			if (y[k])
@@ -310,12 +310,13 @@ static bool open_subject(bench *b, subject *s, const hop_graph *g, const char *p
 		fail(b, s, none, "cannot be made ready");
 		return false;
 	}
-	if (b->native && hop_exec_new(b->e, g, &o, &s->x)) {
+	if (b->o->native && hop_exec_new(b->e, g, &o, &s->x)) {
 		fail(b, s, none, "cannot be compiled");
 		hop_prog_free(s->prog, &b->e->mem);
 		return false;
 	}
 	b->c->graphs++;
+	b->c->compiled += s->x != NULL;
 	return true;
 }
 
@@ -437,7 +438,7 @@ static void run_subject(bench *b, const subject *s, const hop_graph *f,
 	for (int k = 0; k < inputs; k++) {
 		hop_mark m = hop_mark_at(a);
 		char what[120];
-		snprintf(what, sizeof what, "seed %llu: %s, input %d", (unsigned long long)b->seed,
+		snprintf(what, sizeof what, "seed %llu: %s, input %d", (unsigned long long)b->o->seed,
 		         s->path, k);
 		fence_on_death(what);
 		some_sizes(b, g, syms);
@@ -464,15 +465,16 @@ static void run_subject(bench *b, const subject *s, const hop_graph *f,
 	}
 }
 
-static void chain(bench *b, const hop_graph *g, int inputs)
+static void chain(bench *b, const hop_graph *g)
 {
+	int inputs = b->o->inputs;
 	subject s;
 	char path[64] = "f";
 	if (!open_subject(b, &s, g, path))
 		return;
 	run_subject(b, &s, NULL, NULL, inputs);
 	close_subject(b, &s);
-	for (int i = 0; i < 2 && !b->c->failures; i++) {
+	for (int i = 0; i < b->o->transforms && !b->c->failures; i++) {
 		struct change c = { 0 };
 		char longer[64];
 		if (!transform(b, g, &c))
@@ -493,18 +495,29 @@ static int silent(void *user, const char *line)
 	return 0;
 }
 
+void refuse_graph(hop_env *e, const hop_graph *g, const refuse_opts *o, refuse_count *c)
+{
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_interp p;
+	bench b = { .e = e, .p = &p, .state = o->seed * 77 + 5, .o = o, .c = c };
+	hop_interp_init(&p, e);
+	p.print = silent;
+	chain(&b, g);
+	hop_interp_fini(&p);
+	hop_rewind(&e->tmp, m);
+}
+
 void refuse_program(uint64_t seed, int inputs, bool native, refuse_count *c)
 {
 	gen_opts o = { .seed = seed, .steps = 2 + (int)(seed % 5), .depth = (int)(seed % 3),
 	               .nsym = 1 + (int)(seed / 3 % GEN_MAXSYM), .risks = 1 + (int)(seed % 2),
 	               .locals = seed % 4 == 0, .f32 = seed % 8 == 0 };
+	refuse_opts ro = { .seed = seed, .inputs = inputs, .transforms = 2, .native = native,
+	                   .loose = o.f32 };
 	hop_ctx *ctx;
 	hop_env e;
 	hop_frame f;
-	hop_interp p;
 	hop_graph *g = NULL;
-	bench b = { .e = &e, .p = &p, .state = seed * 77 + 5, .seed = seed, .native = native,
-	            .loose = o.f32, .c = c };
 	if (hop_ctx_new(NULL, &ctx))
 		abort();
 	hop_env_init(&e, ctx, (hop_mem){ 0 });
@@ -512,17 +525,14 @@ void refuse_program(uint64_t seed, int inputs, bool native, refuse_count *c)
 		fprintf(stderr, "seed %llu: no memory\n", (unsigned long long)seed);
 		abort();
 	}
-	hop_interp_init(&p, &e);
-	p.print = silent;
 	c->programs++;
 	if (gen_program(&e, &o, &g)) {
 		c->failures++;
 		fprintf(stderr, "seed %llu: cannot be made: %s\n", (unsigned long long)seed,
 		        e.diag.text ? e.diag.text : "");
 	} else {
-		chain(&b, g, inputs);
+		refuse_graph(&e, g, &ro, c);
 	}
-	hop_interp_fini(&p);
 	hop_guard_end(&e, &f);
 	hop_env_fini(&e);
 	hop_ctx_free(ctx);

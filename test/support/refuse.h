@@ -4,15 +4,24 @@
 #ifndef REFUSE_H
 #define REFUSE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "ir/graph.h"
 
 typedef struct refuse_count {
-	long programs, graphs, inputs, refused, failures;
+	long programs, graphs, compiled, inputs, refused, failures;
 } refuse_count;
 
-/* One program: makes it from the seed, and its transforms; runs them on `inputs` inputs
- * each, as compiled code too if `native`. Adds to the counts; failures are printed. */
+typedef struct refuse_opts {
+	uint64_t seed;
+	int      inputs;           /* for each graph */
+	int      transforms;       /* one after the other */
+	bool     native;           /* compiled code too */
+	bool     loose;            /* there is f32 on the way: values need not be so near */
+	bool     any_values;       /* do not compare values: rounding may decide a branch */
+} refuse_opts;
+
+/* A graph and random transforms of it. Adds to the counts; failures are printed. */
+void refuse_graph(hop_env *e, const hop_graph *g, const refuse_opts *o, refuse_count *c);
+/* The same for the random program of this seed, in a context of its own. */
 void refuse_program(uint64_t seed, int inputs, bool native, refuse_count *c);
 
 #endif
