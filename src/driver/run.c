@@ -81,22 +81,6 @@ static bool measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 	return add_bytes(&r->total, r->packs) && add_bytes(&r->total, r->frame);
 }
 
-/* Every operand that has elements is somewhere. */
-static bool has_data(const hop_exec *x, const int64_t *syms, const hop_arg *in,
-                     const hop_arg *out)
-{
-	const hop_graph *g = x->g;
-	int64_t dim[HOP_MAXRANK];
-	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
-	for (uint32_t i = 0; i < nin; i++)
-		if (!in[i].data && type_bytes(g, g->type[i], syms, dim))
-			return false;
-	for (uint32_t k = 0; k < g->nout; k++)
-		if (!out[k].data && type_bytes(g, hop_graph_out_type(g, k), syms, dim))
-			return false;
-	return true;
-}
-
 int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
 {
 	int64_t syms[HOP_MAXSYM];
@@ -234,8 +218,9 @@ static void dense_strides(int rank, const int64_t *dim, int64_t *s)
 	}
 }
 
-/* Where each parameter is: the caller's memory, or a dense copy in the workspace. */
-static void place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+/* Where each parameter is: the caller's memory, or a dense copy in the workspace. False:
+ * there are elements, and no memory was named. */
+static bool place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
                   const hop_arg *out, void **p, char *packs)
 {
 	const hop_graph *g = x->g;
@@ -243,6 +228,8 @@ static void place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
 	for (uint32_t i = 0; i < nin; i++) {
 		p[i] = in[i].data;
+		if (!p[i] && type_bytes(g, g->type[i], syms, dim))
+			return false;
 		if (!in[i].stride)
 			continue;
 		const hop_type *t = g->type[i];
@@ -257,11 +244,14 @@ static void place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 		p[nin + (uint32_t)i] = x->hidden[i];
 	for (uint32_t k = 0; k < g->nout; k++) {
 		p[g->nparam + k] = out[k].data;
+		if (!out[k].data && type_bytes(g, hop_graph_out_type(g, k), syms, dim))
+			return false;
 		if (!out[k].stride)
 			continue;
 		p[g->nparam + k] = packs;
 		packs += type_bytes(g, hop_graph_out_type(g, k), syms, dim);
 	}
+	return true;
 }
 
 static void unpack(const hop_exec *x, const int64_t *syms, const hop_arg *out, void **p)
@@ -308,8 +298,6 @@ hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out
 		return refuse(x, in);
 	if (!measure(x, syms, in, out, &r))
 		return HOP_ENOMEM;
-	if (!has_data(x, syms, in, out))
-		return HOP_EUSE;
 	void **p = workspace;
 	struct call c = { .x = x, .syms = syms,
 	                  .rt = { .grow = grow, .effect = effect, .check = check,
@@ -318,8 +306,10 @@ hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out
 	                          .nthread = x->nthread,
 	                          .tape = (struct hop_tape *)(void *)(w + r.params) } };
 	c.rt.user = &c;
-	memset(c.rt.tape, 0, (size_t)x->prog->ntape * sizeof *c.rt.tape);
-	place(x, syms, in, out, p, w + r.params + r.tapes);
+	for (int i = 0; i < x->prog->ntape; i++)
+		c.rt.tape[i] = (struct hop_tape){ 0 };
+	if (!place(x, syms, in, out, p, w + r.params + r.tapes))
+		return HOP_EUSE;
 	int rc = hop_code_entry(x->code)(p, syms, w + r.params + r.tapes + r.packs, &c.rt);
 	for (int i = 0; i < x->prog->ntape; i++)
 		hop_raw_free(&x->mem, c.rt.tape[i].ptr, (size_t)c.rt.tape[i].bytes);

@@ -96,7 +96,7 @@ static hop_status signs(hop_infer *f)
 	for (uint32_t k = 0; k < f->nout; k++)
 		for (int i = 0; i < f->out[k]->rank; i++) {
 			hop_size d = f->out[k]->dim[i], zero = hop_size_of(0);
-			if (!hop_infer_holds(f, HOP_LE, zero, d))
+			if (hop_size_const(d) ? d.k < 0 : !hop_infer_holds(f, HOP_LE, zero, d))
 				HOP_TRY(hop_infer_le(f, zero, d, hop_infer_text(f, "dimension %d of result "
 				                     "%u is {1}", i, k)));
 		}
@@ -138,14 +138,16 @@ static hop_val append(hop_build *b, int op, void *attr, uint32_t nin, const hop_
 	                .nin = nin, .in = t };
 	if (hop_optab[op].nout >= 0)
 		hop_infer_outs(&f, (uint32_t)hop_optab[op].nout);
-	if ((b->st = hop_optab[op].infer(&f)) || (b->st = signs(&f)) || (b->st = levels(&f)))
+	bool bodies = hop_optab[op].flags & HOP_F_R;
+	if ((b->st = hop_optab[op].infer(&f)) || (b->st = signs(&f)) ||
+	    (bodies && (b->st = levels(&f))))
 		return HOP_BAD;
 	b->node = hop_arena_grow(&b->arena, b->node, sizeof *b->node, b->nnode + 1, &b->nodecap);
 	hop_node *n = &b->node[b->nnode];
 	*n = (hop_node){ .op = (uint16_t)op, .nin = nin, .nout = f.nout, .loc = b->loc,
 	                 .out0 = { (uint32_t)b->nvalue }, .attr = attr,
 	                 .in = hop_arena_dup(&b->arena, in, nin * sizeof *in) };
-	n->guard = hop_build_guard(b, n);
+	n->guard = bodies && hop_build_guard(b, n);
 	for (uint32_t i = 0; i < f.nout; i++)
 		add_value(b, f.out[i], (uint32_t)b->nnode);
 	b->nnode++;

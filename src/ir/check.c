@@ -58,11 +58,15 @@ void hop_facts_learn_type(hop_facts *f, const hop_type *t)
 enum hop_truth hop_facts_say(const hop_facts *f, const hop_range *r, int n, enum hop_rel rel,
                              hop_size x, hop_size y)
 {
+	if (hop_size_eq(x, y) && !hop_size_bad(x))
+		return HOP_ALWAYS;
 	hop_size d = hop_size_sub(f->env, y, x);
 	if (hop_size_bad(d))
 		return HOP_MAYBE;
+	if (hop_size_const(d))
+		return d.k == 0 || (rel == HOP_LE && d.k > 0) ? HOP_ALWAYS : HOP_NEVER;
 	if (rel == HOP_EQ) {
-		if (hop_size_is(d, 0) || hop_map_get(&f->eq, &d, sizeof d))
+		if (hop_map_get(&f->eq, &d, sizeof d))
 			return HOP_ALWAYS;
 	} else {
 		const int64_t *k = bound(f, d);

@@ -155,6 +155,8 @@ static bool identity(const hop_build *b, const hop_size *map, hop_env *e)
 static uint32_t deepest(const hop_node *n, uint32_t depth)
 {
 	const hop_graph *sub[HOP_MAXSUB];
+	if (!(hop_optab[n->op].flags & HOP_F_R))
+		return depth;
 	for (int i = hop_node_subs(n, sub); i-- > 0; )
 		if (sub[i] && sub[i]->depth >= depth)
 			depth = sub[i]->depth + 1;

@@ -69,11 +69,9 @@ static bool eval_atom(const hop_atom *t, const int64_t *syms, int n, int64_t *ou
 	hop_bug(__FILE__, __LINE__, "kind of atom");
 }
 
-bool hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v)
+bool hop_size_eval_expr(hop_size a, const int64_t *syms, int n, int64_t *out_v)
 {
 	int64_t sum = a.k;
-	if (hop_size_bad(a))
-		return false;
 	for (int i = 0; i < hop_sexpr_nterm(a.e); i++) {
 		int64_t prod = a.e->term[i].c, v;
 		for (int j = 0; j < a.e->term[i].n; j++)

@@ -76,8 +76,14 @@ bool     hop_size_quot(hop_env *e, hop_size a, hop_size b, hop_size *out_q);
 
 /* Replace symbol i by args[i]; i >= nargs is our bug. */
 hop_size hop_size_subst(hop_env *e, hop_size a, const hop_size *args, int nargs);
-/* The value for given symbols; false when a symbol >= n is used or it overflows. */
-bool     hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v);
+/* The value for given symbols; false when a symbol >= n is used or it overflows. Most sizes
+ * of a call are constants, and a call takes as long as its sizes. */
+bool     hop_size_eval_expr(hop_size a, const int64_t *syms, int n, int64_t *out_v);
+static inline bool hop_size_eval(hop_size a, const int64_t *syms, int n, int64_t *out_v)
+{
+	*out_v = a.k;
+	return a.e ? hop_size_eval_expr(a, syms, n, out_v) : a.k != HOP_SIZE_BAD;
+}
 /* Bounds, from the symbols' ranges; a symbol >= n is 0..HOP_SIZE_MAX. A bound of
  * +-HOP_SIZE_MAX also stands for all that is farther out. */
 hop_range hop_size_range(hop_size a, const hop_range *syms, int n);

@@ -77,7 +77,7 @@ static void limits(hop_lower *l, hop_linst *in, int from, int to)
 		int             w = 0;
 		for (int i = 0; i < t->rank; i++)
 			w = hop_size_nsym(t->dim[i]) > w ? hop_size_nsym(t->dim[i]) : w;
-		if (t->rank > 1 && w <= to && (w > from || !from))
+		if (t->rank && w <= to && (w > from || !from))
 			hop_guard_limit(l, hop_guard_room(l, hop_type_subst(l->env, t, in->smap,
 			                                  (int)(g->nsym + g->nlocal))));
 	}

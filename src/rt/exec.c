@@ -1,6 +1,7 @@
 /* exec.c -- a compiled program as a handle. Does not run it: the caller has the entry
  * and gives pointers, sizes, workspace and run time itself (abi.h). */
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rt/exec.h"
@@ -47,11 +48,35 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *
 	return st;
 }
 
+/* To look for LLVM takes as long as all the rest of a hit, so the process remembers the
+ * first answer and what it was the answer to. No lock: the writer is the one who took the
+ * place, and a child forked in between only looks every time. An LLVM that was replaced
+ * since is no matter: what the old one made is as good as it was. */
+static hop_hash which_llvm(hop_env *e)
+{
+	static _Atomic uint64_t asked;                 /* 0 = nothing, BUSY = being written */
+	static hop_hash         answer;
+	enum { BUSY = 1 };
+	const char *name = getenv("HOP_LLVM");
+	uint64_t    ask = hop_hash_bytes(name ? name : "", name ? strlen(name) : 0).lo | 2;
+	uint64_t    none = 0;
+	hop_hash    id;
+
+	if (atomic_load_explicit(&asked, memory_order_acquire) == ask)
+		return answer;
+	id = hop_llvm_expected(e);
+	if ((id.lo || id.hi) && atomic_compare_exchange_strong(&asked, &none, BUSY)) {
+		answer = id;
+		atomic_store_explicit(&asked, ask, memory_order_release);
+	}
+	return id;
+}
+
 /* A cached object that does not load is as good as none. */
 static bool from_cache(hop_env *e, hop_code *c, hop_hash key)
 {
 	size_t n = 0;
-	void  *obj = hop_cache_get(e, hop_cache_key_llvm(key, hop_llvm_expected(e)), &n);
+	void  *obj = hop_cache_get(e, hop_cache_key_llvm(key, which_llvm(e)), &n);
 
 	if (!obj)
 		return false;
