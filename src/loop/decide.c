@@ -174,7 +174,8 @@ static bool wanted(const hop_linst *in, const hop_node *n)
 	return false;
 }
 
-/* Values that no step changes: made from fixed parameters by plain ops. */
+/* Values that no step changes: made from fixed parameters by plain ops. What the step has to
+ * store as a result is there only inside, unless it costs nothing to say again. */
 static void mark_fixed(hop_linst *in, const bool *fixed)
 {
 	const hop_graph *g = in->g;
@@ -190,15 +191,16 @@ static void mark_fixed(hop_linst *in, const bool *fixed)
 			ok = ok && in->val[n->in[k].id].fixed;
 		for (uint32_t k = 0; k < n->nout; k++) {
 			const hop_type *t = g->type[n->out0.id + k];
+			hop_lval       *x = &in->val[n->out0.id + k];
 			bool            loc = false;
 			for (int d = 0; d < t->rank; d++)
 				loc |= hop_size_nsym(t->dim[d]) > (int)g->nsym;
-			in->val[n->out0.id + k].fixed = ok && !loc;
+			x->fixed = ok && !loc && (!x->has_dest || hop_lower_is_free(x));
 		}
 	}
 }
 
-static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest)
+static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, const bool *fixed)
 {
 	const hop_graph *g = in->g;
 	int             *nuse = in->nuse = HOP_NEWN(l->w, int, g->nvalue);
@@ -223,6 +225,7 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest)
 			x->demand->home = -1;
 		}
 	}
+	mark_fixed(in, in->tests ? NULL : fixed);
 	for (uint32_t i = g->nnode; i-- > 0;) {
 		const hop_node *n = &g->node[i];
 		l->b.loc = n->loc;
@@ -256,14 +259,13 @@ hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
 
 	if (in->dead)
 		return HOP_OK;
-	mark_fixed(in, in->tests ? NULL : fixed);
 	l->inst = in;
 	l->dry = true;
 	l->a = l->b.a = l->w;          /* what is emitted now is thrown away */
 	l->mask = 0;
 	hop_lower_enter(l, NULL, &junk, true);
 	hop_scope *base = l->cur;
-	hop_status st = decide(l, in, dest);
+	hop_status st = decide(l, in, dest, fixed);
 	l->dry = l->dry_need = false;
 	l->dry_val = NULL;
 	base->is_shut = true;

@@ -137,7 +137,7 @@ typedef struct hop_lval {
 	bool            uniform;       /* every element is the same register */
 	const hop_type *split;         /* sizes that would make its index simple; or NULL */
 	bool            root;
-	bool            fixed;         /* does not change from step to step */
+	bool            fixed;         /* no step changes it, and it can be had before the loop */
 	bool            has_dest;
 	hop_view        dest;          /* where a root is wanted */
 	int             cost, size;
@@ -145,6 +145,12 @@ typedef struct hop_lval {
 	int             ndemand;
 	hop_demand     *demand;
 } hop_lval;
+
+/* An element takes no work of its own: a constant, or a view of something. */
+static inline bool hop_lower_is_free(const hop_lval *x)
+{
+	return !x->cost && !x->heavy && !x->must;
+}
 
 /* A graph being lowered in place: values and size symbols. */
 struct hop_linst {

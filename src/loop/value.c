@@ -583,6 +583,8 @@ static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
 		return HOP_OK;
 	hop_view to = x->has_dest ? x->dest : hop_lower_temp(l, type_of(l, in, n->out0));
 	HOP_TRY(store_node(l, in, n, x->special, &to));
+	if (x->fixed && x->has_dest)     /* read as if it were not stored: mark_fixed */
+		return HOP_OK;
 	x->kind = HOP_LV_BUF;
 	x->view = to;
 	x->scope = l->cur;

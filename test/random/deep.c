@@ -1,5 +1,5 @@
 /* Random bytes through support/deep.c: deep COUNT. With RANDOM_SEED=n the input of that seed
- * alone; DEEP_NATIVE=n compiles one in n (8 unless told; 0 = none). */
+ * alone, or COUNT from there on; DEEP_NATIVE=n compiles one in n (8 unless told; 0 = none). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,10 +15,17 @@ static uint64_t draw(uint64_t *s)
 	return z ^ z >> 31;
 }
 
+static void say(const deep_count *c)
+{
+	printf("%ld inputs, %ld programs lowered, %ld compiled, %ld runs, %ld of them refused\n",
+	       c->inputs, c->programs, c->compiled, c->runs, c->refused);
+	fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
 	const char *one = getenv("RANDOM_SEED"), *native = getenv("DEEP_NATIVE");
-	long count = one ? 1 : argc > 1 ? atol(argv[1]) : 1000, bad = 0;
+	long count = argc > 1 ? atol(argv[1]) : one ? 1 : 1000, bad = 0;
 	deep_count c = { 0 };
 
 	for (long i = 0; i < count; i++) {
@@ -33,9 +40,10 @@ int main(int argc, char **argv)
 			printf("FAIL seed %llu\n", (unsigned long long)seed);
 			fflush(stdout);
 		}
+		if (i && i % 10000 == 0)
+			say(&c);
 	}
-	printf("%ld inputs, %ld programs lowered, %ld compiled, %ld runs, %ld of them refused\n",
-	       c.inputs, c.programs, c.compiled, c.runs, c.refused);
+	say(&c);
 	printf("%ld passed, %ld failed\n", count - bad, bad);
 	return bad != 0;
 }

@@ -159,7 +159,7 @@ static hop_status run_native(bench *b, const subject *s, hop_tensor **in, hop_te
 	hop_arena *a = &b->e->tmp;
 	hop_arg *ai = HOP_NEWN(a, hop_arg, g->nparam), *ao = HOP_NEWN(a, hop_arg, g->nout);
 	fence *f = HOP_NEWN(a, fence, g->nparam + g->nout + 1);
-	bool behind = below(b, 2);
+	bool behind = b->state >> 40 & 1;     /* not drawn: inputs are the same without code */
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		size_t size = hop_dtype_bytes(in[i]->dtype), n = (size_t)in[i]->count * size;
 		f[i] = fence_new(n, size, behind);
