@@ -101,10 +101,11 @@ bool       hop_check_holds(const hop_check *c, const int64_t *syms, int n);
 bool       hop_check_test(hop_env *e, const hop_check *c, const int64_t *syms, int n);
 /* The symbols that a check waits for are those below this. */
 int        hop_check_waits(const hop_check *c);
-/* What g asks of its size argument i when that is s: 0, 1 or 2 conditions. */
-int        hop_graph_ranges(const hop_graph *g, uint32_t i, hop_size s, hop_check *out);
-/* Are the size arguments within the ranges that the body declares? */
-hop_status hop_ranges_test(hop_env *e, hop_loc loc, const hop_graph *body,
+/* What g asks of its size argument i when op gives it s: 0, 1 or 2 conditions. */
+int        hop_graph_ranges(const hop_graph *g, uint32_t i, int op, hop_size s,
+                            hop_check *out);
+/* Are the size arguments of n within the ranges that its body declares? */
+hop_status hop_ranges_test(hop_env *e, const hop_node *n, const hop_graph *body,
                            const int64_t *syms);
 /* Bring checks into their order, drop what follows from another; returns how many stay. */
 uint32_t   hop_checks_seal(hop_env *e, hop_check *c, uint32_t n);

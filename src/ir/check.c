@@ -106,16 +106,16 @@ void hop_build_check(hop_build *b, hop_check c)
 
 /* ---- of a graph that is copied or called ---- */
 
-int hop_graph_ranges(const hop_graph *g, uint32_t i, hop_size s, hop_check *out)
+int hop_graph_ranges(const hop_graph *g, uint32_t i, int op, hop_size s, hop_check *out)
 {
 	hop_range r = g->range[i];
 	int n = 0;
 	if (hop_size_bad(s))
 		return 0;
-	out[n++] = (hop_check){ .a = hop_size_of(r.lo), .b = s, .rel = HOP_LE,
+	out[n++] = (hop_check){ .a = hop_size_of(r.lo), .b = s, .rel = HOP_LE, .op = op,
 	                        .what = "a size argument is {1}, the body takes {0} or more" };
 	if (r.hi < HOP_SIZE_MAX)
-		out[n++] = (hop_check){ .a = s, .b = hop_size_of(r.hi), .rel = HOP_LE,
+		out[n++] = (hop_check){ .a = s, .b = hop_size_of(r.hi), .rel = HOP_LE, .op = op,
 		                        .what = "a size argument is {0}, the body takes at most {1}" };
 	return n;
 }
@@ -135,7 +135,7 @@ void hop_build_checks_of(hop_build *b, const hop_graph *g, const hop_size *map, 
 {
 	hop_check c[2];
 	for (uint32_t i = 0; i < g->nsym; i++)
-		for (int n = hop_graph_ranges(g, i, map[i], c); n-- > 0; ) {
+		for (int n = hop_graph_ranges(g, i, HOP_OP_call, map[i], c); n-- > 0; ) {
 			c[n].loc = b->loc;
 			hop_build_check(b, c[n]);
 		}
@@ -153,7 +153,7 @@ static enum hop_truth all_hold(hop_build *b, const hop_graph *g, hop_sizes sargs
 	enum hop_truth worst = HOP_ALWAYS, t;
 	hop_check c[2];
 	for (uint32_t i = 0; i < g->nsym; i++)
-		for (int n = hop_graph_ranges(g, i, sargs.v[i], c); n-- > 0; ) {
+		for (int n = hop_graph_ranges(g, i, HOP_OP_call, sargs.v[i], c); n-- > 0; ) {
 			t = hop_build_holds(b, HOP_LE, c[n].a, c[n].b);
 			worst = t < worst ? t : worst;
 		}
@@ -215,7 +215,7 @@ hop_status hop_build_refuse(hop_build *b, const hop_graph *g, hop_sizes sargs)
 {
 	hop_check c[2];
 	for (uint32_t i = 0; i < g->nsym; i++)
-		for (int n = hop_graph_ranges(g, i, sargs.v[i], c); n-- > 0; )
+		for (int n = hop_graph_ranges(g, i, HOP_OP_call, sargs.v[i], c); n-- > 0; )
 			if (hop_build_holds(b, HOP_LE, c[n].a, c[n].b) == HOP_NEVER) {
 				c[n].loc = b->loc;
 				return refuse(b, &c[n]);
@@ -342,14 +342,14 @@ hop_status hop_checks_test(hop_env *e, const hop_graph *g, const int64_t *syms, 
 	return HOP_OK;
 }
 
-hop_status hop_ranges_test(hop_env *e, hop_loc loc, const hop_graph *body,
+hop_status hop_ranges_test(hop_env *e, const hop_node *n, const hop_graph *body,
                            const int64_t *syms)
 {
 	hop_check c[2];
 	for (uint32_t i = 0; i < body->nsym; i++)
-		for (int n = hop_graph_ranges(body, i, hop_size_of(syms[i]), c); n-- > 0; ) {
-			c[n].loc = loc;
-			if (!hop_check_test(e, &c[n], NULL, 0))
+		for (int k = hop_graph_ranges(body, i, n->op, hop_size_of(syms[i]), c); k-- > 0; ) {
+			c[k].loc = n->loc;
+			if (!hop_check_test(e, &c[k], NULL, 0))
 				return e->diag.st;
 		}
 	return HOP_OK;

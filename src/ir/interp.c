@@ -121,7 +121,7 @@ hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *bo
 	int64_t *syms = HOP_NEWN(&p->env->tmp, int64_t, a.n);
 	for (int64_t i = 0; i < a.n; i++)
 		syms[i] = hop_interp_size(p, a.v[i]);
-	hop_status st = hop_ranges_test(p->env, n->loc, body, syms);
+	hop_status st = hop_ranges_test(p->env, n, body, syms);
 	if (!st)
 		st = hop_interp_graph(p, body, syms, in, out);
 	hop_rewind(&p->env->tmp, m);

@@ -56,7 +56,7 @@ void hop_guard_look(hop_lower *l, hop_linst *in)
 	hop_check        r[2];
 
 	for (uint32_t i = 0; i < g->nsym; i++)
-		for (int k = hop_graph_ranges(g, i, in->smap[i], r); k-- > 0;)
+		for (int k = hop_graph_ranges(g, i, in->op, in->smap[i], r); k-- > 0;)
 			consider(l, in, &r[k]);
 	for (uint32_t i = 0; i < g->ncheck; i++) {
 		hop_check c = moved(l, in, i);
@@ -90,7 +90,7 @@ void hop_guard_emit(hop_lower *l, hop_linst *in, int from, int to)
 	hop_check        r[2];
 
 	for (uint32_t i = 0; !from && i < g->nsym; i++)
-		for (int k = hop_graph_ranges(g, i, in->smap[i], r); k-- > 0;) {
+		for (int k = hop_graph_ranges(g, i, in->op, in->smap[i], r); k-- > 0;) {
 			r[k].loc = loc;
 			test(l, r[k]);
 		}
@@ -143,13 +143,13 @@ void hop_guard_limit(hop_lower *l, hop_size c)
 	hop_facts_learn(&l->facts, HOP_LE, k.a, k.b);
 }
 
-void hop_guard_call(hop_lower *l, const hop_graph *g, const hop_size *sargs,
+void hop_guard_call(hop_lower *l, int op, const hop_graph *g, const hop_size *sargs,
                     const hop_lfn *fn, const hop_size *sizes, int nsize)
 {
 	hop_check r[2];
 
 	for (uint32_t i = 0; i < g->nsym; i++)
-		for (int k = hop_graph_ranges(g, i, sargs[i], r); k-- > 0;) {
+		for (int k = hop_graph_ranges(g, i, op, sargs[i], r); k-- > 0;) {
 			r[k].loc = l->b.loc;
 			test(l, r[k]);
 		}

@@ -26,11 +26,12 @@ static int local_new(hop_lower *l, hop_range r, hop_size *out_sym)
 }
 
 /* smap[0..nsym-1] is given; the locals become symbols of the function. */
-static hop_linst *inst_new(hop_lower *l, const hop_graph *g, const hop_size *sargs)
+static hop_linst *inst_new(hop_lower *l, int op, const hop_graph *g, const hop_size *sargs)
 {
 	hop_linst *in = HOP_NEW(l->w, hop_linst);
 
 	in->g = g;
+	in->op = op;
 	in->smap = HOP_NEWN(l->w, hop_size, g->nsym + g->nlocal);
 	in->local = HOP_NEWN(l->w, int, g->nlocal);
 	in->val = HOP_NEWN(l->w, hop_lval, g->nvalue);
@@ -59,7 +60,7 @@ hop_linst *hop_lower_body(hop_lower *l, const hop_node *n, const hop_graph *body
 	for (int64_t i = 0; i < s.n; i++)
 		v[i] = hop_lower_size(l, s.v[i]);
 	HOP_ASSERT((uint32_t)s.n >= body->nsym);
-	return inst_new(l, body, v);
+	return inst_new(l, n->op, body, v);
 }
 
 void hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, int p,
@@ -198,7 +199,7 @@ static void learn(hop_lower *l, const hop_graph *g, const hop_size *sargs, bool 
 static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sargs)
 {
 	hop_lfunc *f = &l->fn->f;
-	hop_linst *in = inst_new(l, g, sargs);
+	hop_linst *in = inst_new(l, HOP_OP_call, g, sargs);
 	hop_view  *dest = HOP_NEWN(l->w, hop_view, g->nout);
 
 	l->inst = in;
@@ -367,7 +368,7 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 	for (int64_t i = 0; i < sa.n && i < (int64_t)body->nsym; i++)
 		if (!hop_size_const(sargs[i]))
 			s->sizes[s->nsize++] = sargs[i];
-	hop_guard_call(l, body, sargs, fn, s->sizes, s->nsize);
+	hop_guard_call(l, n->op, body, sargs, fn, s->sizes, s->nsize);
 	s->callee = fn->index;
 	s->nacc = fn->f.nin;                /* so many args are read, the others written */
 	s->narg = fn->f.nin + fn->f.nout;

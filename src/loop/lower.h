@@ -155,6 +155,7 @@ static inline bool hop_lower_is_free(const hop_lval *x)
 /* A graph being lowered in place: values and size symbols. */
 struct hop_linst {
 	const hop_graph *g;
+	int              op;           /* whose body it is; call for a function */
 	hop_size        *smap;
 	hop_lval        *val;
 	hop_scope       *scope;        /* where its nests go */
@@ -250,7 +251,7 @@ hop_size hop_guard_room(hop_lower *l, const hop_type *t);
 /* The entry's checks and limits are left to whoever calls the program. */
 void hop_guard_entry(hop_lower *l, const hop_graph *g, const hop_lfn *fn);
 /* What calls of fn ask of their size arguments, which are not its checks. */
-void hop_guard_call(hop_lower *l, const hop_graph *g, const hop_size *sargs,
+void hop_guard_call(hop_lower *l, int op, const hop_graph *g, const hop_size *sargs,
                     const hop_lfn *fn, const hop_size *sizes, int nsize);
 
 /* ---- for cells ---- */
