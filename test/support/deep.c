@@ -56,17 +56,6 @@ static double work(hop_env *e, const hop_graph *g, const int64_t *syms)
 	return all;
 }
 
-static uint32_t weight(const hop_graph *g)
-{
-	uint32_t n = g->nnode;
-	for (uint32_t i = 0; i < g->nnode && n < MOST_NODES; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0; )
-			n += sub[k] ? weight(sub[k]) : 0;
-	}
-	return n;
-}
-
 static bool runs(hop_env *e, const hop_graph *g)
 {
 	int64_t *syms = HOP_NEWN(&e->tmp, int64_t, g->nsym);
@@ -112,7 +101,7 @@ static void lower_only(hop_env *e, const hop_graph *g, deep_count *c)
 static void graph(hop_env *e, const hop_graph *g, refuse_opts o, deep_count *c)
 {
 	refuse_count r = { 0 };
-	if (weight(g) >= MOST_NODES)
+	if (gen_weight(g, MOST_NODES) >= MOST_NODES)
 		return;
 	if (!runs(e, g)) {
 		lower_only(e, g, c);

@@ -28,6 +28,8 @@ hop_status gen_program(hop_env *e, const gen_opts *o, hop_graph **out_g);
 
 /* Has it a loop as long as a size? A long loop makes chaos of the last bit. */
 bool gen_loops(const hop_graph *g);
+/* Nodes of g and of its bodies, as often as they stand there; counted up to `most`. */
+uint32_t gen_weight(const hop_graph *g, uint32_t most);
 
 /* ---- between program.c, program_hop.c and program_size.c ---- */
 

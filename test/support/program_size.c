@@ -200,3 +200,14 @@ bool gen_loops(const hop_graph *g)
 	}
 	return false;
 }
+
+uint32_t gen_weight(const hop_graph *g, uint32_t most)
+{
+	uint32_t n = g->nnode;
+	for (uint32_t i = 0; i < g->nnode && n < most; i++) {
+		const hop_graph *sub[HOP_MAXSUB];
+		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0; )
+			n += sub[k] ? gen_weight(sub[k], most) : 0;
+	}
+	return n;
+}

@@ -138,24 +138,13 @@ static void check(judge *j, const hop_graph *g, int ways, const char *path)
 		judge_other(j, g, path);
 }
 
-static uint32_t weight(const hop_graph *g)
-{
-	uint32_t n = g->nnode;
-	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0; )
-			n += sub[k] ? weight(sub[k]) : 0;
-	}
-	return n;
-}
-
 static void chain(judge *j, const hop_graph *g, uint64_t seed, int ways)
 {
 	char path[64] = "f", longer[64];
 	const char *name;
 	int depth = (int)(seed / 7 % 3);
 	check(j, g, ways, path);
-	for (int i = 0; i < depth && !j->failures && weight(g) < MAX_NODES; i++) {
+	for (int i = 0; i < depth && !j->failures && gen_weight(g, MAX_NODES) < MAX_NODES; i++) {
 		hop_status st = step(j->p->env, (uint32_t)(seed / 31 >> 3 * i) % 5, &g, &name);
 		snprintf(longer, sizeof longer, "%s(%.50s)", name, path);
 		memcpy(path, longer, sizeof path);
@@ -168,7 +157,7 @@ static void chain(judge *j, const hop_graph *g, uint64_t seed, int ways)
 			fprintf(stderr, "%s: %s: %s\n", j->what, path, j->p->env->diag.text);
 			return;
 		}
-		if (weight(g) < MAX_NODES)
+		if (gen_weight(g, MAX_NODES) < MAX_NODES)
 			check(j, g, ways, path);
 	}
 }

@@ -289,17 +289,6 @@ static void run_misfit(bench *b, const subject *s, hop_tensor **in)
 
 /* ---- subjects ---- */
 
-static uint32_t weight(const hop_graph *g)
-{
-	uint32_t n = g->nnode;
-	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0; )
-			n += sub[k] ? weight(sub[k]) : 0;
-	}
-	return n;
-}
-
 static bool open_subject(bench *b, subject *s, const hop_graph *g, const char *path)
 {
 	hop_compile_opts o = { .size = sizeof o, .no_cache = true, .threads = 1 };
@@ -383,7 +372,7 @@ static bool transform(bench *b, const hop_graph *f, struct change *c)
 	     c->kind == 1 ? hop_ad_jvp(b->e, f, c->act, c->outs, &c->g) :
 	                    hop_ad_batch(b->e, f, &spec, &c->g, c->bo);
 	if (!st)
-		return weight(c->g) < MAX_NODES;
+		return gen_weight(c->g, MAX_NODES) < MAX_NODES;
 	subject s = { .g = f, .path = c->name };
 	int64_t none[GEN_MAXSYM + 4] = { 0 };
 	if (st != HOP_EREFUSED)
