@@ -12,6 +12,8 @@
 
 struct chunker {
 	hop_env         *e;
+	const hop_graph *g;              /* that has the scan */
+	const hop_node  *n;
 	const struct hop_attr_scan *a;
 	uint32_t         lead, nc, nx, nk, ny;
 	hop_range        range;          /* of the length */
@@ -35,7 +37,7 @@ static int64_t root(hop_range r)
 static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_node *n)
 {
 	const struct hop_attr_scan *a = HOP_ATTR(n, scan);
-	struct chunker c = { .e = e, .a = a, .lead = a->counted ? 1 : 0,
+	struct chunker c = { .e = e, .g = g, .n = n, .a = a, .lead = a->counted ? 1 : 0,
 	                     .nc = (uint32_t)a->ncarry, .nx = (uint32_t)a->nx };
 	c.nk = n->nin - c.lead - c.nc - c.nx;
 	c.ny = a->body->nout - c.nc - (a->stops ? 1 : 0);
@@ -52,10 +54,19 @@ static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_nod
 	return c;
 }
 
-/* The symbols of the body, then the length if it is one. */
+/* The symbols of the body, then the length if it is one. They are as wide as the scan's size
+ * arguments, not as the body says: that is tested where a step runs, and a chunk may have
+ * none. */
 static void open_syms(const struct chunker *c, hop_build *b)
 {
-	hop_body_open_wide(b, c->e, c->a->body);
+	hop_sizes s = hop_node_sargs(c->n);
+	hop_build_open(b, c->e);
+	for (uint32_t i = 0; i < c->a->body->nsym; i++) {
+		hop_range r = hop_size_range(s.v[i], c->g->range, (int)(c->g->nsym + c->g->nlocal));
+		r.lo = r.lo < 0 ? 0 : r.lo;
+		r.hi = r.hi < r.lo ? r.lo : r.hi;
+		hop_build_sym(b, r, c->a->body->symname[i]);
+	}
 	if (!hop_size_const(c->length))
 		hop_build_sym(b, c->range, NULL);
 }
