@@ -31,8 +31,8 @@ static hop_status make_fwd(hop_env *e, hop_loop *l)
 		l->stack[i] = -1;
 		if (q.kind == HOP_RES_PARAM && q.index >= l->nc)
 			continue;              /* xs and consts are there anyway */
-		if (q.kind == HOP_RES_OUT && q.index >= l->nc)
-			continue;              /* so are ys */
+		if (q.kind == HOP_RES_OUT && q.index >= l->nc && q.index < l->nc + l->ny)
+			continue;              /* so are ys; whether to stop is not */
 		l->stack[i] = (int32_t)l->nstack++;
 		out[n++] = q.kind == HOP_RES_PARAM ? in[q.index]
 		         : q.kind == HOP_RES_OUT ? mid[q.index] : mid[no + q.index];
@@ -65,6 +65,8 @@ hop_status hop_loop_cut(hop_build *b, hop_loop *l, const bool *act, const bool *
 	memcpy(l->live + l->nc, ylive, l->ny);
 	memset(pcost, 1, l->nc);
 	memset(ocost, 1, l->nc);
+	if (l->stops)
+		ocost[no - 1] = 1;
 	HOP_TRY(hop_ad_vjp(e, l->body, l->live, l->act, &joint));
 	HOP_TRY(hop_ad_cut(e, joint, np, no, pcost, ocost, (int)policy | HOP_CUT_MAYBE, 1,
 	                   &l->cut));

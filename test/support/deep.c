@@ -2,6 +2,7 @@
  * take too long or too much memory is only lowered. */
 #include "support/deep.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,7 @@ static void lower_only(hop_env *e, const hop_graph *g, deep_count *c)
 		hop_prog_free(p, &e->mem);
 	} else if (st != HOP_ENOMEM && st != HOP_EREFUSED) {
 		c->failures++;
+		fprintf(stderr, "cannot be lowered: %s\n", e->diag.text ? e->diag.text : "");
 	}
 }
 
@@ -140,6 +142,7 @@ static void from_choices(hop_env *e, const uint8_t *p, size_t n, refuse_opts o,
 	hop_graph *made;
 	if (gen_program(e, &g, &made)) {
 		c->failures++;
+		fprintf(stderr, "cannot be made: %s\n", e->diag.text ? e->diag.text : "");
 		return;
 	}
 	o.loose = g.f32;

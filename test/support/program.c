@@ -82,6 +82,7 @@ void gen_open(gen_scope *s, gen *g, int depth)
 		/* a body may take less than it is given */
 		if (g->risks && depth < g->o->depth && !gen_below(g, 12)) {
 			g->risks--;
+			g->narrow = true;
 			r.lo += gen_below(g, 4);
 			r.hi = r.lo + gen_below(g, 9);
 		}
@@ -446,6 +447,16 @@ static hop_val op_plain(gen_scope *s)
 	}
 }
 
+/* A body that takes fewer sizes may take none of which something outside is ever made. */
+static void try_operator(gen_scope *s)
+{
+	gen_operator(s);
+	if (s->b.st == HOP_ESHAPE && s->g->narrow) {
+		s->b.st = HOP_OK;
+		hop_diag_clear(s->g->e);
+	}
+}
+
 void gen_steps(gen_scope *s, int n)
 {
 	for (int i = 0; i < n && !s->b.st; i++) {
@@ -455,7 +466,7 @@ void gen_steps(gen_scope *s, int n)
 		} else if (s->g->o->locals && !gen_below(s->g, 6))
 			gen_add(s, gen_local(s));
 		else if (s->depth && !gen_below(s->g, 3))
-			gen_operator(s);
+			try_operator(s);
 		else
 			gen_add(s, op_plain(s));
 		if (s->g->o->effects && !gen_below(s->g, 6))

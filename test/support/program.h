@@ -39,6 +39,7 @@ typedef struct gen {
 	uint64_t        state;
 	size_t          at;        /* bytes used */
 	int             risks;     /* left */
+	bool            narrow;    /* a body takes less than it is given */
 	hop_range       range[GEN_MAXSYM];
 } gen;
 
