@@ -280,6 +280,7 @@ hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b);              /* 0 = t
 hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix);
 hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at);
 hop_scope *hop_lower_reg_scope(hop_lower *l, hop_reg r);
+bool       hop_lower_visible(hop_lower *l, hop_reg r);      /* from the current scope */
 hop_scope *hop_lower_ix_scope(hop_lower *l, const hop_ix *x);
 hop_scope *hop_lower_deeper(hop_scope *a, hop_scope *b);
 

@@ -28,6 +28,17 @@ hop_scope *hop_lower_reg_scope(hop_lower *l, hop_reg r)
 	return r && (size_t)r < l->regcap && l->regscope[r] ? l->regscope[r] : l->top;
 }
 
+bool hop_lower_visible(hop_lower *l, hop_reg r)
+{
+	hop_scope *s = hop_lower_reg_scope(l, r), *p = l->cur;
+
+	if (s->is_shut)
+		return false;
+	while (p && p->depth > s->depth)
+		p = p->up;
+	return p == s;
+}
+
 hop_scope *hop_lower_deeper(hop_scope *a, hop_scope *b)
 {
 	return a->depth >= b->depth ? a : b;
@@ -119,7 +130,7 @@ static hop_reg atom_reg(hop_lower *l, const hop_ixatom *a)
 	hop_scope *at = hop_lower_deeper(hop_lower_ix_scope(l, a->of), l->cur->barrier);
 	struct { const void *a, *at; int64_t kind; } key = { a, at, 7 };
 	hop_reg *r = hop_map_get(&l->memo, &key, sizeof key);
-	if (r && hop_size_nsym(a->by) <= l->b.f->nsym)
+	if (r && hop_size_nsym(a->by) <= l->b.f->nsym && hop_lower_visible(l, *r))
 		return *r;
 	r = HOP_NEW(l->w, hop_reg);
 	hop_reg of = hop_lower_ixreg(l, a->of), by = hop_lower_sizereg(l, a->by);

@@ -24,17 +24,6 @@ static size_t memo_key(hop_lower *l, const hop_linst *in, hop_val v, int rank,
 	return sizeof *key * (size_t)(4 + rank);
 }
 
-static bool visible(hop_lower *l, hop_reg r)
-{
-	hop_scope *s = hop_lower_reg_scope(l, r), *p = l->cur;
-
-	if (s->is_shut)
-		return false;
-	while (p && p->depth > s->depth)
-		p = p->up;
-	return p == s;
-}
-
 static const hop_type *type_of(hop_lower *l, hop_linst *in, hop_val v)
 {
 	hop_lval *x = &in->val[v.id];
@@ -148,7 +137,7 @@ static hop_reg at(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *i
 	size_t nb = memo_key(l, in, v, t->rank, ix, key);
 	seen  *old = hop_map_get(&l->memo, key, nb), *s;
 	for (s = old; s; s = s->next)
-		if (visible(l, s->reg))
+		if (hop_lower_visible(l, s->reg))
 			return s->reg;
 	if (x->kind == HOP_LV_BUF) {
 		l->reg = hop_lower_load(l, (hop_dtype)t->dtype, x->view.buf,

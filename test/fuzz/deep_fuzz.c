@@ -10,7 +10,8 @@ static deep_count all;
 static void say(void)
 {
 	fprintf(stderr, "deep_fuzz: %ld inputs, %ld programs lowered, %ld compiled, %ld runs, %ld "
-	        "of them refused\n", all.inputs, all.programs, all.compiled, all.runs, all.refused);
+	        "of them refused, %ld unsteady\n", all.inputs, all.programs, all.compiled, all.runs,
+	        all.refused, all.unsteady);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);

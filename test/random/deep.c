@@ -17,8 +17,9 @@ static uint64_t draw(uint64_t *s)
 
 static void say(const deep_count *c)
 {
-	printf("%ld inputs, %ld programs lowered, %ld compiled, %ld runs, %ld of them refused\n",
-	       c->inputs, c->programs, c->compiled, c->runs, c->refused);
+	printf("%ld inputs, %ld programs lowered, %ld compiled, %ld runs, %ld of them refused, "
+	       "%ld unsteady\n", c->inputs, c->programs, c->compiled, c->runs, c->refused,
+	       c->unsteady);
 	fflush(stdout);
 }
 

@@ -22,14 +22,15 @@ int main(int argc, char **argv)
 		all.graphs += c.graphs;
 		all.inputs += c.inputs;
 		all.refused += c.refused;
+		all.unsteady += c.unsteady;
 		if (c.failures) {
 			bad++;
 			printf("FAIL seed %llu\n", (unsigned long long)seed);
 			fflush(stdout);
 		}
 	}
-	printf("%ld programs, %ld graphs, %ld inputs, %ld of them refused\n", all.programs,
-	       all.graphs, all.inputs, all.refused);
+	printf("%ld programs, %ld graphs, %ld inputs, %ld of them refused, %ld unsteady\n",
+	       all.programs, all.graphs, all.inputs, all.refused, all.unsteady);
 	printf("%ld passed, %ld failed\n", count - bad, bad);
 	return bad != 0;
 }

@@ -114,6 +114,7 @@ static void graph(hop_env *e, const hop_graph *g, refuse_opts o, deep_count *c)
 	c->compiled += r.compiled;
 	c->runs += r.inputs;
 	c->refused += r.refused;
+	c->unsteady += r.unsteady;
 	c->failures += r.failures;
 }
 

@@ -12,6 +12,7 @@ typedef struct deep_count {
 	long programs;             /* of which were programs that were lowered, transforms too */
 	long compiled;             /* and compiled */
 	long runs, refused;
+	long unsteady;             /* see refuse.h */
 	long failures;
 } deep_count;
 

@@ -8,6 +8,7 @@
 
 typedef struct refuse_count {
 	long programs, graphs, compiled, inputs, refused, failures;
+	long unsteady;             /* disagreements that prove nothing: see refuse.c */
 } refuse_count;
 
 typedef struct refuse_opts {
