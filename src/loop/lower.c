@@ -181,19 +181,18 @@ static void finish(hop_lower *l)
 	l->fn->range = l->range;
 	l->fn->next = l->fns;
 	l->fns = l->fn;
-	hop_loop_plan(l->env, l->fns, f);
+	hop_loop_plan(l->env, &l->given, l->fns, l->range, f);
 }
 
 /* What is true when the function is entered: parameters exist, and the caller of the entry
  * has tested its checks. */
-static void learn(hop_lower *l, const hop_graph *g, const hop_size *sargs, bool entry)
+static void learn(hop_facts *f, const hop_graph *g, const hop_size *sargs, bool entry)
 {
 	for (uint32_t i = 0; i < g->nparam; i++)
-		hop_facts_learn_type(&l->facts, hop_type_subst(l->env, g->type[i], sargs,
-		                                               (int)g->nsym));
+		hop_facts_learn_type(f, hop_type_subst(f->env, g->type[i], sargs, (int)g->nsym));
 	for (uint32_t i = 0; entry && i < g->ncheck; i++)
 		if (hop_check_waits(&g->check[i]) <= (int)g->nsym)
-			hop_facts_learn(&l->facts, g->check[i].rel, g->check[i].a, g->check[i].b);
+			hop_facts_learn(f, g->check[i].rel, g->check[i].a, g->check[i].b);
 }
 
 static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sargs)
@@ -251,8 +250,10 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 	top->block = &c.fn->f.body;
 	top->barrier = top;
 	c.cur = c.top = top;
+	hop_facts_init(&c.given, l->env, l->w);
 	hop_facts_init(&c.facts, l->env, l->w);
-	learn(&c, g, map, entry);
+	learn(&c.given, g, map, entry);
+	learn(&c.facts, g, map, entry);
 	hop_status st = func_body(&c, g, map);
 	l->fns = c.fns;
 	l->nfn = c.nfn;

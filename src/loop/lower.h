@@ -34,7 +34,8 @@ void hop_loop_reuse(hop_env *e, hop_lfunc *f);
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);
 /* Give every TEMP its offset, every CALL its frame; set is_written and the frame. */
 struct hop_lfn;
-void hop_loop_plan(hop_env *e, const struct hop_lfn *fns, hop_lfunc *f);
+void hop_loop_plan(hop_env *e, const hop_facts *given, const struct hop_lfn *fns,
+                   const hop_range *range, hop_lfunc *f);
 
 /* Statements and addresses, for the passes. */
 bool hop_addr_eq(const hop_addr *a, const hop_addr *b);
@@ -214,7 +215,9 @@ struct hop_lower {
 	hop_lbuild   b;
 	hop_range   *range;            /* of its symbols */
 	size_t       rangecap, localcap;
-	hop_facts    facts;            /* true wherever the function runs */
+	hop_facts    given;            /* true when the function is entered: all that the frame
+	                                * may rest on */
+	hop_facts    facts;            /* with what was tested since */
 	hop_scope  **regscope;         /* [nreg+1] */
 	size_t       regcap;
 	hop_map      ixs, memo;

@@ -222,7 +222,21 @@ static void place(plan *p)
 	}
 }
 
-void hop_loop_plan(hop_env *e, const hop_lfn *fns, hop_lfunc *f)
+/* A call that is never made may be one whose frame makes no sense. */
+static hop_size call_bytes(hop_env *e, const hop_facts *given, const hop_range *range,
+                           const plan *p, const hop_stmt *call)
+{
+	const hop_lfunc *g = callee(p->fns, call->callee);
+	hop_size         zero = hop_size_of(0);
+	hop_size         n = align(e, hop_size_subst(e, g->frame, call->sizes, call->nsize));
+
+	if (hop_facts_say(given, range, p->f->nsym, HOP_LE, zero, n) == HOP_ALWAYS)
+		return n;
+	return hop_size_max(e, zero, n);
+}
+
+void hop_loop_plan(hop_env *e, const hop_facts *given, const hop_lfn *fns,
+                   const hop_range *range, hop_lfunc *f)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	region   whole = { 0 };
@@ -250,11 +264,8 @@ void hop_loop_plan(hop_env *e, const hop_lfn *fns, hop_lfunc *f)
 		p.buf[i].used = p.buf[i].used && f->buf[i].kind == HOP_BUF_TEMP;
 		p.buf[i].bytes = align(e, hop_size_mul(e, f->buf[i].count, b));
 	}
-	for (int i = 0; i < p.ncall; i++) {
-		const hop_lfunc *g = callee(fns, p.call[i].call->callee);
-		p.call[i].bytes = align(e, hop_size_subst(e, g->frame, p.call[i].call->sizes,
-		                                          p.call[i].call->nsize));
-	}
+	for (int i = 0; i < p.ncall; i++)
+		p.call[i].bytes = call_bytes(e, given, range, &p, p.call[i].call);
 	place(&p);
 	hop_rewind(&e->tmp, m);
 }

@@ -83,7 +83,7 @@ static unsigned next_gen(hop_pool *p, unsigned seen)
 	int64_t  until = now_ns() + SPIN_NS;
 	unsigned g;
 
-	for (int i = 0;; i++) {
+	for (unsigned i = 0;; i++) {
 		g = atomic_load_explicit(&p->gen, memory_order_acquire);
 		if (g != seen)
 			return g;
@@ -220,7 +220,7 @@ void hop_pool_run(hop_pool *p, body_fn *body, void *arg, int64_t n)
 	atomic_store_explicit(&p->left, p->nthread - 1, memory_order_relaxed);
 	announce(p);
 	piece(p, 0);
-	for (int i = 0; atomic_load_explicit(&p->left, memory_order_acquire); i++) {
+	for (unsigned i = 0; atomic_load_explicit(&p->left, memory_order_acquire); i++) {
 		relax();
 		if ((i & 1023) == 1023)
 			sched_yield();           /* more threads than processors */

@@ -487,8 +487,10 @@ static void call(machine *m, int fn, void *const *params, const int64_t *syms)
 	t.syms = calloc((size_t)(f->nsym + f->nlocal) + 1, sizeof *t.syms);
 	if (f->nsym)
 		memcpy(t.syms, syms, sizeof *syms * (size_t)f->nsym);
-	if (!hop_size_eval(f->frame, t.syms, f->nsym, &t.nspace))
+	if (!hop_size_eval(f->frame, t.syms, f->nsym, &t.nspace) || t.nspace < 0) {
 		fail(&t, "the frame has no size");
+		t.nspace = 0;
+	}
 	t.space = malloc((size_t)t.nspace + 64);
 	memset(t.space, 0xff, (size_t)t.nspace + 64);     /* NaN, for what is never written */
 	t.reg = calloc((size_t)f->nreg + 1, sizeof *t.reg);
