@@ -32,7 +32,10 @@ int main(int argc, char **argv)
 	for (long i = 0; i < count; i++) {
 		uint64_t seed = seed_of(i, count), s = seed;
 		uint8_t b[64];
+		char what[40];
 		long before = c.failures;
+		snprintf(what, sizeof what, "RANDOM_SEED=%llu", (unsigned long long)seed);
+		fence_within(what);
 		for (size_t k = 0; k < sizeof b; k++)
 			b[k] = (uint8_t)draw(&s);
 		deep_input(b, 8 + draw(&s) % (sizeof b - 8), native ? (unsigned)atoi(native) : 8, &c);

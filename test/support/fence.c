@@ -38,14 +38,20 @@ void fence_free(fence *f)
 	munmap(f->map, f->size);
 }
 
-static char last[256];
+static char last[256], within[64];
 
 static void die(int sig)
 {
 	ssize_t n = write(2, last, strlen(last));
+	n += write(2, within, strlen(within));
 	(void)n;
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+void fence_within(const char *what)
+{
+	snprintf(within, sizeof within, "%.60s\n", what);
 }
 
 void fence_on_death(const char *what)

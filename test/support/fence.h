@@ -20,5 +20,6 @@ void  fence_free(fence *f);
 
 /* Print `what` (up to 200 bytes, copied) when the program dies of a signal. */
 void  fence_on_death(const char *what);
+void  fence_within(const char *what);      /* a second line of it: up to 60 bytes */
 
 #endif
