@@ -3,8 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cost.h"
+#include "growth.h"
 #include "layers.h"
 #include "work.h"
 
@@ -73,7 +75,7 @@ static void compare(hop_ctx *c, const char *name, const char *unit, double scale
 	       h * scale, unit, h / (a < b ? a : b), error);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	size_t n = (size_t)SOFT_R * SOFT_C, square = (size_t)RNN_H * RNN_H;
 	struct data d = {
@@ -86,6 +88,8 @@ int main(void)
 	hop_ctx *c;
 	hop_work w;
 
+	if (argc > 1 && !strcmp(argv[1], "growth"))
+		return bench_growth(argc - 2, argv + 2);
 	if (!d.W || !d.U || !d.x || !d.h0 || !d.out || !d.big || hop_ctx_new(NULL, &c))
 		return 1;
 	/* W keeps the gradient alive: were it smaller, most steps would compute with denormal

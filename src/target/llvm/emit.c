@@ -380,7 +380,7 @@ static void attribute(hop_emit *e, hop_lv *fn, const char *name, size_t n, int a
 }
 
 /* LLVM would otherwise use half registers on machines that have whole ones. */
-static void attributes(hop_emit *e, hop_lv *fn)
+void hop_e_attributes(hop_emit *e, hop_lv *fn)
 {
 	char bits[16];
 	int  n = snprintf(bits, sizeof bits, "%d", e->vbits);
@@ -437,6 +437,7 @@ static void emit_func(hop_emit *e, int i)
 	e->lanes = 1;
 	e->mask = NULL;
 	e->budget = 2000;
+	e->nmath = 0;
 	find_readonly(e);
 	open_fn(e, e->fn[i]);
 	e->s.params = e->L->GetParam(e->fn[i], 0);
@@ -464,7 +465,7 @@ static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint
 	snprintf(name, sizeof name, "piece%d", e->nparallel++);
 	fn = e->L->AddFunction(e->mod, name, e->body_type);
 	e->L->SetLinkage(fn, LL_INTERNAL);
-	attributes(e, fn);
+	hop_e_attributes(e, fn);
 	e->s = (hop_efn){ .outlined = true };
 	open_fn(e, fn);
 	start = e->L->GetInsertBlock(e->b);
@@ -569,7 +570,7 @@ void hop_emit_prog(hop_emit *e)
 		e->fn[i] = L->AddFunction(e->mod, name, e->entry_type);
 		if (i && e->split->n == 1)
 			L->SetLinkage(e->fn[i], LL_INTERNAL);
-		attributes(e, e->fn[i]);
+		hop_e_attributes(e, e->fn[i]);
 		for (int k = 1; k <= 4; k++)
 			attribute(e, e->fn[i], "noalias", 7, k);
 	}

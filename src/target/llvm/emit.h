@@ -72,6 +72,7 @@ typedef struct hop_emit {
 	hop_reg          xreg;           /* first of the registers kept for gemm.c's loops */
 	int              nparallel;
 	int              budget;         /* statements that may still be added by unrolling */
+	int              nmath;          /* math functions met in the current function */
 	hop_lv          *bind, *calls;   /* emit_call.c's helpers, once they are there */
 } hop_emit;
 
@@ -107,10 +108,7 @@ hop_lv *hop_e_red_id(hop_emit *e, enum hop_red op, hop_dtype d, int lanes);
 hop_lv *hop_e_red_all(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *v);
 
 /* math.c: functions without an instruction */
-hop_lv *hop_e_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
-hop_lv *hop_e_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
-hop_lv *hop_e_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
-hop_lv *hop_e_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool cosine);
+hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x);
 
 /* emit_addr.c: sizes, addresses, memory */
 typedef struct hop_eaddr {
@@ -183,6 +181,7 @@ void     hop_plan_uses(const hop_stmt *s, uint8_t *u);           /* [nreg+1], se
 void hop_e_gemm(hop_emit *e, const hop_stmt *s);
 
 /* emit.c */
+void       hop_e_attributes(hop_emit *e, hop_lv *fn);       /* that each function has */
 void       hop_e_block_stmts(hop_emit *e, const hop_block *b);
 hop_ev    *hop_e_reg(hop_emit *e, hop_reg r);
 void       hop_e_set(hop_emit *e, hop_reg r, hop_ev v);

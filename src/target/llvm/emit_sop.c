@@ -118,16 +118,9 @@ hop_lv *hop_e_sop(hop_emit *e, enum hop_sop s, hop_dtype d, hop_dtype from, int 
 		                 hop_e_bin(e, LL_SUB, hop_e_consti(e, d, n, 0), a), a);
 	case HOP_SOP_not:
 		return hop_e_bin(e, LL_XOR, a, hop_e_consti(e, d, n, -1));
-	case HOP_SOP_exp:
-		return hop_e_exp(e, d, n, a);
-	case HOP_SOP_log:
-		return hop_e_log(e, d, n, a);
-	case HOP_SOP_sin:
-		return hop_e_sincos(e, d, n, a, false);
-	case HOP_SOP_cos:
-		return hop_e_sincos(e, d, n, a, true);
+	case HOP_SOP_exp: case HOP_SOP_log: case HOP_SOP_sin: case HOP_SOP_cos:
 	case HOP_SOP_tanh:
-		return hop_e_tanh(e, d, n, a);
+		return hop_e_math(e, s, d, n, a);
 	case HOP_SOP_sqrt:
 		return call1(e, "llvm.sqrt", a);
 	case HOP_SOP_floor:

@@ -113,7 +113,7 @@ static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv **out_i, hop_lv **out_p
 	return r;
 }
 
-hop_lv *hop_e_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
+static hop_lv *emit_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 {
 	mx      m = setting(e, d, lanes);
 	double  lo = d == HOP_f32 ? -104 : -746, hi = d == HOP_f32 ? 89 : 710;
@@ -133,7 +133,7 @@ hop_lv *hop_e_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 /* Up to 5/8, tanh v = v + v^3 P(v^2); P has the least greatest error relative to tanh.
  * Above, |x| = i ln2/2 + v with a small v, and the addition theorem gives, with t =
  * tanh v and h = 2^i / 2, tanh |x| = 1 + (t - 1) / (h + 1/2 + (h - 1/2) t). */
-hop_lv *hop_e_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
+static hop_lv *emit_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 {
 	static const double c32[] = {
 		-0.33333281942012773, 0.13331442198175808, -0.053739715085824959,
@@ -169,7 +169,7 @@ hop_lv *hop_e_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 
 /* x = 2^i (1 + f) with 1 + f between sqrt 1/2 and sqrt 2; s = f / (2 + f);
  * log (1 + f) = 2 atanh s = f - f^2/2 + s (f^2/2 + R), R = sum of 2 s^2j / (2j + 1). */
-hop_lv *hop_e_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
+static hop_lv *emit_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 {
 	mx      m = setting(e, d, lanes);
 	bool    sg = d == HOP_f32;
@@ -273,7 +273,7 @@ static hop_lv *quarter(const mx *m, hop_lv *x, bool cosine)
 	return as_float(m, op(m, LL_XOR, as_int(m, v), i));
 }
 
-hop_lv *hop_e_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool cosine)
+static hop_lv *emit_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool cosine)
 {
 	static const char *const name[2][2] = { { "sinf", "cosf" }, { "sin", "cos" } };
 
@@ -300,4 +300,57 @@ hop_lv *hop_e_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool cosine
 	phi = e->L->BuildPhi(e->b, t, "");
 	e->L->AddIncoming(phi, (hop_lv *[]){ fast, r }, from, 2);
 	return phi;
+}
+
+/* ---- inline, or called ---- */
+
+static hop_lv *emit(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x)
+{
+	switch (s) {
+	case HOP_SOP_exp:
+		return emit_exp(e, d, lanes, x);
+	case HOP_SOP_log:
+		return emit_log(e, d, lanes, x);
+	case HOP_SOP_tanh:
+		return emit_tanh(e, d, lanes, x);
+	default:
+		return emit_sincos(e, d, lanes, x, s == HOP_SOP_cos);
+	}
+}
+
+/* The same code as a function of the module. */
+static hop_lv *function(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
+{
+	hop_lt  *t = hop_e_type(e, d, lanes);
+	hop_lbb *back = e->L->GetInsertBlock(e->b);
+	hop_lv  *fn, *outer = e->s.fn;
+	char     name[48];
+
+	snprintf(name, sizeof name, "hop_sop%d_%s_%d", (int)s, hop_dtype_name(d), lanes);
+	fn = e->L->GetNamedFunction(e->mod, name);
+	if (fn)
+		return fn;
+	fn = e->L->AddFunction(e->mod, name, e->L->FunctionType(t, &t, 1, 0));
+	e->L->SetLinkage(fn, LL_INTERNAL);
+	hop_e_attributes(e, fn);
+	e->s.fn = fn;
+	hop_e_at(e, hop_e_block(e));
+	e->L->BuildRet(e->b, emit(e, s, d, lanes, e->L->GetParam(fn, 0)));
+	e->s.fn = outer;
+	hop_e_at(e, back);
+	return fn;
+}
+
+/* The first few of a function stand where they are used: in a hot loop their constants stay
+ * in registers. A hundred of them would only be the same code a hundred times, and LLVM's
+ * time grows faster than the code. */
+hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x)
+{
+	enum { FIRST = 12 };
+	hop_lt *t = hop_e_type(e, d, lanes);
+
+	if (e->nmath++ < FIRST)
+		return emit(e, s, d, lanes, x);
+	return e->L->BuildCall2(e->b, e->L->FunctionType(t, &t, 1, 0), function(e, s, d, lanes),
+	                        &x, 1, "");
 }

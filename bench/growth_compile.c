@@ -1,0 +1,36 @@
+/* growth_compile.c -- hop_compile, stage by stage. */
+#include <stdio.h>
+
+#include "driver/pipeline.h"
+#include "loop/lower.h"
+#include "rt/exec.h"
+#include "growth.h"
+
+static hop_status stages(hop_env *e, const hop_graph *g, struct growth_cost *out)
+{
+	hop_prog *p;
+	hop_code *code;
+	hop_target_opts o = { .no_cache = true, .no_threads = true };
+	HOP_TRY(hop_pipeline_run(e, g, &g));
+	growth_end(out, PASSES);
+	HOP_TRY(hop_lower_graph(e, g, NULL, &p));
+	growth_end(out, LOWERING);
+	HOP_TRY(hop_code_new(e, p, &o, &code));
+	growth_end(out, CODE);
+	return HOP_OK;
+}
+
+hop_status growth_compile(hop_ctx *c, const hop_graph *g, struct growth_cost *out)
+{
+	hop_env e;
+	hop_frame f;
+	hop_env_init(&e, c, hop_ctx_mem(c));
+	if (HOP_GUARD(&e, &f))
+		return HOP_ENOMEM;
+	hop_status st = stages(&e, g, out);
+	hop_guard_end(&e, &f);
+	if (st)
+		fprintf(stderr, "%s\n", e.diag.text ? e.diag.text : "");
+	hop_env_fini(&e);
+	return st;
+}
