@@ -157,18 +157,23 @@ static hop_reg at(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *i
 
 /* ---- dry runs ---- */
 
+/* A scalar is computed once, in front of all nests, whichever of them want it: wishes for it
+ * that differ in nothing else are one, or every scalar would pass on as many as there are
+ * results that depend on it. */
 static void demand(hop_lower *l, hop_lval *x, int rank, const hop_ix *const *ix, bool need)
 {
 	hop_demand *d;
 
 	need |= l->dry_need;
 	for (d = x->demand; d; d = d->next) {
-		bool same = d->home == l->dry_home && d->need == need;
+		bool same = d->need == need && (d->home < 0) == (l->dry_home < 0);
 		if (same && d->home >= 0)
 			same = d->cond == (l->mask != 0) &&
 			       (!rank || !memcmp(d->ix, ix, sizeof *ix * (size_t)rank));
-		if (same)
-			return;
+		if (!same || (rank && d->home != l->dry_home))
+			continue;
+		x->ndemand += d->home != l->dry_home;
+		return;
 	}
 	d = HOP_NEW(l->w, hop_demand);
 	d->home = l->dry_home;
