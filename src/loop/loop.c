@@ -243,6 +243,10 @@ static void put_args(hop_buf *o, const hop_stmt *s)
 
 static void put_call(hop_buf *o, const hop_stmt *s)
 {
+	if (s->is_part) {
+		hop_putf(o, "part f%d", s->callee);
+		return;
+	}
 	hop_putf(o, "call f%d frame ", s->callee);
 	put_size(o, s->frame);
 	for (int i = 0; i < s->nsize; i++) {

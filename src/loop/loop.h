@@ -137,6 +137,8 @@ typedef struct hop_stmt {
 	hop_size         *sizes;
 	hop_size          frame;
 	int               buf;
+	bool              is_part;      /* CALL: the callee has our parameters, sizes and frame,
+	                                   and nothing is passed */
 } hop_stmt;
 
 /* Size symbols 0 .. nsym-1 are i64 arguments. Symbols nsym .. nsym+nlocal-1 are bound
@@ -207,6 +209,7 @@ int       hop_l_buf(hop_lbuild *b, hop_lbuf v);
  * to compile statements, in no unit; by the text of the program only. */
 void       hop_loop_outline(hop_env *e, hop_prog *p);
 int64_t    hop_block_weight(const hop_block *b);
+int64_t    hop_stmt_weight(const hop_stmt *s);
 
 /* Print as text (hop show --after=lower), and check that a program keeps the rules above:
  * registers defined before use and in scope, buffers in range, dtypes agreeing. Every

@@ -251,6 +251,12 @@ static hop_status check_call(scope *v, const hop_stmt *s)
 	if (s->callee < 1 || s->callee >= v->p->nfunc)
 		return bad(v, s, "loop program: function f%d cannot be called", s->callee);
 	g = &v->p->func[s->callee];
+	if (s->is_part) {
+		if (g->nsym != v->f->nsym || g->nlocal != v->f->nlocal || g->nin != v->f->nin ||
+		    g->nout != v->f->nout || s->narg || s->nsize)
+			return bad(v, s, "loop program: f%d is no part of this function", s->callee);
+		return HOP_OK;
+	}
 	if (s->narg != g->nin + g->nout || s->nsize != g->nsym)
 		return bad(v, s, "loop program: f%d takes %d buffers and %d sizes", s->callee,
 		           g->nin + g->nout, g->nsym);

@@ -162,6 +162,26 @@ static void renumber_func(hop_lower *l, hop_lfunc *f)
 	apply(f, map, &f->body);
 }
 
+static void add_fn(hop_lower *l, hop_lfn *fn)
+{
+	fn->index = l->nfn++;
+	fn->next = l->fns;
+	l->fns = fn;
+}
+
+/* The parts of a function come before it, like all that it calls. */
+static void divide(hop_lower *l, hop_lfunc *f)
+{
+	hop_lfunc *part;
+	int        n = hop_loop_divide(l->env, l->a, f, l->nfn, &part);
+
+	for (int i = 0; i < n; i++) {
+		hop_lfn *fn = HOP_NEW(l->w, hop_lfn);
+		fn->f = part[i];
+		add_fn(l, fn);
+	}
+}
+
 /* What is left to do when all statements of the function are there. */
 static void finish(hop_lower *l)
 {
@@ -177,11 +197,11 @@ static void finish(hop_lower *l)
 		hop_loop_reuse(l->env, f);
 	}
 	renumber_func(l, f);
-	l->fn->index = l->nfn++;
 	l->fn->range = l->range;
-	l->fn->next = l->fns;
-	l->fns = l->fn;
 	hop_loop_plan(l->env, &l->given, l->fns, l->range, f);
+	if (!l->opt->no_fuse)
+		divide(l, f);
+	add_fn(l, l->fn);
 }
 
 /* What is true when the function is entered: parameters exist, and the caller of the entry

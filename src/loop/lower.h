@@ -36,6 +36,9 @@ void hop_loop_collapse(hop_env *e, hop_lfunc *f);
 struct hop_lfn;
 void hop_loop_plan(hop_env *e, const hop_facts *given, const struct hop_lfn *fns,
                    const hop_range *range, hop_lfunc *f);
+/* Cut a function that is too long into parts; gives how many. Calls of them have numbers from
+ * `first` on. */
+int hop_loop_divide(hop_env *e, hop_arena *a, hop_lfunc *f, int first, hop_lfunc **out);
 
 /* Statements and addresses, for the passes. */
 bool hop_addr_eq(const hop_addr *a, const hop_addr *b);

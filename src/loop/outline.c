@@ -24,11 +24,27 @@ static int64_t op_weight(enum hop_sop s)
 	switch (s) {
 	case HOP_SOP_exp: case HOP_SOP_log: case HOP_SOP_tanh: case HOP_SOP_sin:
 	case HOP_SOP_cos:
-		return 12;
+		return 4;
 	case HOP_SOP_constf: case HOP_SOP_consti: case HOP_SOP_size:
 		return 0;
 	default:
 		return 1;
+	}
+}
+
+int64_t hop_stmt_weight(const hop_stmt *s)
+{
+	switch (s->kind) {
+	case HOP_L_OP:
+		return op_weight(s->sop);
+	case HOP_L_GEMM:
+		return product_weight(s->gemm);
+	case HOP_L_CALL:
+		return 6;
+	case HOP_L_LOOP:
+		return 3 + 2 * hop_block_weight(&s->body);
+	default:
+		return 2 + hop_block_weight(&s->body) + hop_block_weight(&s->other);
 	}
 }
 
@@ -37,23 +53,9 @@ int64_t hop_block_weight(const hop_block *b)
 	int64_t w = 0;
 	bool    again = false;
 
+	/* calls in a row are little more than data */
 	for (const hop_stmt *s = b->first; s; again = s->kind == HOP_L_CALL, s = s->next)
-		switch (s->kind) {
-		case HOP_L_OP:
-			w += op_weight(s->sop);
-			break;
-		case HOP_L_GEMM:
-			w += product_weight(s->gemm);
-			break;
-		case HOP_L_CALL:
-			w += again ? 1 : 6;          /* calls in a row are little more than data */
-			break;
-		case HOP_L_LOOP:
-			w += 3 + 2 * hop_block_weight(&s->body);
-			break;
-		default:
-			w += 2 + hop_block_weight(&s->body) + hop_block_weight(&s->other);
-		}
+		w += again && s->kind == HOP_L_CALL ? 1 : hop_stmt_weight(s);
 	return w;
 }
 

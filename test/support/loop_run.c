@@ -402,8 +402,27 @@ static void **pointers(frame *t, const hop_stmt *s)
 	return p;
 }
 
+/* A part of the same function: only registers are its own. */
+static void call_part(frame *t, const hop_stmt *s)
+{
+	frame      own = *t;
+	hop_dtype *dt;
+
+	own.f = &t->m->prog->func[s->callee];
+	own.reg = calloc((size_t)own.f->nreg + 1, sizeof *own.reg);
+	dt = types(own.f);
+	if (!t->m->stop)
+		run(&own, &own.f->body, dt);
+	free(dt);
+	free(own.reg);
+}
+
 static void outside(frame *t, const hop_stmt *s)
 {
+	if (s->kind == HOP_L_CALL && s->is_part) {
+		call_part(t, s);
+		return;
+	}
 	void   **p = pointers(t, s);
 	int64_t *syms = calloc((size_t)s->nsize + 1, sizeof *syms);
 

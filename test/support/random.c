@@ -13,6 +13,7 @@
 #include "support/judge.h"
 #include "support/lower_check.h"
 #include "support/native_run.h"
+#include "support/seed.h"
 
 enum { LANES = 3, MAX_NODES = 4000 };
 
@@ -172,6 +173,7 @@ int random_program(uint64_t seed, int ways)
 	hop_ctx *c;
 	hop_env e;
 	hop_frame f;
+	seed_parts(seed);
 	hop_interp p;
 	hop_graph *g = NULL;
 	judge j = { .p = &p, .seed = seed + 1, .what = what };

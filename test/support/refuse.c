@@ -16,6 +16,7 @@
 #include "support/fence.h"
 #include "support/loop_run.h"
 #include "support/program.h"
+#include "support/seed.h"
 
 enum { LANES = 3, TRIES = 6, MAX_NODES = 1500 };
 
@@ -569,6 +570,7 @@ void refuse_graph(hop_env *e, const hop_graph *g, const refuse_opts *o, refuse_c
 	hop_mark m = hop_mark_at(&e->tmp);
 	hop_interp p;
 	bench b = { .e = e, .p = &p, .state = o->seed * 77 + 5, .o = o, .c = c };
+	seed_parts(o->seed);
 	hop_interp_init(&p, e);
 	p.print = silent;
 	chain(&b, g);

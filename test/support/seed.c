@@ -30,3 +30,11 @@ uint64_t seed_of(long i, long n)
 		return strtoull(one, NULL, 10) + (uint64_t)i;
 	return i < (n + 1) / 2 ? FIXED + (uint64_t)i : fresh() + (uint64_t)i;
 }
+
+void seed_parts(uint64_t seed)
+{
+	if (seed % 3 == 0)
+		setenv("HOP_PART", "9", 1);
+	else
+		unsetenv("HOP_PART");
+}

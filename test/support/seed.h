@@ -7,5 +7,7 @@
 
 /* The seed of run i of n. */
 uint64_t seed_of(long i, long n);
+/* Every third program is compiled in parts of a few statements (HOP_PART). */
+void     seed_parts(uint64_t seed);
 
 #endif

@@ -292,6 +292,21 @@ static void emit_effect(hop_emit *e, const hop_stmt *s)
 	              4, ""));
 }
 
+/* A nest, or a product with what is done to its elements. */
+static void emit_nest(hop_emit *e, const hop_stmt *s)
+{
+	bool first = !e->nest_math;
+
+	if (first)
+		e->nest_math = hop_e_count_math(s->kind == HOP_L_GEMM ? &s->gemm->epilogue : &s->body);
+	if (s->kind == HOP_L_GEMM)
+		hop_e_gemm(e, s);
+	else
+		hop_e_loop(e, s);
+	if (first)
+		e->nest_math = 0;
+}
+
 static void emit_stmt(hop_emit *e, const hop_stmt *s)
 {
 	switch (s->kind) {
@@ -299,7 +314,10 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 		emit_op(e, s);
 		break;
 	case HOP_L_LOOP:
-		hop_e_loop(e, s);
+		if (s->loop == HOP_LOOP_SEQ)
+			hop_e_loop(e, s);
+		else
+			emit_nest(e, s);
 		break;
 	case HOP_L_IF:
 		emit_if(e, s);
@@ -308,7 +326,7 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 		emit_while(e, s);
 		break;
 	case HOP_L_GEMM:
-		hop_e_gemm(e, s);
+		emit_nest(e, s);
 		break;
 	case HOP_L_COPY:
 		emit_copy(e, s);
@@ -437,7 +455,6 @@ static void emit_func(hop_emit *e, int i)
 	e->lanes = 1;
 	e->mask = NULL;
 	e->budget = 2000;
-	e->nmath = 0;
 	find_readonly(e);
 	open_fn(e, e->fn[i]);
 	e->s.params = e->L->GetParam(e->fn[i], 0);

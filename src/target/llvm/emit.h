@@ -72,7 +72,8 @@ typedef struct hop_emit {
 	hop_reg          xreg;           /* first of the registers kept for gemm.c's loops */
 	int              nparallel;
 	int              budget;         /* statements that may still be added by unrolling */
-	int              nmath;          /* math functions met in the current function */
+	int              nest_math;      /* math functions in the nest we are in; 0 = in none */
+	int              ninline, nscalar;       /* those that stand inline, in nests and not */
 	hop_lv          *bind, *calls;   /* emit_call.c's helpers, once they are there */
 } hop_emit;
 
@@ -108,6 +109,7 @@ hop_lv *hop_e_red_id(hop_emit *e, enum hop_red op, hop_dtype d, int lanes);
 hop_lv *hop_e_red_all(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *v);
 
 /* math.c: functions without an instruction */
+int     hop_e_count_math(const hop_block *b);
 hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x);
 
 /* emit_addr.c: sizes, addresses, memory */

@@ -149,8 +149,18 @@ static hop_lv *bound_args(hop_emit *e, const hop_stmt *s)
 	return a;
 }
 
+static void call_part(hop_emit *e, const hop_stmt *s)
+{
+	hop_e_stop_if(e, e->L->BuildCall2(e->b, e->entry_type, e->fn[s->callee],
+	              (hop_lv *[]){ e->s.params, e->s.syms, e->s.ws, e->s.rt }, 4, ""));
+}
+
 void hop_e_call(hop_emit *e, const hop_stmt *s)
 {
+	if (s->is_part) {
+		call_part(e, s);
+		return;
+	}
 	hop_lv *args = bound_args(e, s), *sizes = e->L->ConstNull(e->ptr);
 	hop_lv *frame = hop_e_size(e, s->frame);
 

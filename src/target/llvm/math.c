@@ -341,15 +341,27 @@ static hop_lv *function(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
 	return fn;
 }
 
-/* The first few of a function stand where they are used: in a hot loop their constants stay
- * in registers. A hundred of them would only be the same code a hundred times, and LLVM's
- * time grows faster than the code. */
+int hop_e_count_math(const hop_block *b)
+{
+	int n = 0;
+
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		n += s->kind == HOP_L_OP && (s->sop == HOP_SOP_exp || s->sop == HOP_SOP_log ||
+		     s->sop == HOP_SOP_tanh || s->sop == HOP_SOP_sin || s->sop == HOP_SOP_cos);
+		n += hop_e_count_math(&s->body) + hop_e_count_math(&s->other);
+	}
+	return n;
+}
+
+/* In a nest with few of them they stand where they are used: their constants stay in
+ * registers. More of them, or more in a module, would only be the same code again and again,
+ * and LLVM's time grows faster than the code. */
 hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x)
 {
-	enum { FIRST = 12 };
+	enum { SCALAR = 12, NEST = 8, MODULE = 64 };
 	hop_lt *t = hop_e_type(e, d, lanes);
 
-	if (e->nmath++ < FIRST)
+	if (e->nest_math ? e->nest_math <= NEST && e->ninline++ < MODULE : e->nscalar++ < SCALAR)
 		return emit(e, s, d, lanes, x);
 	return e->L->BuildCall2(e->b, e->L->FunctionType(t, &t, 1, 0), function(e, s, d, lanes),
 	                        &x, 1, "");
