@@ -5,11 +5,19 @@
 
 #include "loop/lower.h"
 
-/* An element whose value is in a register. */
-typedef struct held {
-	hop_addr at;
-	hop_reg  reg;
-} held;
+/* Addresses of one buffer that differ by a constant at most have one form: elements of it at
+ * different constants are different. */
+typedef struct form { int buf; } form;
+
+/* An element whose value is in a register, since `time`, while the block is open. */
+typedef struct held { hop_reg reg; int time, block; } held;
+
+/* The last writes to a buffer. What is held lives on when all of them since had its form. */
+typedef struct writes {
+	const form *last;           /* form of the latest */
+	int         at, other;      /* its time; that of the latest of another form */
+	int         all;            /* the latest that may be anywhere */
+} writes;
 
 /* Equal operations: valid while the block they are in is open. */
 typedef struct same { hop_reg reg; int block; } same;
@@ -20,13 +28,14 @@ typedef struct pass {
 	hop_reg   *map;             /* [nreg+1] replaced by; 0 = itself */
 	int       *nuse;            /* [nreg+1] */
 	int       *nread;           /* [nbuf] */
-	held      *held;
-	size_t     nheld, capheld;
-	hop_map    ops;
+	hop_map    forms, held, ops;
+	writes    *writes;          /* [nbuf] */
+	int        time;            /* counts writes and what is held */
 	bool      *open;            /* [block] */
 	size_t     capopen;
 	int        nblock;
 	bool       changed;
+	int        step;            /* count_stmt */
 } pass;
 
 static hop_reg follow(pass *p, hop_reg r)
@@ -53,31 +62,67 @@ static void follow_stmt(pass *p, hop_stmt *s)
 		s->acc[i].init = follow(p, s->acc[i].init);
 }
 
-/* Addresses of one buffer that differ by a constant are different elements. */
-static bool apart(const hop_addr *a, const hop_addr *b)
+static const form *form_of(pass *p, const hop_addr *a)
 {
-	hop_addr c = *b;
+	struct { int64_t buf, e; struct { int64_t reg, k, e; } t[HOP_MAXTERM]; } key;
+	size_t nb = 16 + (size_t)a->nterm * sizeof key.t[0];
 
-	if (a->offset.e != b->offset.e || a->offset.k == b->offset.k)
-		return false;
-	c.offset = a->offset;
-	return hop_addr_eq(a, &c);
+	memset(&key, 0, sizeof key);
+	key.buf = a->buf;
+	memcpy(&key.e, &a->offset.e, sizeof a->offset.e);
+	for (int i = 0; i < a->nterm; i++) {             /* in the order of registers */
+		int k = i;
+		for (; k > 0 && key.t[k - 1].reg > a->term[i].reg; k--)
+			key.t[k] = key.t[k - 1];
+		memset(&key.t[k], 0, sizeof key.t[k]);
+		key.t[k].reg = a->term[i].reg;
+		key.t[k].k = a->term[i].stride.k;
+		memcpy(&key.t[k].e, &a->term[i].stride.e, sizeof a->term[i].stride.e);
+	}
+	form *m = hop_map_get(&p->forms, &key, nb);
+	if (!m) {
+		m = HOP_NEW(&p->e->tmp, form);
+		m->buf = a->buf;
+		hop_map_put(&p->forms, &key, nb, m);
+	}
+	return m;
 }
 
-static void kill(pass *p, const hop_addr *a, bool whole)
-{
-	size_t n = 0;
+typedef struct spot { const form *form; int64_t k; } spot;
 
-	for (size_t i = 0; i < p->nheld; i++)
-		if (p->held[i].at.buf != a->buf || (!whole && apart(&p->held[i].at, a)))
-			p->held[n++] = p->held[i];
-	p->nheld = n;
+static spot spot_of(pass *p, const hop_addr *a)
+{
+	return (spot){ form_of(p, a), a->offset.k };
+}
+
+/* A write anywhere in the buffer. */
+static void kill(pass *p, int buf)
+{
+	p->writes[buf].all = ++p->time;
+}
+
+static void wrote(pass *p, const form *m)
+{
+	writes *w = &p->writes[m->buf];
+
+	if (w->last != m)
+		w->other = w->at;
+	w->last = m;
+	w->at = ++p->time;
+}
+
+static bool holds(const pass *p, const form *m, const held *h)
+{
+	const writes *w = &p->writes[m->buf];
+
+	return p->open[h->block] && h->time > w->all &&
+	       h->time > (w->last == m ? w->other : w->at);
 }
 
 static void kill_write(void *user, hop_addr *a, bool is_write)
 {
 	if (is_write)
-		kill(user, a, true);
+		kill(user, a->buf);
 }
 
 static void kill_inside(pass *p, hop_stmt *s)
@@ -87,29 +132,48 @@ static void kill_inside(pass *p, hop_stmt *s)
 
 	hop_stmt_addrs(p->f, s, kill_write, p);
 	if (s->kind == HOP_L_GROW)
-		kill(p, &(hop_addr){ .buf = s->buf }, true);
+		kill(p, s->buf);
 	for (int i = 0; i < k; i++)
 		for (hop_stmt *q = sub[i]->first; q; q = q->next)
 			kill_inside(p, q);
 }
 
-static void hold(pass *p, const hop_addr *a, hop_reg r)
+static void hold(pass *p, spot at, hop_reg r, int block)
 {
-	p->held = hop_arena_grow(&p->e->tmp, p->held, sizeof *p->held, p->nheld + 1,
-	                         &p->capheld);
-	p->held[p->nheld++] = (held){ *a, r };
+	held *h = hop_map_get(&p->held, &at, sizeof at);
+
+	if (!h) {
+		h = HOP_NEW(&p->e->tmp, held);
+		hop_map_put(&p->held, &at, sizeof at, h);
+	}
+	*h = (held){ r, ++p->time, block };
 }
 
 /* True if the load is known. */
-static bool known_load(pass *p, hop_stmt *s)
+static bool known_load(pass *p, hop_stmt *s, int block)
 {
-	for (size_t i = p->nheld; i-- > 0;)
-		if (hop_addr_eq(&p->held[i].at, &s->u.addr)) {
-			p->map[s->dst] = p->held[i].reg;
-			return true;
-		}
-	hold(p, &s->u.addr, s->dst);
+	spot        at = spot_of(p, &s->u.addr);
+	const held *h = hop_map_get(&p->held, &at, sizeof at);
+
+	if (h && holds(p, at.form, h)) {
+		p->map[s->dst] = h->reg;
+		return true;
+	}
+	hold(p, at, s->dst, block);
 	return false;
+}
+
+/* A masked one leaves the element in no register. */
+static void store(pass *p, const hop_stmt *s, int block)
+{
+	spot  at = spot_of(p, &s->u.addr);
+	held *h = hop_map_get(&p->held, &at, sizeof at);
+
+	wrote(p, at.form);
+	if (s->na == 1)
+		hold(p, at, s->a[0], block);
+	else if (h)
+		h->time = 0;
 }
 
 static bool known_op(pass *p, hop_stmt *s, int block)
@@ -169,14 +233,8 @@ static void nested(pass *p, hop_stmt *s)
 	int        k = hop_stmt_blocks(s, sub);
 
 	kill_inside(p, s);
-	size_t n = p->nheld;
-	held  *was = hop_arena_dup(&p->e->tmp, p->held, n * sizeof *was);
-	for (int i = 0; i < k; i++) {
+	for (int i = 0; i < k; i++)
 		forward(p, sub[i]);
-		p->nheld = 0;
-		for (size_t j = 0; j < n; j++)
-			hold(p, &was[j].at, was[j].reg);
-	}
 	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
 		s->acc[i].value = follow(p, s->acc[i].value);
 	if (s->kind == HOP_L_WHILE)
@@ -193,11 +251,9 @@ static void forward(pass *p, hop_block *b)
 		if (s->kind != HOP_L_WHILE)
 			follow_stmt(p, s);
 		if (s->kind == HOP_L_OP && s->sop == HOP_SOP_load) {
-			gone = !s->na && known_load(p, s);
+			gone = !s->na && known_load(p, s, id);
 		} else if (s->kind == HOP_L_OP && s->sop == HOP_SOP_store) {
-			kill(p, &s->u.addr, false);
-			if (s->na == 1)
-				hold(p, &s->u.addr, s->a[0]);
+			store(p, s, id);
 		} else if (s->kind == HOP_L_OP) {
 			gone = known_op(p, s, id);
 		} else {
@@ -220,9 +276,25 @@ static void use_addr(void *user, hop_addr *a, bool is_write)
 	pass *p = user;
 
 	if (!is_write)
-		p->nread[a->buf]++;
+		p->nread[a->buf] += p->step;
 	for (int i = 0; i < a->nterm; i++)
-		p->nuse[a->term[i].reg]++;
+		p->nuse[a->term[i].reg] += p->step;
+}
+
+/* What the statement itself uses, once more or (by -1) once less. */
+static void count_stmt(pass *p, hop_stmt *s, int by)
+{
+	p->step = by;
+	hop_stmt_addrs(p->f, s, use_addr, p);
+	if (s->kind == HOP_L_GEMM && s->gemm->beta)
+		p->nread[s->gemm->c.buf] += by;
+	p->nuse[s->bound] += by;
+	for (int i = 0; i < s->na; i++)
+		p->nuse[s->a[i]] += by;
+	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++) {
+		p->nuse[s->acc[i].init] += by;
+		p->nuse[s->acc[i].value] += by;
+	}
 }
 
 static void count(pass *p, hop_block *b)
@@ -230,16 +302,7 @@ static void count(pass *p, hop_block *b)
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
 		int        k = hop_stmt_blocks(s, sub);
-		hop_stmt_addrs(p->f, s, use_addr, p);
-		if (s->kind == HOP_L_GEMM && s->gemm->beta)
-			p->nread[s->gemm->c.buf]++;
-		p->nuse[s->bound]++;
-		for (int i = 0; i < s->na; i++)
-			p->nuse[s->a[i]]++;
-		for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++) {
-			p->nuse[s->acc[i].init]++;
-			p->nuse[s->acc[i].value]++;
-		}
+		count_stmt(p, s, 1);
 		for (int i = 0; i < k; i++)
 			count(p, sub[i]);
 	}
@@ -257,8 +320,12 @@ static bool useless(pass *p, hop_stmt *s)
 		return b->kind == HOP_BUF_TEMP && !p->nread[s->u.addr.buf];
 	case HOP_L_LOOP:
 		for (int i = 0; i < s->nacc; i++)
-			if (!p->nuse[s->acc[i].result])
+			if (!p->nuse[s->acc[i].result]) {
+				p->nuse[s->acc[i].init]--;
+				p->nuse[s->acc[i].value]--;
 				s->acc[i--] = s->acc[--s->nacc];
+				p->changed = true;
+			}
 		if (s->loop == HOP_LOOP_RED && !s->nacc && s->body.first)
 			s->loop = HOP_LOOP_PAR;
 		return !s->nacc && !s->body.first;
@@ -273,35 +340,55 @@ static bool useless(pass *p, hop_stmt *s)
 	}
 }
 
+/* From the end: what only the dropped used is met after them. */
 static void sweep(pass *p, hop_block *b)
 {
-	hop_stmt *prev = NULL;
+	hop_mark   m = hop_mark_at(&p->e->tmp);
+	hop_stmt **all, *kept = NULL;
+	int        n = 0;
 
-	for (hop_stmt *s = b->first; s; s = s->next) {
+	for (hop_stmt *s = b->first; s; s = s->next)
+		n++;
+	all = HOP_NEWN(&p->e->tmp, hop_stmt *, n);
+	n = 0;
+	for (hop_stmt *s = b->first; s; s = s->next)
+		all[n++] = s;
+	b->last = NULL;
+	while (n-- > 0) {
+		hop_stmt  *s = all[n];
 		hop_block *sub[2];
 		int        k = hop_stmt_blocks(s, sub);
 		bool       tile = s->kind == HOP_L_GEMM && s->gemm->epilogue.first;
-		for (int i = 0; i < k; i++)
+		for (int i = k; i-- > 0;)
 			sweep(p, sub[i]);
 		/* an epilogue that stores nothing would mean: store the sum */
-		if (useless(p, s) || (tile && !s->gemm->epilogue.first)) {
-			drop(b, prev, s);
+		tile = tile && !s->gemm->epilogue.first;
+		if (tile || useless(p, s)) {
+			if (!tile)               /* it was counted as another statement */
+				count_stmt(p, s, -1);
 			p->changed = true;
-		} else {
-			prev = s;
+			continue;
 		}
+		s->next = kept;
+		kept = s;
+		if (!b->last)
+			b->last = s;
 	}
+	b->first = kept;
+	hop_rewind(&p->e->tmp, m);
 }
 
 void hop_loop_forward(hop_env *e, hop_arena *a, hop_lfunc *f)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	pass     p = { .e = e, .f = f, .ops.a = &e->tmp };
+	pass     p = { .e = e, .f = f, .forms.a = &e->tmp, .held.a = &e->tmp,
+	               .ops.a = &e->tmp };
 
 	(void)a;
 	p.map = HOP_NEWN(&e->tmp, hop_reg, f->nreg + 1);
 	p.nuse = HOP_NEWN(&e->tmp, int, f->nreg + 1);
 	p.nread = HOP_NEWN(&e->tmp, int, f->nbuf);
+	p.writes = HOP_NEWN(&e->tmp, writes, f->nbuf);
 	forward(&p, &f->body);
 	for (p.changed = true; p.changed;) {
 		p.changed = false;

@@ -136,6 +136,8 @@ static hop_reg at(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *i
 	}
 	size_t nb = memo_key(l, in, v, t->rank, ix, key);
 	seen  *old = hop_map_get(&l->memo, key, nb), *s;
+	while (old && hop_lower_reg_scope(l, old->reg)->is_shut)
+		old = old->next;                     /* nobody will see it again */
 	for (s = old; s; s = s->next)
 		if (hop_lower_visible(l, s->reg))
 			return s->reg;
