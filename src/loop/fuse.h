@@ -18,6 +18,8 @@ typedef struct hop_fentry {
 	bool         local;         /* writes a size symbol */
 } hop_fentry;
 
+typedef struct hop_ftally { int nread, nwrite; } hop_ftally;
+
 typedef struct hop_fpass {
 	hop_env   *e;
 	hop_arena *a;
@@ -27,6 +29,7 @@ typedef struct hop_fpass {
 	int       *mark;            /* [nreg+1] stamp of "defined inside" */
 	int        stamp;
 	bool       tile_all;        /* epilogues even where they do not pay */
+	hop_ftally      *tally;        /* [nbuf] tile.c */
 } hop_fpass;
 
 hop_fentry hop_fuse_describe(hop_fpass *p, hop_stmt *s);

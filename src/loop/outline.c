@@ -102,7 +102,7 @@ static bool alone(const hop_stmt *s, shape *out)
 	return s->kind == HOP_L_GEMM && !g->epilogue.first && !g->a.nterm && !g->b.nterm &&
 	       !g->c.nterm && g->a.buf != g->c.buf && g->b.buf != g->c.buf &&
 	       shape_of(g, out) && out->m > 1 && out->n >= 16 && out->k > 2 &&
-	       (double)out->m * (double)out->n * (double)out->k >= 8192;
+	       (double)out->m * (double)out->n * (double)out->k >= 2048;
 }
 
 static kind *kind_of(outline *o, const shape *s)

@@ -53,17 +53,15 @@ static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, bool flip, tiling
 	return only_ops(&t->cols->body, NULL, 200);
 }
 
-typedef struct tally { int buf, nread, nwrite; } tally;
-
+/* Accesses of every buffer in the function: counted once, then kept up to date. */
 static void tally_addr(void *user, hop_addr *a, bool is_write)
 {
-	tally *t = user;
+	hop_ftally *t = user;
 
-	if (a->buf == t->buf)
-		*(is_write ? &t->nwrite : &t->nread) += 1;
+	*(is_write ? &t[a->buf].nwrite : &t[a->buf].nread) += 1;
 }
 
-static void tally_block(hop_lfunc *f, hop_block *b, tally *t)
+static void tally_block(hop_lfunc *f, hop_block *b, hop_ftally *t)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
@@ -92,7 +90,7 @@ static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b,
                      const tiling *t)
 {
 	const hop_gemm *g = a->s->gemm;
-	tally           n = { g->c.buf, 0, 0 };
+	hop_ftally     *n = &p->tally[g->c.buf];
 	int             here = 0;
 
 	if (p->f->buf[g->c.buf].kind != HOP_BUF_TEMP || b->local)
@@ -105,8 +103,7 @@ static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b,
 			return false;
 		here += buf == g->c.buf;
 	}
-	tally_block(p->f, &p->f->body, &n);
-	return here > 0 && n.nread == here && n.nwrite == 1;
+	return here > 0 && n->nread == here && n->nwrite == 1;
 }
 
 /* r in one loop over m*n becomes row * n + column. */
@@ -150,6 +147,7 @@ static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 	hop_reg    r[2] = { t.cols->dst, 0 };
 	if ((!t.rows && !splits(body, r[0])) || (!p->tile_all && !pays(g, body)))
 		return false;
+	p->tally[g->c.buf] = (hop_ftally){ 0, 0 };
 	g->em = ++p->f->nreg;
 	g->en = ++p->f->nreg;
 	g->ev = ++p->f->nreg;
@@ -294,17 +292,17 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
 static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 {
 	hop_gemm *g = x[i].s->gemm;
-	tally     c = { g->c.buf, 0, 0 };
+	hop_ftally *c = &p->tally[g->c.buf];
 	int       j = i + 1, here = 0;
 	tiling    t;
 	sink      k;
 
-	if (g->beta || g->epilogue.first || p->f->buf[g->c.buf].kind != HOP_BUF_TEMP)
+	if (g->beta || g->epilogue.first || p->f->buf[g->c.buf].kind != HOP_BUF_TEMP ||
+	    c->nread != 1 || c->nwrite != 1)
 		return false;
 	while (j < n && !touches(&x[j], g->c.buf))
 		j++;
-	tally_block(p->f, &p->f->body, &c);
-	if (j == n || c.nread != 1 || c.nwrite != 1 || x[j].s->kind != HOP_L_LOOP ||
+	if (j == n || x[j].s->kind != HOP_L_LOOP ||
 	    !((fits(p, g, x[j].s, false, &t) && find_sink(&t.cols->body, &t, &k)) ||
 	      (fits(p, g, x[j].s, true, &t) && find_sink(&t.cols->body, &t, &k))))
 		return false;
@@ -319,6 +317,8 @@ static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 		here += x[j].acc[q].buf == o.buf;
 	if (here != (k.old ? 2 : 1) || !matrix(p, x, i, j, &t, &o, cs))
 		return false;
+	*c = (hop_ftally){ 0, 0 };
+	p->tally[o.buf].nread -= k.old != NULL;
 	g->c = o;
 	g->cs[0] = cs[0];
 	g->cs[1] = cs[1];
@@ -397,7 +397,11 @@ static void block(hop_fpass *p, hop_block *b)
 
 void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all)
 {
+	hop_mark  m = hop_mark_at(&e->tmp);
 	hop_fpass p = { .e = e, .a = a, .f = f, .range = r, .tile_all = all };
 
+	p.tally = HOP_NEWN(&e->tmp, hop_ftally, f->nbuf);
+	tally_block(f, &f->body, p.tally);
 	block(&p, &f->body);
+	hop_rewind(&e->tmp, m);
 }
