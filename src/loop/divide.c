@@ -121,93 +121,10 @@ static void cut_block(divide *d, hop_block *b)
 
 /* ---- who defines what, and who wants it ---- */
 
-typedef void reg_fn(divide *d, hop_reg *r, hop_stmt *def, hop_dtype t);     /* def NULL: use */
-
-static void each_reg(divide *d, hop_addr *a, reg_fn *fn)
+static void note_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
-	for (int i = 0; i < a->nterm; i++)
-		fn(d, &a->term[i].reg, NULL, HOP_i64);
-}
+	divide *d = user;
 
-/* With an epilogue there need not be anything at c. */
-static bool has_c(const hop_gemm *g)
-{
-	return !g->epilogue.first || g->beta;
-}
-
-static hop_addr *addr_of(hop_stmt *s, int i)
-{
-	switch (s->kind) {
-	case HOP_L_OP:
-		return i < (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store) ? &s->u.addr : NULL;
-	case HOP_L_GEMM:
-		return i == 0 ? &s->gemm->a : i == 1 ? &s->gemm->b :
-		       i == 2 && has_c(s->gemm) ? &s->gemm->c : NULL;
-	case HOP_L_COPY:
-		return i == 0 ? &s->src : i == 1 ? &s->to : NULL;
-	default:
-		return i < s->narg ? &s->args[i] : NULL;
-	}
-}
-
-/* What the statement itself uses; not the blocks in it. */
-static void uses(divide *d, hop_stmt *s, reg_fn *fn)
-{
-	hop_addr *a;
-
-	for (int i = 0; i < s->na || (s->kind != HOP_L_OP && i < 1); i++)
-		if (s->a[i])
-			fn(d, &s->a[i], NULL, HOP_i64);
-	if (s->bound)
-		fn(d, &s->bound, NULL, HOP_i64);
-	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
-		fn(d, &s->acc[i].init, NULL, s->acc[i].dtype);
-	for (int i = 0; (a = addr_of(s, i)); i++)
-		each_reg(d, a, fn);
-}
-
-/* What it makes that the blocks in it see, and what those behind it see. */
-static void inner_defs(divide *d, hop_stmt *s, reg_fn *fn)
-{
-	if (s->kind == HOP_L_LOOP)
-		fn(d, &s->dst, s, HOP_i64);
-	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
-		fn(d, &s->gemm->em, s, HOP_i64);
-		fn(d, &s->gemm->en, s, HOP_i64);
-		fn(d, &s->gemm->ev, s, s->gemm->dtype);
-	}
-}
-
-static void outer_defs(divide *d, hop_stmt *s, reg_fn *fn)
-{
-	if (s->kind == HOP_L_OP && s->dst)
-		fn(d, &s->dst, s, s->dtype);
-	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
-		fn(d, &s->acc[i].result, s, s->acc[i].dtype);
-}
-
-static void inner_uses(divide *d, hop_stmt *s, reg_fn *fn)
-{
-	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
-		fn(d, &s->acc[i].value, NULL, s->acc[i].dtype);
-}
-
-static void walk(divide *d, hop_block *b, reg_fn *fn)
-{
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
-		uses(d, s, fn);
-		inner_defs(d, s, fn);
-		for (int i = 0; i < k; i++)
-			walk(d, sub[i], fn);
-		inner_uses(d, s, fn);
-		outer_defs(d, s, fn);
-	}
-}
-
-static void note_def(divide *d, hop_reg *r, hop_stmt *def, hop_dtype t)
-{
 	if (!def)
 		return;
 	d->home[*r] = d->id;
@@ -224,20 +141,22 @@ static bool is_said_again(const divide *d, hop_reg r)
 	             (s->sop == HOP_SOP_size && hop_size_nsym(s->u.size) <= d->f->nsym));
 }
 
-static void note_use(divide *d, hop_reg *r, hop_stmt *def, hop_dtype t)
+static void note_use(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
+	divide *d = user;
+
 	(void)t;
 	if (!def && d->home[*r] != d->id && !d->slot[*r] && !is_said_again(d, *r))
 		d->slot[*r] = ++d->nslot[d->type[*r]];
 }
 
-static void each_body(divide *d, reg_fn *fn)
+static void each_body(divide *d, hop_reg_fn *fn)
 {
 	d->id = 0;
-	walk(d, &d->f->body, fn);
+	hop_block_regs(&d->f->body, fn, d);
 	for (part *x = d->parts; x; x = x->next) {
 		d->id = x->id;
-		walk(d, &x->body, fn);
+		hop_block_regs(&x->body, fn, d);
 	}
 }
 
@@ -303,8 +222,10 @@ static int new_reg(divide *d, hop_reg old)
 	return d->id || !old ? ++d->to->nreg : old;
 }
 
-static void rename_def(divide *d, hop_reg *r, hop_stmt *def, hop_dtype t)
+static void rename_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
+	divide *d = user;
+
 	(void)t;
 	if (!def)
 		return;
@@ -312,8 +233,10 @@ static void rename_def(divide *d, hop_reg *r, hop_stmt *def, hop_dtype t)
 	name(d, *r, as);
 }
 
-static void apply(divide *d, hop_reg *r, hop_stmt *def, hop_dtype t)
+static void apply(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
+	divide *d = user;
+
 	(void)def, (void)t;
 	*r = d->reg[*r];
 }
@@ -381,22 +304,13 @@ static hop_stmt *keep(divide *d, hop_reg r, hop_block *b, hop_stmt *after)
 	return insert(d, b, after, v);
 }
 
-static void bring_use(divide *d, hop_reg *r, hop_stmt *def, hop_dtype t)
+static void bring_use(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
+	divide *d = user;
+
 	(void)t;
 	if (!def && d->home[*r] != d->id)
 		bring(d, *r, d->at);
-}
-
-/* A statement with all that is in it. */
-static void deep(divide *d, hop_stmt *s, reg_fn *fn)
-{
-	hop_block one = { s, s };
-	hop_stmt *next = s->next;
-
-	s->next = NULL;
-	walk(d, &one, fn);
-	s->next = next;
 }
 
 static void put_addrs(divide *d, hop_stmt *s)
@@ -405,9 +319,9 @@ static void put_addrs(divide *d, hop_stmt *s)
 	hop_addr  *a, tape = { .buf = s->buf };
 	int        k = hop_stmt_blocks(s, sub);
 
-	for (int i = 0; (a = addr_of(s, i)); i++)
+	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
 		put_addr(d, a);
-	if (s->kind == HOP_L_GEMM && !has_c(s->gemm))
+	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first && !s->gemm->beta)
 		s->gemm->c = (hop_addr){ .buf = s->gemm->a.buf, .offset = hop_size_of(0) };
 	if (s->kind == HOP_L_GROW) {
 		put_addr(d, &tape);
@@ -433,9 +347,9 @@ static hop_stmt *write_plain(divide *d, hop_block *b, hop_stmt *s)
 	for (int i = 0; i < n; i++)
 		made[i] = s->kind == HOP_L_LOOP ? s->acc[i].result :
 		          s->kind == HOP_L_OP ? s->dst : 0;
-	deep(d, s, bring_use);
-	deep(d, s, rename_def);
-	deep(d, s, apply);
+	hop_stmt_regs(s, bring_use, d);
+	hop_stmt_regs(s, rename_def, d);
+	hop_stmt_regs(s, apply, d);
 	put_addrs(d, s);
 	for (int i = 0; i < n; i++)
 		s = made[i] ? keep(d, made[i], b, s) : s;
@@ -449,11 +363,11 @@ static void write_loop(divide *d, hop_stmt *s)
 	hop_reg var = s->dst;
 	int     mark = d->nmet;
 
-	uses(d, s, bring_use);
-	uses(d, s, apply);
-	inner_defs(d, s, rename_def);
+	hop_stmt_uses(s, bring_use, d);
+	hop_stmt_uses(s, apply, d);
+	hop_stmt_inner(s, rename_def, d);
 	write_stmts(d, &s->body);
-	inner_defs(d, s, apply);
+	hop_stmt_inner(s, apply, d);
 	keep(d, var, &s->body, NULL);
 	forget(d, mark);
 }
@@ -475,8 +389,8 @@ static void write_while(divide *d, hop_stmt *s)
 
 static void write_if(divide *d, hop_stmt *s)
 {
-	uses(d, s, bring_use);
-	uses(d, s, apply);
+	hop_stmt_uses(s, bring_use, d);
+	hop_stmt_uses(s, apply, d);
 	for (int i = 0; i < 2; i++) {
 		int mark = d->nmet;
 		write_stmts(d, i ? &s->other : &s->body);

@@ -48,6 +48,13 @@ typedef void hop_addr_fn(void *user, hop_addr *a, bool is_write);
 void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
 /* The blocks in a statement: 0 to 2 of them. */
 int  hop_stmt_blocks(hop_stmt *s, hop_block **out);
+hop_addr *hop_stmt_addr(hop_stmt *s, int i);               /* its i-th address, or NULL */
+/* Calls fn for every register: def is NULL for a use, else the statement that defines it. */
+typedef void hop_reg_fn(void *user, hop_reg *r, hop_stmt *def, hop_dtype t);
+void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user);     /* by itself */
+void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user);    /* made for its blocks */
+void hop_stmt_regs(hop_stmt *s, hop_reg_fn *fn, void *user);     /* with all that is in it */
+void hop_block_regs(hop_block *b, hop_reg_fn *fn, void *user);
 
 /* ---- index expressions: interned, so equality is pointer equality ---- */
 

@@ -73,3 +73,76 @@ int hop_stmt_blocks(hop_stmt *s, hop_block **out)
 		return 0;
 	}
 }
+
+/* ---- addresses by number, and registers ---- */
+
+/* With an epilogue there need not be anything at c. */
+static bool has_c(const hop_gemm *g)
+{
+	return !g->epilogue.first || g->beta;
+}
+
+hop_addr *hop_stmt_addr(hop_stmt *s, int i)
+{
+	switch (s->kind) {
+	case HOP_L_OP:
+		return i < (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store) ? &s->u.addr : NULL;
+	case HOP_L_GEMM:
+		return i == 0 ? &s->gemm->a : i == 1 ? &s->gemm->b :
+		       i == 2 && has_c(s->gemm) ? &s->gemm->c : NULL;
+	case HOP_L_COPY:
+		return i == 0 ? &s->src : i == 1 ? &s->to : NULL;
+	default:
+		return i < s->narg ? &s->args[i] : NULL;
+	}
+}
+
+void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user)
+{
+	hop_addr *a;
+
+	for (int i = 0; i < s->na || (s->kind != HOP_L_OP && i < 1); i++)
+		if (s->a[i])
+			fn(user, &s->a[i], NULL, HOP_i64);
+	if (s->bound)
+		fn(user, &s->bound, NULL, HOP_i64);
+	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
+		fn(user, &s->acc[i].init, NULL, s->acc[i].dtype);
+	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
+		for (int k = 0; k < a->nterm; k++)
+			fn(user, &a->term[k].reg, NULL, HOP_i64);
+}
+
+void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user)
+{
+	if (s->kind == HOP_L_LOOP)
+		fn(user, &s->dst, s, HOP_i64);
+	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
+		fn(user, &s->gemm->em, s, HOP_i64);
+		fn(user, &s->gemm->en, s, HOP_i64);
+		fn(user, &s->gemm->ev, s, s->gemm->dtype);
+	}
+}
+
+void hop_stmt_regs(hop_stmt *s, hop_reg_fn *fn, void *user)
+{
+	hop_block *sub[2];
+	int        k = hop_stmt_blocks(s, sub), nacc = s->kind == HOP_L_LOOP ? s->nacc : 0;
+
+	hop_stmt_uses(s, fn, user);
+	hop_stmt_inner(s, fn, user);
+	for (int i = 0; i < k; i++)
+		hop_block_regs(sub[i], fn, user);
+	for (int i = 0; i < nacc; i++)
+		fn(user, &s->acc[i].value, NULL, s->acc[i].dtype);
+	if (s->kind == HOP_L_OP && s->dst)
+		fn(user, &s->dst, s, s->dtype);
+	for (int i = 0; i < nacc; i++)
+		fn(user, &s->acc[i].result, s, s->acc[i].dtype);
+}
+
+void hop_block_regs(hop_block *b, hop_reg_fn *fn, void *user)
+{
+	for (hop_stmt *s = b->first; s; s = s->next)
+		hop_stmt_regs(s, fn, user);
+}
