@@ -40,6 +40,7 @@ int hop_build_sym(hop_build *b, hop_range r, const char *name)
 
 void hop_build_syms_of(hop_build *b, const hop_graph *g)
 {
+	b->copies = true;
 	for (uint32_t i = 0; i < g->nsym; i++)
 		hop_build_sym(b, g->range[i], g->symname[i]);
 }

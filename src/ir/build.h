@@ -40,6 +40,7 @@ typedef struct hop_build {
 	size_t      ncheck, checkcap;
 	hop_check  *check;
 	size_t      nwordless;     /* checks that came without the words of an op */
+	bool        copies;        /* makes a graph from another one */
 	bool        firm;          /* inference records nothing more: what is not known to hold
 	                              fails */
 	hop_facts   facts;

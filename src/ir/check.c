@@ -98,9 +98,19 @@ static void record(hop_build *b, hop_check c)
 	b->nwordless += c.op == HOP_OP_nop;
 }
 
+static bool is_recorded(const hop_build *b, const hop_check *c)
+{
+	for (size_t i = 0; i < b->ncheck; i++)
+		if (b->check[i].rel == c->rel && hop_size_eq(b->check[i].a, c->a) &&
+		    hop_size_eq(b->check[i].b, c->b))
+			return true;
+	return false;
+}
+
 void hop_build_check(hop_build *b, hop_check c)
 {
-	if (hop_build_holds(b, c.rel, c.a, c.b) != HOP_ALWAYS)
+	enum hop_truth t = hop_build_holds(b, c.rel, c.a, c.b);
+	if (t == HOP_MAYBE || (t == HOP_NEVER && !is_recorded(b, &c)))
 		record(b, c);
 }
 
@@ -141,7 +151,7 @@ void hop_build_checks_of(hop_build *b, const hop_graph *g, const hop_size *map, 
 		}
 	for (uint32_t i = 0; i < g->ncheck; i++) {
 		c[0] = g->check[i];
-		if (moved(b->env, &c[0], map, nmap))
+		if (hop_check_waits(&c[0]) <= nmap && moved(b->env, &c[0], map, nmap))
 			hop_build_check(b, c[0]);
 	}
 }
@@ -257,7 +267,13 @@ static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
 		adopt(f, rel, x, y, what);
 		return HOP_OK;
 	case HOP_NEVER:
-		return refuse(f->b, &c);
+		/* In a graph that was accepted one that fails for certain is a matter of run
+		 * time: the code may never be reached. */
+		if (is_recorded(f->b, &c))
+			return HOP_OK;
+		if (!f->b->copies || f->b->firm)
+			return refuse(f->b, &c);
+		break;
 	case HOP_MAYBE:
 		if (f->b->firm)
 			return refuse(f->b, &c);

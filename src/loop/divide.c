@@ -13,7 +13,7 @@
 enum { PART = 800 };             /* weight of a part; up to twice as much stays whole */
 
 /* HOP_PART=n: other parts, for tests. */
-static int64_t part_weight(void)
+int64_t hop_loop_part_weight(void)
 {
 	const char *own = getenv("HOP_PART");
 	long        n = own ? atol(own) : 0;
@@ -477,7 +477,7 @@ static part *divided(divide *d)
 int hop_loop_divide(hop_env *e, hop_arena *a, hop_lfunc *f, int first, hop_lfunc **out)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	divide   d = { .e = e, .a = a, .w = &e->tmp, .f = f, .weight = part_weight() };
+	divide   d = { .e = e, .a = a, .w = &e->tmp, .f = f, .weight = hop_loop_part_weight() };
 
 	if (hop_block_weight(&f->body) > 2 * d.weight && divided(&d)) {
 		*out = HOP_NEWN(a, hop_lfunc, d.npart);

@@ -169,17 +169,23 @@ static void add_fn(hop_lower *l, hop_lfn *fn)
 	l->fns = fn;
 }
 
+int hop_lower_add(hop_lower *l, hop_lfunc f)
+{
+	hop_lfn *fn = HOP_NEW(l->w, hop_lfn);
+
+	fn->f = f;
+	add_fn(l, fn);
+	return fn->index;
+}
+
 /* The parts of a function come before it, like all that it calls. */
 static void divide(hop_lower *l, hop_lfunc *f)
 {
 	hop_lfunc *part;
 	int        n = hop_loop_divide(l->env, l->a, f, l->nfn, &part);
 
-	for (int i = 0; i < n; i++) {
-		hop_lfn *fn = HOP_NEW(l->w, hop_lfn);
-		fn->f = part[i];
-		add_fn(l, fn);
-	}
+	for (int i = 0; i < n; i++)
+		hop_lower_add(l, part[i]);
 }
 
 /* What is left to do when all statements of the function are there. */
@@ -199,8 +205,10 @@ static void finish(hop_lower *l)
 	renumber_func(l, f);
 	l->fn->range = l->range;
 	hop_loop_plan(l->env, &l->given, l->fns, l->range, f);
-	if (!l->opt->no_fuse)
+	if (!l->opt->no_fuse) {
+		hop_loop_equal(l, f);
 		divide(l, f);
+	}
 	add_fn(l, l->fn);
 }
 
@@ -280,6 +288,7 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 	l->effectcap = c.effectcap;
 	l->checkcap = c.checkcap;
 	l->callees = c.callees;
+	l->nests = c.nests;
 	l->ncall = c.ncall;
 	l->copies = c.copies;
 	*out = c.fn;
@@ -495,7 +504,7 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 	l->opt = o ? o : &none;
 	l->prog = HOP_NEW(&a, hop_prog);
 	l->prog->a = &a;
-	l->callees.a = l->ncall.a = l->w;
+	l->callees.a = l->ncall.a = l->nests.a = l->w;
 	for (uint32_t i = 0; i < g->nsym; i++)
 		sargs[i] = hop_size_sym(e, (int)i);
 	count_calls(l, g);

@@ -36,8 +36,12 @@ void hop_loop_collapse(hop_env *e, hop_lfunc *f);
 struct hop_lfn;
 void hop_loop_plan(hop_env *e, const hop_facts *given, const struct hop_lfn *fns,
                    const hop_range *range, hop_lfunc *f);
+/* Equal nests become calls of one function, also across functions. */
+void hop_loop_equal(hop_lower *l, hop_lfunc *f);
+int  hop_lower_add(hop_lower *l, hop_lfunc f);             /* its index */
 /* Cut a function that is too long into parts; gives how many. Calls of them have numbers from
  * `first` on. */
+int64_t hop_loop_part_weight(void);
 int hop_loop_divide(hop_env *e, hop_arena *a, hop_lfunc *f, int first, hop_lfunc **out);
 
 /* Statements and addresses, for the passes. */
@@ -219,6 +223,7 @@ struct hop_lower {
 	int          nfn;
 	size_t       effectcap, checkcap;
 	hop_map      callees, ncall;
+	hop_map      nests;            /* equal.c */
 	hop_lcopy   *copies;
 	/* the current function */
 	hop_lfn     *fn;
