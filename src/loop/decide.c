@@ -113,6 +113,9 @@ static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_
 		return true;
 	if (x->cost == 0 && !x->heavy)
 		return false;
+	/* under a mask a scalar would be computed again, with all that it is made of */
+	if (rank == 0 && cond && x->cost > CHEAP)
+		return true;
 	if (rank == 0 || x->uniform)
 		return x->heavy && (out || x->ndemand > 1);
 	if (out || x->ndemand > MANY || (x->fixed && step))

@@ -4,6 +4,7 @@
  * their iterations may run at once. Moves no statement.
  *
  * needs: final statements, planned callees.  fills: offset, frame, is_written */
+#include <stdlib.h>
 #include <string.h>
 
 #include "loop/lower.h"
@@ -22,6 +23,7 @@ typedef struct item {
 	region   *home;             /* the innermost loop around all accesses */
 	bool      used;
 	int       first, last;
+	int       no;               /* to have one order every time */
 	hop_size  bytes;
 	hop_size  offset;
 } item;
@@ -141,46 +143,134 @@ static hop_size align(hop_env *e, hop_size s)
 	return hop_size_mul(e, s, hop_size_of(ALIGN));
 }
 
-static bool overlap(const item *a, const item *b)
-{
-	return a->first <= b->last && b->first <= a->last;
-}
+/* ---- places ---- */
 
-/* First fit below the items already placed. */
-static void place_const(item *all, int n, item *x)
-{
-	int64_t at = 0;
+/* Items come by the time of their first access, so what has had its last one is free. */
+typedef struct gap { int64_t at, bytes; } gap;
 
-	for (bool moved = true; moved;) {
-		moved = false;
-		for (int i = 0; i < n; i++) {
-			item *y = &all[i];
-			if (!hop_size_const(y->bytes) || !overlap(x, y) ||
-			    y->offset.k >= at + x->bytes.k || at >= y->offset.k + y->bytes.k)
-				continue;
-			at = y->offset.k + y->bytes.k;
-			moved = true;
-		}
-	}
-	x->offset = hop_size_of(at);
-}
+typedef struct places {
+	hop_env *e;
+	item   **live;               /* a heap: the one that is over first is on top */
+	int      nlive;
+	gap     *gap;                /* by address; no two touch */
+	int      ngap;
+	size_t   gapcap;
+	int64_t  top;
+} places;
 
-/* Above all constants: in the place of one of equal size, or on top. */
-static void place_symbolic(hop_env *e, item *all, int n, item *x, hop_size *top)
+static void sink(places *q, int i)
 {
-	for (int i = 0; i < n; i++) {
-		bool free = !hop_size_const(all[i].bytes) && hop_size_eq(all[i].bytes, x->bytes);
-		for (int j = 0; j < n && free; j++)
-			if (!hop_size_const(all[j].bytes) &&
-			    hop_size_eq(all[j].offset, all[i].offset) && overlap(&all[j], x))
-				free = false;
-		if (free) {
-			x->offset = all[i].offset;
+	for (int k; (k = 2 * i + 1) < q->nlive; i = k) {
+		item *x = q->live[i];
+		k += k + 1 < q->nlive && q->live[k + 1]->last < q->live[k]->last;
+		if (x->last <= q->live[k]->last)
 			return;
-		}
+		q->live[i] = q->live[k];
+		q->live[k] = x;
 	}
-	x->offset = *top;
-	*top = hop_size_add(e, *top, x->bytes);
+}
+
+static void push(places *q, item *x)
+{
+	int i = q->nlive++;
+
+	for (; i && q->live[(i - 1) / 2]->last > x->last; i = (i - 1) / 2)
+		q->live[i] = q->live[(i - 1) / 2];
+	q->live[i] = x;
+}
+
+/* The item that is over before the position, or NULL. */
+static item *over(places *q, int pos)
+{
+	item *x = q->nlive ? q->live[0] : NULL;
+
+	if (!x || x->last >= pos)
+		return NULL;
+	q->live[0] = q->live[--q->nlive];
+	sink(q, 0);
+	return x;
+}
+
+static void give(places *q, int64_t at, int64_t bytes)
+{
+	int i = q->ngap;
+
+	while (i > 0 && q->gap[i - 1].at > at)
+		i--;
+	bool before = i > 0 && q->gap[i - 1].at + q->gap[i - 1].bytes == at;
+	bool after = i < q->ngap && at + bytes == q->gap[i].at;
+	if (before) {
+		q->gap[i - 1].bytes += bytes + (after ? q->gap[i].bytes : 0);
+		if (after)
+			memmove(&q->gap[i], &q->gap[i + 1], sizeof *q->gap * (size_t)(--q->ngap - i));
+	} else if (after) {
+		q->gap[i] = (gap){ at, bytes + q->gap[i].bytes };
+	} else {
+		q->gap = hop_arena_grow(&q->e->tmp, q->gap, sizeof *q->gap, (size_t)q->ngap + 1,
+		                        &q->gapcap);
+		memmove(&q->gap[i + 1], &q->gap[i], sizeof *q->gap * (size_t)(q->ngap++ - i));
+		q->gap[i] = (gap){ at, bytes };
+	}
+}
+
+/* The first gap that is large enough, else the end. */
+static int64_t take(places *q, int64_t bytes)
+{
+	int64_t at = q->top;
+
+	for (int i = 0; i < q->ngap; i++) {
+		gap *g = &q->gap[i];
+		bool end = g->at + g->bytes == q->top;
+		if (g->bytes < bytes && !end)
+			continue;
+		at = g->at;
+		if (g->bytes < bytes)
+			q->top = at + bytes;
+		g->at += bytes;
+		g->bytes -= bytes;
+		if (g->bytes <= 0)
+			memmove(g, g + 1, sizeof *g * (size_t)(--q->ngap - i));
+		return at;
+	}
+	q->top += bytes;
+	return at;
+}
+
+static void place_const(places *q, item *x)
+{
+	item *old;
+
+	while ((old = over(q, x->first)))
+		give(q, old->offset.k, old->bytes.k);
+	x->offset = hop_size_of(x->bytes.k ? take(q, x->bytes.k) : 0);
+	if (x->bytes.k)
+		push(q, x);
+}
+
+/* Items of one symbolic size: in the place of one that is over, or on top. */
+typedef struct sized {
+	struct sized *next;
+	hop_size      bytes;
+	places        in;
+} sized;
+
+static void place_symbolic(hop_env *e, sized **all, int most, item *x, hop_size *top)
+{
+	sized *z = *all;
+
+	while (z && !hop_size_eq(z->bytes, x->bytes))
+		z = z->next;
+	if (!z) {
+		z = HOP_NEW(&e->tmp, sized);
+		*z = (sized){ .next = *all, .bytes = x->bytes };
+		z->in.live = HOP_NEWN(&e->tmp, item *, most);
+		*all = z;
+	}
+	item *old = over(&z->in, x->first);
+	x->offset = old ? old->offset : *top;
+	if (!old)
+		*top = hop_size_add(e, *top, x->bytes);
+	push(&z->in, x);
 }
 
 static const hop_lfunc *callee(const hop_lfn *fns, int index)
@@ -190,36 +280,44 @@ static const hop_lfunc *callee(const hop_lfn *fns, int index)
 	return &fns->f;
 }
 
+static int by_first(const void *a, const void *b)
+{
+	const item *x = *(item *const *)a, *y = *(item *const *)b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	return x->no < y->no ? -1 : x->no > y->no;
+}
+
+/* Constants below, so that their places are known; then what depends on sizes. */
 static void place(plan *p)
 {
 	hop_env *e = p->e;
-	item    *all = HOP_NEWN(&e->tmp, item, p->f->nbuf + p->ncall);
-	int      n = 0;
-	int64_t  top = 0;
+	int      all = p->f->nbuf + p->ncall, n = 0;
+	item   **by = HOP_NEWN(&e->tmp, item *, all);
+	places   q = { .e = e, .live = HOP_NEWN(&e->tmp, item *, all) };
+	sized   *sizes = NULL;
 
-	for (int pass = 0; pass < 2; pass++) {
-		hop_size high = hop_size_of(top);
-		for (int i = 0; i < p->f->nbuf + p->ncall; i++) {
-			item *x = i < p->f->nbuf ? &p->buf[i] : &p->call[i - p->f->nbuf];
-			if (!x->used || hop_size_const(x->bytes) != (pass == 0))
-				continue;
-			if (pass == 0) {
-				place_const(all, n, x);
-				if (x->offset.k + x->bytes.k > top)
-					top = x->offset.k + x->bytes.k;
-			} else {
-				place_symbolic(e, all, n, x, &high);
-			}
-			all[n++] = *x;
-			if (x->buf >= 0)
-				p->f->buf[x->buf].offset = x->offset;
-			else
-				x->call->frame = x->offset;
-		}
-		p->f->frame = high;
-		if (pass == 0)
-			p->f->frame = hop_size_of(top);
+	for (int i = 0; i < all; i++) {
+		item *x = i < p->f->nbuf ? &p->buf[i] : &p->call[i - p->f->nbuf];
+		x->no = i;
+		if (x->used)
+			by[n++] = x;
 	}
+	qsort(by, (size_t)n, sizeof *by, by_first);
+	for (int i = 0; i < n; i++)
+		if (hop_size_const(by[i]->bytes))
+			place_const(&q, by[i]);
+	hop_size high = hop_size_of(q.top);
+	for (int i = 0; i < n; i++) {
+		if (!hop_size_const(by[i]->bytes))
+			place_symbolic(e, &sizes, n, by[i], &high);
+		if (by[i]->buf >= 0)
+			p->f->buf[by[i]->buf].offset = by[i]->offset;
+		else
+			by[i]->call->frame = by[i]->offset;
+	}
+	p->f->frame = high;
 }
 
 /* A call that is never made may be one whose frame makes no sense. */
