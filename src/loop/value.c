@@ -164,9 +164,12 @@ static hop_reg at(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *i
  * results that depend on it. */
 static void demand(hop_lower *l, hop_lval *x, int rank, const hop_ix *const *ix, bool need)
 {
+	enum { ENOUGH = 64 };                /* more of the same say nothing new */
 	hop_demand *d;
 
 	need |= l->dry_need;
+	if (x->ndemand > ENOUGH && !need && !l->mask && l->dry_home >= 0)
+		return;
 	for (d = x->demand; d; d = d->next) {
 		bool same = d->need == need && (d->home < 0) == (l->dry_home < 0);
 		if (same && d->home >= 0)

@@ -19,7 +19,9 @@ static const struct { const char *name; void *addr; } externs[] = {
 #undef F
 };
 
-enum { STUB = 16 };          /* jmp *8(%rip); address at 8: also serves as its GOT slot */
+/* jmp *8(%rip); address at 8: also serves as its GOT slot. The place of a symbol of another
+ * object, which needs no jump, remembers where it was found. */
+enum { STUB = 16, FOUND = 1 };
 
 typedef struct object {
 	const unsigned char *o;          /* its bytes */
@@ -173,17 +175,26 @@ static const char *resolve(image *im, object *m, size_t i, uint64_t *out_a)
 		return address(im, m, y, out_a);
 	if (y->st_name >= m->nstr)
 		return "bad symbol name";
+	stub = im->base + m->stubs + i * STUB;
+	if (stub[0] == FOUND) {
+		memcpy(out_a, stub + 8, 8);
+		return NULL;
+	}
 	for (size_t k = 0; k < sizeof externs / sizeof *externs; k++)
 		if (!strcmp(externs[k].name, m->str + y->st_name)) {
 			static const unsigned char jump[8] = { 0xff, 0x25, 2, 0, 0, 0 };
 
-			stub = im->base + m->stubs + i * STUB;
 			memcpy(stub, jump, sizeof jump);
 			memcpy(stub + 8, &externs[k].addr, 8);
 			*out_a = (uint64_t)(uintptr_t)stub;
 			return NULL;
 		}
-	return find_global(im, m->str + y->st_name, out_a);
+	const char *err = find_global(im, m->str + y->st_name, out_a);
+	if (!err) {
+		stub[0] = FOUND;
+		memcpy(stub + 8, out_a, 8);
+	}
+	return err;
 }
 
 static const char *relocate(image *im, object *m, int sec, const Elf64_Rela *r)
