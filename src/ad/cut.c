@@ -360,6 +360,30 @@ static void start(struct cutter *c, hop_build *b, hop_val **map, hop_size **smap
 		(*smap)[i] = i < c->j->nsym ? hop_size_sym(e, (int)i) : hop_size_of(HOP_SIZE_BAD);
 }
 
+/* Every loop around stacks what crosses once more: many axes cross as one. */
+static bool is_flat(const struct cutter *c, uint32_t v)
+{
+	enum { DEEP = 8 };
+	bool own = v < c->nprimal;
+	for (uint32_t k = 0; k < c->nout; k++)
+		own |= c->j->out[k].id == v;
+	return !own && c->j->type[v]->rank > DEEP;
+}
+
+static hop_val flat(hop_build *b, hop_val v)
+{
+	hop_size n = hop_type_count(b->env, hop_typeof(b, v));
+	return hop_emit_reshape(b, v, 1, &n);
+}
+
+/* The type that v crosses with. */
+static const hop_type *crossing(const struct cutter *c, uint32_t v)
+{
+	const hop_type *t = c->j->type[v];
+	hop_size n = hop_type_count(c->env, t);
+	return is_flat(c, v) ? hop_type_get(c->env, (hop_dtype)t->dtype, 1, &n) : t;
+}
+
 static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *extra,
                            hop_graph **out_g)
 {
@@ -379,7 +403,7 @@ static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *ex
 	for (uint32_t k = 0; k < c->nout; k++)
 		out[k] = map[j->out[k].id];
 	for (uint32_t k = 0; k < nextra; k++)
-		out[c->nout + k] = map[extra[k]];
+		out[c->nout + k] = is_flat(c, extra[k]) ? flat(&b, map[extra[k]]) : map[extra[k]];
 	if (!b.st)                     /* all that can be tested here is tested here */
 		hop_build_checks_of(&b, j, smap, (int)(j->nsym + j->nlocal));
 	return hop_seal(&b, c->nout + nextra, out, NULL, out_g);
@@ -397,9 +421,13 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 	uint32_t *at = HOP_NEWN(&c->env->tmp, uint32_t, j->nlocal);
 	start(c, &b, &map, &smap);
 	for (uint32_t k = 0; k < nres; k++)
-		map[res[k]] = hop_build_param(&b, j->type[res[k]]);
+		map[res[k]] = hop_build_param(&b, crossing(c, res[k]));
 	for (uint32_t i = c->nprimal; i < j->nparam; i++)
 		map[i] = hop_build_param(&b, j->type[i]);
+	for (uint32_t k = 0; k < nres; k++)
+		if (is_flat(c, res[k]))
+			map[res[k]] = hop_emit_reshape(&b, map[res[k]], j->type[res[k]]->rank,
+			                               j->type[res[k]]->dim);
 	for (uint32_t i = c->nout; i < j->nout; i++)
 		need[j->out[i].id] = true;
 	for (uint32_t i = j->nnode; i-- > 0; ) {

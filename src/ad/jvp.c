@@ -10,7 +10,7 @@ static bool is_float(const hop_type *t)
 	return hop_dtype_float((hop_dtype)t->dtype);
 }
 
-void hop_ad_active(hop_env *e, const hop_graph *g, const bool *in, bool *out)
+static void find_active(hop_env *e, const hop_graph *g, const bool *in, bool *out)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	bool *act = HOP_NEWN(&e->tmp, bool, g->nvalue);
@@ -31,6 +31,38 @@ void hop_ad_active(hop_env *e, const hop_graph *g, const bool *in, bool *out)
 	}
 	for (uint32_t i = 0; i < g->nout; i++)
 		out[i] = act[g->out[i].id];
+	hop_rewind(&e->tmp, m);
+}
+
+static bool has_bodies(const hop_graph *g)
+{
+	for (uint32_t i = 0; i < g->nnode; i++)
+		if (hop_optab[g->node[i].op].flags & HOP_F_R)
+			return true;
+	return false;
+}
+
+/* Remembered for graphs with bodies: one that is called in two places would be looked at
+ * twice, and what it calls four times. */
+void hop_ad_active(hop_env *e, const hop_graph *g, const bool *in, bool *out)
+{
+	if (!has_bodies(g)) {
+		find_active(e, g, in, out);
+		return;
+	}
+	hop_mark m = hop_mark_at(&e->tmp);
+	struct { uint64_t kind; const hop_graph *g; } head = { 'a', g };
+	size_t n = sizeof head + g->nparam;
+	char *key = HOP_NEWN(&e->tmp, char, n);
+	memcpy(key, &head, sizeof head);
+	memcpy(key + sizeof head, in, g->nparam);
+	const bool *r = hop_ctx_memo_get(e, key, n);
+	if (!r) {
+		find_active(e, g, in, out);
+		r = hop_ctx_intern(e, HOP_IN_CUT, out, g->nout, 8);
+		r = hop_ctx_memo_put(e, key, n, (void *)(uintptr_t)r);
+	}
+	memcpy(out, r, g->nout);
 	hop_rewind(&e->tmp, m);
 }
 

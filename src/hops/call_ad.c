@@ -39,12 +39,18 @@ struct saved {
 
 hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_sizes sargs)
 {
+	enum { MOST = 256 };           /* values that one call saves */
 	const hop_graph *joint;
 	struct saved *s = HOP_NEW(&b->arena, struct saved);
 	s->g = g;
 	s->sargs = sargs;
 	HOP_TRY(hop_ad_vjp(b->env, g, r->live, r->act, &joint));
 	HOP_TRY(hop_ad_cut(b->env, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, 1, &s->cut));
+	/* a graph that calls another twice saves twice as much, and so on with each that calls
+	 * it: past some it is better to run the forward half again */
+	if (s->cut->nextra > MOST && s->cut->nextra > 2 * g->nnode)
+		HOP_TRY(hop_ad_cut(b->env, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_RECOMPUTE, 1,
+		                   &s->cut));
 	hop_val *out = HOP_NEWN(&b->arena, hop_val, g->nout + s->cut->nextra);
 	HOP_TRY(hop_emit_call(b, s->cut->fwd, sargs, r->in, out));
 	memcpy(r->out, out, g->nout * sizeof *out);
