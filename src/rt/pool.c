@@ -1,7 +1,9 @@
 /* pool.c -- threads for parallel loops. A fork is a generation number: workers spin on it
  * for a while (a fork then costs a fraction of a microsecond), then sleep on a condition
- * variable. Pieces are contiguous and fixed by the counts: which thread runs what is the
- * same every time. Does not steal work, and does not nest.
+ * variable. A loop is cut into pieces by its count alone; whoever is free takes the next,
+ * the caller too, so that nobody waits for a thread that does not run: at most for the piece
+ * that it has begun. Where even that takes longer than the work, the pool stops forking for
+ * a while. Does not nest.
  *
  * In this file a fork is that of a loop; fork() is the system's. A child of fork() has
  * the pool but none of its threads: the hook makes it a pool whose threads have not
@@ -9,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +24,12 @@
 #include "base/fork.h"
 #include "rt/exec.h"
 
-enum { SPIN_NS = 300000 };
+enum {
+	SPIN_NS = 300000,        /* how long a worker waits for the next fork before it sleeps */
+	ALONE_NS = 3000,         /* and how long it keeps its processor to itself */
+	PIECES = 4,              /* a thread */
+	MOST_SKIPPED = 1000      /* loops run alone after forks that did not pay */
+};
 
 typedef void body_fn(void *arg, int64_t begin, int64_t end);
 
@@ -39,11 +47,14 @@ struct hop_pool {
 	atomic_int       busy;            /* a fork is under way */
 	hop_fork_hook    hook;
 	_Alignas(64) atomic_uint gen;     /* odd and even alike: a change is a fork */
-	_Alignas(64) atomic_int  left;    /* workers not yet done */
-	/* The fork: written before gen, read after it. */
+	_Alignas(64) _Atomic uint64_t ticket;    /* the fork's gen, then pieces to be had */
+	_Alignas(64) atomic_int  left;    /* pieces not yet done */
+	/* The fork: written before the ticket, read by who has taken a piece. */
 	body_fn         *body;
 	void            *arg;
 	int64_t          n;
+	int              npiece;
+	int              skip, last_skip; /* forks not to make, now and after the last time */
 	atomic_bool      stop;
 	/* Sleepers. */
 	atomic_int       asleep;
@@ -71,24 +82,49 @@ static int64_t now_ns(void)
 
 static void piece(hop_pool *p, int i)
 {
-	int64_t b = p->n * i / p->nthread, z = p->n * (i + 1) / p->nthread;
+	int64_t b = p->n * i / p->npiece, z = p->n * (i + 1) / p->npiece;
 
 	if (b < z)
 		p->body(p->arg, b, z);
 }
 
+/* Take pieces of the fork while there are any. One of an older fork is never had: its
+ * ticket is gone. */
+static void take(hop_pool *p, unsigned gen)
+{
+	uint64_t t = atomic_load_explicit(&p->ticket, memory_order_acquire);
+
+	while (t >> 32 == gen && (t & UINT32_MAX)) {
+		if (!atomic_compare_exchange_weak_explicit(&p->ticket, &t, t - 1,
+		                                           memory_order_acquire,
+		                                           memory_order_acquire))
+			continue;
+		piece(p, p->npiece - (int)(t & UINT32_MAX));
+		atomic_fetch_sub_explicit(&p->left, 1, memory_order_release);
+		t = atomic_load_explicit(&p->ticket, memory_order_acquire);
+	}
+}
+
+/* Once around while waiting. After some microseconds others may have the processor. */
+static void wait_a_bit(unsigned i, int64_t since)
+{
+	relax();
+	if ((i & 63) == 63 && now_ns() - since > ALONE_NS)
+		sched_yield();
+}
+
 /* Wait for gen to differ from seen: spin, then sleep. */
 static unsigned next_gen(hop_pool *p, unsigned seen)
 {
-	int64_t  until = now_ns() + SPIN_NS;
+	int64_t  since = now_ns();
 	unsigned g;
 
 	for (unsigned i = 0;; i++) {
 		g = atomic_load_explicit(&p->gen, memory_order_acquire);
 		if (g != seen)
 			return g;
-		relax();
-		if ((i & 255) == 255 && now_ns() > until)
+		wait_a_bit(i, since);
+		if ((i & 255) == 255 && now_ns() - since > SPIN_NS)
 			break;
 	}
 	pthread_mutex_lock(&p->lock);
@@ -109,8 +145,7 @@ static void *work(void *arg)
 		w->seen = next_gen(p, w->seen);
 		if (atomic_load(&p->stop))
 			return NULL;
-		piece(p, w->index);
-		atomic_fetch_sub_explicit(&p->left, 1, memory_order_release);
+		take(p, w->seen);
 	}
 }
 
@@ -147,6 +182,7 @@ static void forget(void *user)
 	hop_pool *p = user;
 
 	p->nstarted = 0;
+	p->skip = p->last_skip = 0;
 	atomic_store(&p->busy, 0);
 	atomic_store(&p->left, 0);
 	atomic_store(&p->asleep, 0);
@@ -154,14 +190,44 @@ static void forget(void *user)
 	pthread_cond_init(&p->wake, NULL);
 }
 
+/* Processors that a limit of the control group pays for; 0 = no limit is known. */
+static int paid_cpus(void)
+{
+	FILE     *f = fopen("/sys/fs/cgroup/cpu.max", "re");
+	long long quota = 0, period = 0;
+	int       n = f ? fscanf(f, "%lld %lld", &quota, &period) : 0;
+
+	if (f)
+		fclose(f);
+	return n == 2 && quota > 0 && period > 0 ? (int)((quota + period - 1) / period) : 0;
+}
+
+/* HOP_THREADS, else the processors that this process may use. */
+static int default_threads(void)
+{
+	const char *own = getenv("HOP_THREADS");
+	int         n = own ? atoi(own) : 0, paid;
+	cpu_set_t   set;
+
+	if (n > 0)
+		return n < 256 ? n : 256;
+	if (!sched_getaffinity(0, sizeof set, &set))
+		n = CPU_COUNT(&set);
+	if (n <= 0)
+		n = (int)sysconf(_SC_NPROCESSORS_ONLN);
+	paid = paid_cpus();
+	if (paid > 0 && paid < n)
+		n = paid;
+	return n < 1 ? 1 : n < 256 ? n : 256;
+}
+
 hop_pool *hop_pool_new(const hop_mem *m, int nthread)
 {
-	long      cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	hop_pool *p;
 	size_t    size;
 
 	if (nthread <= 0)
-		nthread = cpus > 0 ? (int)(cpus < 256 ? cpus : 256) : 1;
+		nthread = default_threads();
 	size = sizeof *p + (size_t)nthread * sizeof(worker) + 64;
 	p = hop_raw_try(m, size);
 	if (!p)
@@ -201,6 +267,41 @@ int hop_pool_threads(const hop_pool *p)
 	return p->nthread;
 }
 
+/* Did it pay? A worker that the system took from its processor in the middle of a piece
+ * costs milliseconds, and on a busy machine it will be so again: the next loops run alone,
+ * twice as many each time, until a fork goes well. */
+static void judge(hop_pool *p, int64_t worked, int64_t waited)
+{
+	if (waited <= worked || waited < 2 * ALONE_NS) {
+		p->last_skip /= 2;
+		return;
+	}
+	p->last_skip = 2 * p->last_skip + 1;
+	if (p->last_skip > MOST_SKIPPED)
+		p->last_skip = MOST_SKIPPED;
+	p->skip = p->last_skip;
+}
+
+static void fork_join(hop_pool *p, body_fn *body, void *arg, int64_t n)
+{
+	int64_t  t0 = now_ns(), t1;
+	unsigned gen = atomic_load(&p->gen) + 1;
+
+	p->body = body;
+	p->arg = arg;
+	p->n = n;
+	p->npiece = n < PIECES * p->nthread ? (int)n : PIECES * p->nthread;
+	atomic_store_explicit(&p->left, p->npiece, memory_order_relaxed);
+	atomic_store_explicit(&p->ticket, (uint64_t)gen << 32 | (unsigned)p->npiece,
+	                      memory_order_release);
+	announce(p);
+	take(p, gen);
+	t1 = now_ns();
+	for (unsigned i = 0; atomic_load_explicit(&p->left, memory_order_acquire); i++)
+		wait_a_bit(i, t1);
+	judge(p, t1 - t0, now_ns() - t1);
+}
+
 void hop_pool_run(hop_pool *p, body_fn *body, void *arg, int64_t n)
 {
 	int free = 0;
@@ -209,21 +310,14 @@ void hop_pool_run(hop_pool *p, body_fn *body, void *arg, int64_t n)
 		body(arg, 0, n);
 		return;
 	}
-	if (p->nstarted < p->nthread - 1 && !start(p)) {
-		body(arg, 0, n);                 /* a child that gets no threads runs alone */
+	bool alone = p->skip > 0;
+	p->skip -= alone;
+	/* a child that gets no threads runs alone, too */
+	if (alone || (p->nstarted < p->nthread - 1 && !start(p))) {
 		atomic_store(&p->busy, 0);
+		body(arg, 0, n);
 		return;
 	}
-	p->body = body;
-	p->arg = arg;
-	p->n = n;
-	atomic_store_explicit(&p->left, p->nthread - 1, memory_order_relaxed);
-	announce(p);
-	piece(p, 0);
-	for (unsigned i = 0; atomic_load_explicit(&p->left, memory_order_acquire); i++) {
-		relax();
-		if ((i & 1023) == 1023)
-			sched_yield();           /* more threads than processors */
-	}
+	fork_join(p, body, arg, n);
 	atomic_store(&p->busy, 0);
 }
