@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "driver/exec.h"
-#include "trace/trace.h"
+#include "driver/direct.h"
 
 static void drop_exec(void *x)
 {
@@ -112,6 +111,35 @@ static hop_status run_graph(struct run *r)
 	return HOP_OK;
 }
 
+static void say(hop_fn *f, hop_status st)
+{
+	hop_env e;
+	hop_frame fr;
+	hop_env_init(&e, f->ctx, hop_ctx_mem(f->ctx));
+	if (HOP_GUARD(&e, &fr)) {
+		(void)!hop_guard_nomem(&e, &fr);
+	} else {
+		(void)!hop_fail(&e, 0, st, st == HOP_ECANCELED ? "run: canceled" :
+		                st == HOP_ENOMEM ? "run: no memory" : "run: the program stopped");
+		hop_guard_end(&e, &fr);
+	}
+	hop_ctx_set_message(f->ctx, &e.diag);
+	hop_env_fini(&e);
+}
+
+/* Code that is there and arguments that fit: no copies. A check or an effect that stopped it
+ * has left its message; what does not fit is said by the long way. */
+static bool call_directly(hop_fn *f, hop_array *const *in, hop_array **out,
+                          const hop_run_opts *o, hop_status *st)
+{
+	hop_exec *x = atomic_load(&f->exec);
+	if (!x || getenv("HOP_INTERP") || !hop_call_direct(f, x, in, out, o, st))
+		return false;
+	if (*st && *st != HOP_ESHAPE && *st != HOP_EASSERT)
+		say(f, *st);
+	return true;
+}
+
 hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout, hop_array **out)
 {
 	return hop_call_with(f, nin, in, nout, out, NULL);
@@ -127,6 +155,8 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 		return HOP_EUSE;
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
+	if (nin == f->nin && nout == f->nout && call_directly(f, in, out, o, &st))
+		return st;
 	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
 	hop_interp_init(&r.ip, &r.e);
 	r.ip.cancel = o ? o->cancel : NULL;

@@ -122,6 +122,7 @@ void hop_exec_release(hop_exec *x)
 	if (!x || atomic_fetch_sub(&x->refs, 1) != 1)
 		return;
 	hop_mem m = x->mem;
+	hop_exec_drop_spare(x);
 	if (x->drop)
 		x->drop(x->drop_user);
 	hop_code_release(x->code);

@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-/* Everything a run needs. Written once, then only read. */
+/* Everything a run needs. Written once, then only read, but for spare. */
 struct hop_exec {
 	atomic_int       refs;
 	hop_ctx         *ctx;
@@ -27,7 +27,9 @@ struct hop_exec {
 	void           **hidden;
 	void           (*drop)(void *);
 	void            *drop_user;
+	_Atomic(struct hop_spare *) spare;       /* direct.c: memory to work in, kept */
 };
+void hop_exec_drop_spare(hop_exec *x);
 
 /* Hidden parameters are the graph's last ones, bound to arrays the exec keeps. */
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
@@ -39,6 +41,8 @@ void       hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*dro
 /* The caller's sizes (bind.c): the values of the size symbols, when all dimensions, ranges,
  * checks and limits fit. Allocates nothing; with e the failure is recorded there. */
 hop_status hop_exec_sizes(const hop_exec *x, const hop_arg *in, int64_t *syms, hop_env *e);
+/* Bytes of workspace for these arguments and results; -1 when they do not fit. */
+int64_t    hop_exec_room(const hop_exec *x, const hop_arg *in, const hop_arg *out);
 enum { HOP_MAXSYM = 64 };          /* size symbols of what can be run */
 
 /* Run on tensors of an interpreter; out[] are new. */

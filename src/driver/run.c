@@ -81,14 +81,19 @@ static bool measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 	return add_bytes(&r->total, r->packs) && add_bytes(&r->total, r->frame);
 }
 
-int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
+int64_t hop_exec_room(const hop_exec *x, const hop_arg *in, const hop_arg *out)
 {
 	int64_t syms[HOP_MAXSYM];
 	struct room r;
 	if (!has_inputs(x, in) || hop_exec_sizes(x, in, syms, NULL) ||
-	    !measure(x, syms, in, NULL, &r))
+	    !measure(x, syms, in, out, &r))
 		return -1;
 	return r.total;
+}
+
+int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
+{
+	return hop_exec_room(x, in, NULL);
 }
 
 int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)

@@ -11,8 +11,8 @@ static hop_status refuse(hop_ctx *c, hop_status st, const char *text)
 	return st;
 }
 
-hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
-                         const void *data, hop_array **out_a)
+hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
+                         hop_array **out_a)
 {
 	if (!out_a)
 		return HOP_EUSE;
@@ -40,14 +40,25 @@ hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 	                  .bytes = bytes, .data = p, .raw = raw };
 	for (int i = 0; i < rank; i++)
 		a->dim[i] = dim[i];
+	*out_a = a;
+	return HOP_OK;
+}
+
+hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
+                         const void *data, hop_array **out_a)
+{
+	hop_status st = hop_array_raw(c, d, rank, dim, out_a);
+	if (st)
+		return st;
+	uint8_t *p = (*out_a)->data;
+	size_t bytes = (*out_a)->bytes;
 	if (!data)
 		memset(p, 0, bytes);
 	else if (bytes)
 		memcpy(p, data, bytes);
 	if (data && d == HOP_bool)          /* any byte that is not zero is true */
 		for (size_t i = 0; i < bytes; i++)
-			((uint8_t *)p)[i] = ((uint8_t *)p)[i] != 0;
-	*out_a = a;
+			p[i] = p[i] != 0;
 	return HOP_OK;
 }
 

@@ -321,5 +321,8 @@ struct hop_array {
 	void     *raw;                 /* what was allocated: bytes + HOP_ARRAY_ALIGN */
 };
 enum { HOP_ARRAY_ALIGN = 64 };
+/* Its elements are yet to be written. */
+hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
+                         hop_array **out_a);
 
 #endif

@@ -1,0 +1,130 @@
+/* direct.c -- a call on arrays without copies: the code reads the caller's arrays, writes
+ * into new ones, and works in memory that is kept from call to call. Only for what fits;
+ * whoever calls it goes the long way to say what does not. */
+#include "driver/direct.h"
+
+#include <string.h>
+
+enum { FEW = 24, ALIGN = 64 };     /* parameters and results without an allocation */
+
+/* ---- memory to work in ---- */
+
+struct hop_spare {
+	size_t bytes;                  /* of all of it */
+	void  *p;
+};
+
+static void drop_spare(const hop_exec *x, struct hop_spare *s)
+{
+	if (s)
+		hop_raw_free(&x->mem, s, s->bytes);
+}
+
+/* What the last call left, if it is enough; calls at the same time have their own. */
+static struct hop_spare *take_spare(hop_exec *x, int64_t bytes)
+{
+	struct hop_spare *s = atomic_exchange(&x->spare, NULL);
+	size_t n = sizeof *s + (size_t)bytes + ALIGN;
+	if (s && s->bytes >= n)
+		return s;
+	drop_spare(x, s);
+	s = hop_raw_try(&x->mem, n);
+	if (s) {
+		s->bytes = n;
+		s->p = (void *)(((uintptr_t)(s + 1) + ALIGN - 1) / ALIGN * ALIGN);
+	}
+	return s;
+}
+
+static void give_spare(hop_exec *x, struct hop_spare *s)
+{
+	drop_spare(x, atomic_exchange(&x->spare, s));
+}
+
+void hop_exec_drop_spare(hop_exec *x)
+{
+	drop_spare(x, atomic_exchange(&x->spare, NULL));
+}
+
+/* ---- the call ---- */
+
+struct call {
+	hop_fn           *f;
+	hop_exec         *x;
+	hop_array *const *in;
+	hop_array       **out;
+	hop_array        *wrote[FEW];  /* new contents of written arrays, until all went well */
+	hop_arg           ai[FEW], ao[FEW];
+};
+
+static hop_array *param(const struct call *c, uint32_t i)
+{
+	return i < (uint32_t)c->f->nin ? c->in[i] : c->f->hidden[i - (uint32_t)c->f->nin];
+}
+
+static bool inputs_fit(struct call *c)
+{
+	const hop_graph *g = c->f->g;
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_array *a = param(c, i);
+		if (!a || a->ctx != c->f->ctx || a->dtype != (hop_dtype)g->type[i]->dtype ||
+		    a->rank != g->type[i]->rank)
+			return false;
+		c->ai[i] = (hop_arg){ .data = a->data, .dim = a->dim };
+		for (int w = 0; w < c->f->nwrote; w++)
+			if (i != (uint32_t)c->f->wrote[w] && a == param(c, (uint32_t)c->f->wrote[w]))
+				return false;
+	}
+	return true;
+}
+
+static bool make_outputs(struct call *c)
+{
+	const hop_graph *g = c->f->g;
+	for (uint32_t k = 0; k < g->nout; k++) {
+		int64_t dim[HOP_MAXRANK];
+		bool own = k < (uint32_t)c->f->nout;
+		hop_array **to = own ? &c->out[k] : &c->wrote[k - (uint32_t)c->f->nout];
+		int rank = hop_exec_result(c->x, c->ai, (int)k, dim);
+		if (rank < 0 || hop_array_raw(c->f->ctx, (hop_dtype)hop_graph_out_type(g, k)->dtype,
+		                              rank, dim, to))
+			return false;
+		c->ao[k] = (hop_arg){ .data = (*to)->data };
+	}
+	return true;
+}
+
+static void drop_outputs(struct call *c, bool failed)
+{
+	for (int i = 0; i < c->f->nwrote; i++)
+		hop_array_release(c->wrote[i]);
+	for (int i = 0; failed && i < c->f->nout; i++) {
+		hop_array_release(c->out[i]);
+		c->out[i] = NULL;
+	}
+}
+
+bool hop_call_direct(hop_fn *f, hop_exec *x, hop_array *const *in, hop_array **out,
+                     const hop_run_opts *o, hop_status *out_st)
+{
+	struct call c = { .f = f, .x = x, .in = in, .out = out };
+	if (f->g->nparam > FEW || f->g->nout > FEW || !inputs_fit(&c))
+		return false;
+	if (!make_outputs(&c)) {
+		drop_outputs(&c, true);
+		return false;
+	}
+	int64_t bytes = hop_exec_room(x, c.ai, c.ao);
+	struct hop_spare *s = bytes < 0 ? NULL : take_spare(x, bytes);
+	hop_status st = s ? hop_run_with(x, c.ai, c.ao, s->p, o) : HOP_ENOMEM;
+	if (s)
+		give_spare(x, s);
+	for (int i = 0; !st && i < f->nwrote; i++) {
+		hop_array *to = param(&c, (uint32_t)f->wrote[i]);
+		if (to->bytes)
+			memcpy(to->data, c.wrote[i]->data, to->bytes);
+	}
+	drop_outputs(&c, st != HOP_OK);
+	*out_st = st;
+	return s != NULL;
+}

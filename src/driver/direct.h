@@ -1,0 +1,13 @@
+/* direct.h -- calls on arrays without copies. */
+#ifndef HOP_DIRECT_H
+#define HOP_DIRECT_H
+
+#include "driver/exec.h"
+#include "trace/trace.h"
+
+/* False: it does not fit in some way, nothing was run, and out is as it was. Else *out_st is
+ * what hop_run_with said, and out[] are new arrays if that is HOP_OK. */
+bool hop_call_direct(hop_fn *f, hop_exec *x, hop_array *const *in, hop_array **out,
+                     const hop_run_opts *o, hop_status *out_st);
+
+#endif
