@@ -149,6 +149,7 @@ int main(int argc, char **argv)
 		hop_work_free(&w);
 	}
 	bench_layers();
+	bench_growth(0, NULL);
 	hop_ctx_free(c);
 	free(d.W), free(d.U), free(d.x), free(d.h0), free(d.out), free(d.big);
 	return 0;
