@@ -32,6 +32,8 @@ typedef struct hop_ctx_opts {
 	size_t        size;      /* sizeof in the caller's build; grows at the end only */
 	hop_alloc_fn *alloc;     /* NULL = the C library's */
 	void         *user;      /* first argument of alloc */
+	int           threads;   /* of parallel loops; 0 = HOP_THREADS, else the processors
+	                          * that this process may use */
 } hop_ctx_opts;
 #ifndef __cplusplus
 #define HOP_CTX_OPTS(...) (&(hop_ctx_opts){ .size = sizeof(hop_ctx_opts), __VA_ARGS__ })

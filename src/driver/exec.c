@@ -49,9 +49,9 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	return HOP_OK;
 }
 
-static void *make_pool(const hop_mem *m)
+static void *make_pool(const hop_mem *m, int threads)
 {
-	return hop_pool_new(m, 0);
+	return hop_pool_new(m, threads);
 }
 
 static void drop_pool(void *p)

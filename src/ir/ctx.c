@@ -61,6 +61,7 @@ struct hop_ctx {
 	struct message *messages;
 	bool            lost;       /* a message found no memory for its slot */
 	uint32_t        serial;     /* the last one given */
+	int             threads;    /* asked for; 0 = not */
 	void           *shared;     /* hop_ctx_shared */
 	void          (*drop_shared)(void *p);
 };
@@ -361,7 +362,8 @@ static void unlock_ctx(void *user)
 hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 {
 	*out_c = NULL;
-	if (opts && opts->size != sizeof *opts)
+	bool old = opts && opts->size == offsetof(hop_ctx_opts, threads);
+	if (opts && !old && (opts->size != sizeof *opts || opts->threads < 0))
 		return HOP_EVALUE;
 	hop_mem mem = { hop_alloc_default, NULL };
 	if (opts && opts->alloc)
@@ -371,6 +373,7 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 		return HOP_ENOMEM;
 	memset(c, 0, sizeof *c);
 	c->mem = mem;
+	c->threads = opts && !old ? opts->threads : 0;
 	if (pthread_mutex_init(&c->lock, NULL)) {
 		hop_raw_free(&mem, c, sizeof *c);
 		return HOP_ENOMEM;
@@ -420,14 +423,15 @@ void hop_ctx_sweep(hop_ctx *c, bool (*visit)(struct hop_graph *g))
 
 /* Made without the lock: it may have a hook of its own for fork(), and a hook is not
  * added under a lock that another one takes. Of two makers the second drops its own. */
-void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m), void (*drop)(void *p))
+void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m, int threads),
+                     void (*drop)(void *p))
 {
 	pthread_mutex_lock(&c->lock);
 	void *p = c->shared;
 	pthread_mutex_unlock(&c->lock);
 	if (p)
 		return p;
-	void *made = make(&c->mem);
+	void *made = make(&c->mem, c->threads);
 	pthread_mutex_lock(&c->lock);
 	if (!c->shared && made) {
 		c->shared = made;

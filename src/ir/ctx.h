@@ -50,7 +50,8 @@ uint32_t hop_ctx_serial(hop_ctx *c);
 /* The one object of later layers that a context owns (its threads): made at the first
  * call, dropped with the context. Threads that come first together may each make one; all
  * get the same, and the others are dropped at once. NULL when make gives NULL. */
-void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m), void (*drop)(void *p));
+void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m, int threads),
+                     void (*drop)(void *p));
 
 /* What hop_message answers on this thread from now on: a copy of d. Called with the env's
  * diag when a public entry fails. Needs no memory to say that there is none. */

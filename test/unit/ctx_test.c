@@ -82,7 +82,12 @@ static void test_message(void **state)
 	hop_env_fini(&e);
 	hop_ctx_free(c);
 	assert_int_equal(hop_ctx_new(&(hop_ctx_opts){ .size = 1 }, &c), HOP_EVALUE);
+	assert_int_equal(hop_ctx_new(HOP_CTX_OPTS(.threads = -1), &c), HOP_EVALUE);
 	assert_null(c);
+	/* from before there were threads in it */
+	size_t old = offsetof(hop_ctx_opts, threads);
+	assert_int_equal(hop_ctx_new(&(hop_ctx_opts){ .size = old, .threads = -1 }, &c), HOP_OK);
+	hop_ctx_free(c);
 }
 
 static hop_status everything(hop_env *e)
