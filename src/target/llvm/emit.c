@@ -454,7 +454,7 @@ static void emit_func(hop_emit *e, int i)
 	e->data = HOP_NEWN(&e->env->tmp, hop_lv *, e->f->nbuf);
 	e->lanes = 1;
 	e->mask = NULL;
-	e->budget = 2000;
+	e->budget = 500;
 	find_readonly(e);
 	open_fn(e, e->fn[i]);
 	e->s.params = e->L->GetParam(e->fn[i], 0);
