@@ -2,6 +2,7 @@
  * Does not decide what happens without memory: hop_nomem (env.c) does. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/base.h"
 
@@ -30,6 +31,21 @@ void *hop_alloc_default(void *user, void *ptr, size_t osize, size_t nsize)
 void *hop_raw_try(const hop_mem *m, size_t n)
 {
 	return m->fn(m->user, NULL, 0, n ? n : 1);
+}
+
+/* The pages of another's allocator are his to arrange. */
+void *hop_raw_data(const hop_mem *m, size_t n)
+{
+	enum { MUCH = 4 << 20, LARGE = 2 << 20 };
+	char *p = hop_raw_try(m, n);
+#ifdef MADV_HUGEPAGE
+	if (p && n >= MUCH && m->fn == hop_alloc_default) {
+		uintptr_t from = ((uintptr_t)p + LARGE - 1) / LARGE * LARGE;
+		uintptr_t to = ((uintptr_t)p + n) / LARGE * LARGE;
+		(void)!madvise((void *)from, to - from, MADV_HUGEPAGE);
+	}
+#endif
+	return p;
 }
 
 void *hop_raw_new(hop_env *e, size_t n)

@@ -105,6 +105,8 @@ void *hop_alloc_default(void *user, void *ptr, size_t osize, size_t nsize);
 /* Raw memory from the hook. hop_raw_new jumps on failure; hop_raw_try gives NULL. */
 void *hop_raw_new(hop_env *e, size_t n);
 void *hop_raw_try(const hop_mem *m, size_t n);
+/* The same for elements: much of it is asked of the system in large pages. */
+void *hop_raw_data(const hop_mem *m, size_t n);
 void  hop_raw_free(const hop_mem *m, void *p, size_t n);
 
 /* Arenas: zeroed memory, never NULL. */

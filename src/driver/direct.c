@@ -28,7 +28,7 @@ static struct hop_spare *take_spare(hop_exec *x, int64_t bytes)
 	if (s && s->bytes >= n)
 		return s;
 	drop_spare(x, s);
-	s = hop_raw_try(&x->mem, n);
+	s = hop_raw_data(&x->mem, n);
 	if (s) {
 		s->bytes = n;
 		s->p = (void *)(((uintptr_t)(s + 1) + ALIGN - 1) / ALIGN * ALIGN);

@@ -29,7 +29,7 @@ hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 	hop_mem m = hop_ctx_mem(c);
 	hop_array *a = hop_raw_try(&m, sizeof *a);
 	size_t bytes = (size_t)count * hop_dtype_bytes(d);
-	void *raw = a ? hop_raw_try(&m, bytes + HOP_ARRAY_ALIGN) : NULL;
+	void *raw = a ? hop_raw_data(&m, bytes + HOP_ARRAY_ALIGN) : NULL;
 	if (!raw) {
 		hop_raw_free(&m, a, sizeof *a);
 		return refuse(c, HOP_ENOMEM, "error: no memory");
