@@ -102,6 +102,9 @@ _Noreturn void hop_nomem(hop_env *e);                     /* take the exit */
 /* Memory of the C library behind the hook's interface. */
 void *hop_alloc_default(void *user, void *ptr, size_t osize, size_t nsize);
 
+/* Processors that this process may keep busy: by affinity and control group. */
+int hop_cpus(void);
+
 /* Raw memory from the hook. hop_raw_new jumps on failure; hop_raw_try gives NULL. */
 void *hop_raw_new(hop_env *e, size_t n);
 void *hop_raw_try(const hop_mem *m, size_t n);

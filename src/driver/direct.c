@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { FEW = 24, ALIGN = 64 };     /* parameters and results without an allocation */
+enum { FEW = 24, ALIGN = 64 };     /* so many parameters and results take no allocation */
 
 /* ---- memory to work in ---- */
 
@@ -53,8 +53,8 @@ struct call {
 	hop_exec         *x;
 	hop_array *const *in;
 	hop_array       **out;
-	hop_array        *wrote[FEW];  /* new contents of written arrays, until all went well */
-	hop_arg           ai[FEW], ao[FEW];
+	hop_arg          *ai, *ao;
+	hop_array       **wrote;       /* new contents of written arrays, until all went well */
 };
 
 static hop_array *param(const struct call *c, uint32_t i)
@@ -104,27 +104,45 @@ static void drop_outputs(struct call *c, bool failed)
 	}
 }
 
+static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
+{
+	hop_fn *f = c->f;
+	if (!inputs_fit(c))
+		return false;
+	if (!make_outputs(c)) {
+		drop_outputs(c, true);
+		return false;
+	}
+	int64_t bytes = hop_exec_room(c->x, c->ai, c->ao);
+	struct hop_spare *s = bytes < 0 ? NULL : take_spare(c->x, bytes);
+	hop_status st = s ? hop_run_with(c->x, c->ai, c->ao, s->p, o) : HOP_ENOMEM;
+	if (s)
+		give_spare(c->x, s);
+	for (int i = 0; !st && i < f->nwrote; i++) {
+		hop_array *to = param(c, (uint32_t)f->wrote[i]);
+		if (to->bytes)
+			memcpy(to->data, c->wrote[i]->data, to->bytes);
+	}
+	drop_outputs(c, st != HOP_OK);
+	*out_st = st;
+	return s != NULL;
+}
+
 bool hop_call_direct(hop_fn *f, hop_exec *x, hop_array *const *in, hop_array **out,
                      const hop_run_opts *o, hop_status *out_st)
 {
-	struct call c = { .f = f, .x = x, .in = in, .out = out };
-	if (f->g->nparam > FEW || f->g->nout > FEW || !inputs_fit(&c))
+	hop_arg few[FEW];
+	hop_array *wrote[FEW];
+	size_t narg = f->g->nparam + f->g->nout, nwrote = (size_t)f->nwrote;
+	size_t bytes = narg * sizeof *few + nwrote * sizeof *wrote;
+	hop_arg *a = narg <= FEW ? few : hop_raw_try(&x->mem, bytes);
+	if (!a)
 		return false;
-	if (!make_outputs(&c)) {
-		drop_outputs(&c, true);
-		return false;
-	}
-	int64_t bytes = hop_exec_room(x, c.ai, c.ao);
-	struct hop_spare *s = bytes < 0 ? NULL : take_spare(x, bytes);
-	hop_status st = s ? hop_run_with(x, c.ai, c.ao, s->p, o) : HOP_ENOMEM;
-	if (s)
-		give_spare(x, s);
-	for (int i = 0; !st && i < f->nwrote; i++) {
-		hop_array *to = param(&c, (uint32_t)f->wrote[i]);
-		if (to->bytes)
-			memcpy(to->data, c.wrote[i]->data, to->bytes);
-	}
-	drop_outputs(&c, st != HOP_OK);
-	*out_st = st;
-	return s != NULL;
+	struct call c = { .f = f, .x = x, .in = in, .out = out, .ai = a, .ao = a + f->g->nparam,
+	                  .wrote = a == few ? wrote : (hop_array **)(a + narg) };
+	memset(c.wrote, 0, nwrote * sizeof *wrote);
+	bool done = run(&c, o, out_st);
+	if (a != few)
+		hop_raw_free(&x->mem, a, bytes);
+	return done;
 }

@@ -53,7 +53,8 @@ typedef struct divide {
 	int       *buf;              /* [nbuf] 1 + the same of a buffer */
 	int       *met;              /* registers named there, to be forgotten */
 	int        nmet;
-	size_t     metcap, bufcap;
+	int       *old;              /* [to->nbuf] buffers there, by their names in f */
+	size_t     metcap, bufcap, oldcap;
 	place     *at;              /* where what is brought goes */
 } divide;
 
@@ -251,6 +252,9 @@ static void put_addr(divide *d, hop_addr *a)
 		                        &d->bufcap);
 		t->buf[t->nbuf] = d->f->buf[a->buf];
 		t->buf[t->nbuf].is_written |= d->aliased[a->buf];
+		d->old = hop_arena_grow(d->w, d->old, sizeof *d->old, (size_t)t->nbuf + 1,
+		                        &d->oldcap);
+		d->old[t->nbuf] = a->buf;
 		d->buf[a->buf] = ++t->nbuf;
 	}
 	a->buf = d->buf[a->buf] - 1;
@@ -429,7 +433,6 @@ static void write_part(divide *d, part *x, hop_lfunc *to)
 	d->id = x->id;
 	d->to = to;
 	d->bufcap = 0;
-	memset(d->buf, 0, sizeof *d->buf * (size_t)f->nbuf);
 	to->local = HOP_NEWN(d->a, int, f->nlocal);
 	for (int i = 0; i < f->nlocal; i++) {
 		hop_addr a = { .buf = f->local[i] };
@@ -438,6 +441,8 @@ static void write_part(divide *d, part *x, hop_lfunc *to)
 	}
 	write_stmts(d, &to->body);
 	forget(d, 0);
+	for (int i = 0; i < to->nbuf; i++)
+		d->buf[d->old[i]] = 0;
 }
 
 /* ---- a function ---- */

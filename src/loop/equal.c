@@ -34,7 +34,7 @@ typedef struct reader {
 	hop_buf    text;
 	bool       ok;
 	int       *reg, *buf;        /* [nreg+1], [nbuf] numbers from 1 on; 0 = not met */
-	int        nreg, nbuf, nconst;
+	int        nreg, nbuf;
 	size_t     regcap, bufcap;
 	hop_reg   *met;              /* [nreg] old names; constants are marked in def */
 	param     *param;            /* [nbuf] */
@@ -73,7 +73,6 @@ static void put_use(reader *q, hop_reg r)
 		put(q, c->dtype);
 		put(q, c->u.i);              /* the bits, also of a float */
 		meet(q, r);
-		q->nconst++;
 	} else {
 		q->ok = false;
 	}
@@ -123,17 +122,6 @@ static void meet_addr(void *user, hop_addr *a, bool is_write)
 	param *p = &q->param[q->buf[a->buf] - 1];
 	p->base = low < p->base ? low : p->base;
 	p->is_written |= is_write;
-}
-
-static void meet_addrs(reader *q, hop_stmt *s)
-{
-	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
-	hop_stmt_addrs(q->f, s, meet_addr, q);
-	for (int i = 0; i < k; i++)
-		for (hop_stmt *t = sub[i]->first; t; t = t->next)
-			meet_addrs(q, t);
 }
 
 static void put_stmt(reader *q, hop_stmt *s);
@@ -198,7 +186,7 @@ static void forget(reader *q)
 		q->reg[q->met[i]] = 0;
 	for (int i = 0; i < q->nbuf; i++)
 		q->buf[q->param[i].buf] = 0;
-	q->nreg = q->nbuf = q->nconst = 0;
+	q->nreg = q->nbuf = 0;
 	q->text.n = 0;
 }
 
@@ -209,7 +197,7 @@ static bool read_nest(reader *q, hop_stmt *s)
 	if (s->kind != HOP_L_LOOP || s->nacc)
 		return false;
 	q->ok = true;
-	meet_addrs(q, s);
+	hop_stmt_all_addrs(q->f, s, meet_addr, q);
 	put_stmt(q, s);
 	return q->ok;
 }
@@ -232,17 +220,6 @@ static void move_addr(void *user, hop_addr *a, bool is_write)
 	(void)is_write;
 	a->offset = hop_size_of(a->offset.k - p->base);
 	a->buf = p->at;
-}
-
-static void move_addrs(reader *q, hop_stmt *s)
-{
-	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
-	hop_stmt_addrs(q->f, s, move_addr, q);
-	for (int i = 0; i < k; i++)
-		for (hop_stmt *t = sub[i]->first; t; t = t->next)
-			move_addrs(q, t);
 }
 
 /* What is only read comes first. */
@@ -282,7 +259,7 @@ static hop_lfunc function(reader *q, hop_stmt *s, int nin)
 		k->next = NULL;
 		k->dst = i + 1;
 	}
-	move_addrs(q, s);
+	hop_stmt_all_addrs(q->f, s, move_addr, q);
 	hop_stmt_regs(s, rename_reg, q);
 	hop_stmt *body = hop_l_stmt(&b, HOP_L_LOOP);
 	*body = *s;

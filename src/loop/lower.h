@@ -50,6 +50,8 @@ int  hop_addr_term(const hop_addr *a, hop_reg r);          /* its position, or -
 /* Calls fn once for each address of the statement (not of nested ones). */
 typedef void hop_addr_fn(void *user, hop_addr *a, bool is_write);
 void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
+/* The same with all that is in it. */
+void hop_stmt_all_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
 /* The blocks in a statement: 0 to 2 of them. */
 int  hop_stmt_blocks(hop_stmt *s, hop_block **out);
 hop_addr *hop_stmt_addr(hop_stmt *s, int i);               /* its i-th address, or NULL */

@@ -152,6 +152,7 @@ typedef struct places {
 	hop_env *e;
 	item   **live;               /* a heap: the one that is over first is on top */
 	int      nlive;
+	size_t   livecap;
 	gap     *gap;                /* by address; no two touch */
 	int      ngap;
 	size_t   gapcap;
@@ -172,8 +173,10 @@ static void sink(places *q, int i)
 
 static void push(places *q, item *x)
 {
-	int i = q->nlive++;
+	int i = q->nlive;
 
+	q->live = hop_arena_grow(&q->e->tmp, q->live, sizeof *q->live, (size_t)i + 1, &q->livecap);
+	q->nlive++;
 	for (; i && q->live[(i - 1) / 2]->last > x->last; i = (i - 1) / 2)
 		q->live[i] = q->live[(i - 1) / 2];
 	q->live[i] = x;
@@ -254,7 +257,7 @@ typedef struct sized {
 	places        in;
 } sized;
 
-static void place_symbolic(hop_env *e, sized **all, int most, item *x, hop_size *top)
+static void place_symbolic(hop_env *e, sized **all, item *x, hop_size *top)
 {
 	sized *z = *all;
 
@@ -262,8 +265,7 @@ static void place_symbolic(hop_env *e, sized **all, int most, item *x, hop_size 
 		z = z->next;
 	if (!z) {
 		z = HOP_NEW(&e->tmp, sized);
-		*z = (sized){ .next = *all, .bytes = x->bytes };
-		z->in.live = HOP_NEWN(&e->tmp, item *, most);
+		*z = (sized){ .next = *all, .bytes = x->bytes, .in.e = e };
 		*all = z;
 	}
 	item *old = over(&z->in, x->first);
@@ -295,7 +297,7 @@ static void place(plan *p)
 	hop_env *e = p->e;
 	int      all = p->f->nbuf + p->ncall, n = 0;
 	item   **by = HOP_NEWN(&e->tmp, item *, all);
-	places   q = { .e = e, .live = HOP_NEWN(&e->tmp, item *, all) };
+	places   q = { .e = e };
 	sized   *sizes = NULL;
 
 	for (int i = 0; i < all; i++) {
@@ -311,7 +313,7 @@ static void place(plan *p)
 	hop_size high = hop_size_of(q.top);
 	for (int i = 0; i < n; i++) {
 		if (!hop_size_const(by[i]->bytes))
-			place_symbolic(e, &sizes, n, by[i], &high);
+			place_symbolic(e, &sizes, by[i], &high);
 		if (by[i]->buf >= 0)
 			p->f->buf[by[i]->buf].offset = by[i]->offset;
 		else

@@ -61,17 +61,6 @@ static void tally_addr(void *user, hop_addr *a, bool is_write)
 	*(is_write ? &t[a->buf].nwrite : &t[a->buf].nread) += 1;
 }
 
-static void tally_block(hop_lfunc *f, hop_block *b, hop_ftally *t)
-{
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
-		hop_stmt_addrs(f, s, tally_addr, t);
-		for (int i = 0; i < k; i++)
-			tally_block(f, sub[i], t);
-	}
-}
-
 /* Measured: with the product still in cache, a loop of its own beats an epilogue, which
  * takes registers from the tile. */
 static bool pays(const hop_gemm *g, const hop_block *b)
@@ -291,11 +280,11 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
 
 static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 {
-	hop_gemm *g = x[i].s->gemm;
+	hop_gemm   *g = x[i].s->gemm;
 	hop_ftally *c = &p->tally[g->c.buf];
-	int       j = i + 1, here = 0;
-	tiling    t;
-	sink      k;
+	int         j = i + 1, here = 0;
+	tiling      t;
+	sink        k;
 
 	if (g->beta || g->epilogue.first || p->f->buf[g->c.buf].kind != HOP_BUF_TEMP ||
 	    c->nread != 1 || c->nwrite != 1)
@@ -401,7 +390,8 @@ void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, b
 	hop_fpass p = { .e = e, .a = a, .f = f, .range = r, .tile_all = all };
 
 	p.tally = HOP_NEWN(&e->tmp, hop_ftally, f->nbuf);
-	tally_block(f, &f->body, p.tally);
+	for (hop_stmt *s = f->body.first; s; s = s->next)
+		hop_stmt_all_addrs(f, s, tally_addr, p.tally);
 	block(&p, &f->body);
 	hop_rewind(&e->tmp, m);
 }

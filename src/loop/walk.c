@@ -74,6 +74,17 @@ int hop_stmt_blocks(hop_stmt *s, hop_block **out)
 	}
 }
 
+void hop_stmt_all_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
+{
+	hop_block *sub[2];
+	int        k = hop_stmt_blocks(s, sub);
+
+	hop_stmt_addrs(f, s, fn, user);
+	for (int i = 0; i < k; i++)
+		for (hop_stmt *q = sub[i]->first; q; q = q->next)
+			hop_stmt_all_addrs(f, q, fn, user);
+}
+
 /* ---- addresses by number, and registers ---- */
 
 /* With an epilogue there need not be anything at c. */

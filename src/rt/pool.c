@@ -11,7 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -190,35 +189,14 @@ static void forget(void *user)
 	pthread_cond_init(&p->wake, NULL);
 }
 
-/* Processors that a limit of the control group pays for; 0 = no limit is known. */
-static int paid_cpus(void)
-{
-	FILE     *f = fopen("/sys/fs/cgroup/cpu.max", "re");
-	long long quota = 0, period = 0;
-	int       n = f ? fscanf(f, "%lld %lld", &quota, &period) : 0;
-
-	if (f)
-		fclose(f);
-	return n == 2 && quota > 0 && period > 0 ? (int)((quota + period - 1) / period) : 0;
-}
-
 /* HOP_THREADS, else the processors that this process may use. */
 static int default_threads(void)
 {
 	const char *own = getenv("HOP_THREADS");
-	int         n = own ? atoi(own) : 0, paid;
-	cpu_set_t   set;
+	int         n = own ? atoi(own) : 0;
 
-	if (n > 0)
-		return n < 256 ? n : 256;
-	if (!sched_getaffinity(0, sizeof set, &set))
-		n = CPU_COUNT(&set);
-	if (n <= 0)
-		n = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	paid = paid_cpus();
-	if (paid > 0 && paid < n)
-		n = paid;
-	return n < 1 ? 1 : n < 256 ? n : 256;
+	n = n > 0 ? n : hop_cpus();
+	return n < 256 ? n : 256;
 }
 
 hop_pool *hop_pool_new(const hop_mem *m, int nthread)

@@ -128,21 +128,6 @@ static bool close_to(const hop_tensor *a, const hop_tensor *b, double tol)
 	return true;
 }
 
-/* A graph must have f64 for its derivatives to be compared with differences. */
-static bool has_f32(const hop_graph *g)
-{
-	for (uint32_t i = 0; i < g->nvalue; i++)
-		if (g->type[i]->dtype == HOP_f32)
-			return true;
-	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0; )
-			if (sub[k] && has_f32(sub[k]))
-				return true;
-	}
-	return false;
-}
-
 /* Transforms keep effects and do not repeat them; what is said is of no interest. */
 static int count_line(void *user, const char *line)
 {
@@ -305,7 +290,7 @@ static void check_adjoint(judge *j, struct setup *s, hop_tensor **dy, const char
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (s->act[i])
 			right += inner(out[k++], s->v[i]);
-	if (!same || !(fabs(left - right) <= (has_f32(g) ? 1e-5 : 1e-9) * (1 + size)))
+	if (!same || !(fabs(left - right) <= (gen_has_f32(g) ? 1e-5 : 1e-9) * (1 + size)))
 		bad(j, path, same ? "jvp against vjp" : "values under vjp", d);
 	drop(j, d->nparam - g->nparam, in + g->nparam);
 	drop(j, d->nout, out);
@@ -323,7 +308,7 @@ static void check_derivatives(judge *j, const hop_graph *g, const char *path)
 		if (!run_jvp(j, &s, dy)) {
 			bad(j, path, "jvp", g);
 		} else {
-			if (!has_f32(g))
+			if (!gen_has_f32(g))
 				check_differences(j, &s, dy, path);
 			check_adjoint(j, &s, dy, path);
 			drop(j, s.no, dy);
@@ -404,7 +389,7 @@ void judge_other(judge *j, const hop_graph *g, const char *path)
 	j->checks++;
 	ok = ok && !j->other(j->p, g, s.syms, s.x, y);
 	for (uint32_t k = 0; ok && k < g->nout; k++)
-		ok &= close_to(y[k], s.y[k], has_f32(g) ? 2e-5 : j->tol ? j->tol : 1e-9);
+		ok &= close_to(y[k], s.y[k], gen_has_f32(g) ? 2e-5 : j->tol ? j->tol : 1e-9);
 	if (!ok)
 		bad(j, path, "native code", g);
 	else

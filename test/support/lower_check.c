@@ -8,6 +8,7 @@
 
 #include "ir/text.h"
 #include "support/loop_run.h"
+#include "support/program.h"
 
 static unsigned next(unsigned *s)
 {
@@ -49,21 +50,6 @@ static int quiet(void *user, const char *line)
 	return 0;
 }
 
-/* A result is no nearer than what it is made of. */
-static bool has_f32(const hop_graph *g)
-{
-	for (uint32_t v = 0; v < g->nvalue; v++)
-		if (g->type[v]->dtype == HOP_f32)
-			return true;
-	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0;)
-			if (sub[k] && has_f32(sub[k]))
-				return true;
-	}
-	return false;
-}
-
 static bool differs(const hop_tensor *want, const hop_tensor *got, int64_t i, double tol)
 {
 	if (!hop_dtype_float(want->dtype))
@@ -99,7 +85,7 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 	effects     fx = { 0 };
 	const char *why = "";
 	int         bad = 0;
-	double      tol = has_f32(g) ? 2e-4 : 1e-9;
+	double      tol = gen_has_f32(g) ? 2e-4 : 1e-9;    /* no nearer than what it is made of */
 
 	if (hop_lower_graph(e, g, o, &p)) {
 		fprintf(stderr, "not lowered: %s\n", e->diag.text ? e->diag.text : "?");

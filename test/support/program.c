@@ -509,3 +509,17 @@ hop_status gen_program(hop_env *e, const gen_opts *o, hop_graph **out_g)
 	hop_rewind(&e->tmp, m);
 	return st;
 }
+
+bool gen_has_f32(const hop_graph *g)
+{
+	for (uint32_t v = 0; v < g->nvalue; v++)
+		if (g->type[v]->dtype == HOP_f32)
+			return true;
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_graph *sub[HOP_MAXSUB];
+		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0;)
+			if (sub[k] && gen_has_f32(sub[k]))
+				return true;
+	}
+	return false;
+}

@@ -1,20 +1,9 @@
 /* growth_test.c -- programs that are long, deep or full of repetition: cut into parts, made
  * of equal nests, calling each other twice at every level. They compute what the interpreter
  * computes. How long compiling takes is measured in bench/growth.c. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <math.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <hop/hop.h>
-
-static hop_ctx *ctx;
+#include "trace_rig.h"
 
 static void ok(hop_status st)
 {
@@ -312,17 +301,42 @@ static void test_together(void **state)
 	hop_fn_release(f);
 }
 
-static int up(void **state)
+/* More arguments than fit on the stack, one of them written. */
+enum { MANY = 40 };
+
+static void many(hop_trace *t, const hop_value *in, void *user)
 {
-	(void)state;
-	return hop_ctx_new(NULL, &ctx) != HOP_OK;
+	hop_value s = in[0];
+	(void)user;
+	for (int i = 1; i < MANY; i++)
+		s = hop_add(t, s, hop_mulf(t, in[i], i));
+	hop_copy_(t, in[0], s);
+	hop_return(t, hop_mulf(t, s, 2));
 }
 
-static int down(void **state)
+static void test_many(void **state)
 {
+	hop_spec s[MANY];
+	hop_array *in[MANY], *y;
+	hop_fn *f;
+	double x = 1;
 	(void)state;
-	hop_ctx_free(ctx);
-	return 0;
+	for (int i = 0; i < MANY; i++) {
+		s[i] = hop_spec0(HOP_f64);
+		in[i] = num(1);
+	}
+	ok(hop_capture(ctx, many, NULL, MANY, s, &f));
+	for (int k = 0; k < 3; k++) {
+		for (int i = 1; i < MANY; i++)
+			x += i;
+		ok(hop_call(f, MANY, in, 1, &y));
+		assert_true(*(double *)hop_array_data(in[0]) == x);
+		assert_true(*(double *)hop_array_data(y) == 2 * x);
+		hop_array_release(y);
+	}
+	for (int i = 0; i < MANY; i++)
+		hop_array_release(in[i]);
+	hop_fn_release(f);
 }
 
 int main(void)
@@ -330,7 +344,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long), cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_tower), cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_together),
+		cmocka_unit_test(test_together), cmocka_unit_test(test_many),
 	};
-	return cmocka_run_group_tests(tests, up, down);
+	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }

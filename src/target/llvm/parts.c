@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fork.h"
 #include "rt/abi.h"
@@ -18,9 +17,9 @@ enum { SHARE = 90 };            /* weight that is worth a module and a thread */
 
 static int cpus(void)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN);
+	int n = hop_cpus();
 
-	return n < 1 ? 1 : n < HOP_MAXPART ? (int)n : HOP_MAXPART;
+	return n < HOP_MAXPART ? n : HOP_MAXPART;
 }
 
 /* Heaviest function first, each to the part that has least. Looks at the program and at
