@@ -126,7 +126,9 @@ static void row(const growth_kind *k, bool grad, int sizes, int seconds)
 		}
 		for (int s = 0; s < NSTAGE; s++)
 			printf(" %8.1f", c.s[s] * 1e3);
-		printf(" %9.1f %7.0f", total(&c) * 1e3, c.mb[CODE]);
+		printf(" %9.1f ", total(&c) * 1e3);
+		for (int s = 0; s < NSTAGE; s++)
+			printf(" %5.0f", c.mb[s]);
 		if (last.ok)
 			printf("  x %.1f", total(&c) / total(&last));
 		printf("\n");

@@ -77,7 +77,13 @@ static hop_chunk *chunk_new(hop_arena *a, size_t n)
 		cap = n;
 	if (cap > SIZE_MAX / 2)
 		hop_nomem(a->env);
-	hop_chunk *c = hop_raw_new(a->env, sizeof *c + cap);
+	hop_chunk *c = a->spare;
+	if (c && c->cap >= n)
+		cap = c->cap;
+	else
+		c = hop_raw_new(a->env, sizeof *c + cap);
+	if (c == a->spare)
+		a->spare = NULL;
 	*c = (hop_chunk){ .prev = a->top, .cap = cap };
 	a->top = c;
 	return c;
@@ -91,6 +97,13 @@ void hop_arena_open(hop_arena *a, hop_env *e)
 	e->arenas = a;
 }
 
+static void drop_spare(hop_arena *a, const hop_mem *m)
+{
+	if (a->spare)
+		chunk_free(m, a->spare);
+	a->spare = NULL;
+}
+
 /* A frame remembers the newest arena that is older than it; when that one leaves the list
  * before the frame ends, the next older takes its place. */
 void hop_arena_seal(hop_arena *a)
@@ -98,6 +111,7 @@ void hop_arena_seal(hop_arena *a)
 	hop_env *e = a->env;
 	if (!e)
 		return;
+	drop_spare(a, &e->mem);
 	for (hop_frame *f = e->frame; f; f = f->prev)
 		if (f->arenas == a)
 			f->arenas = a->next;
@@ -114,6 +128,7 @@ void hop_arena_seal(hop_arena *a)
 /* The arena's own struct may lie in one of its chunks: not touched once they go. */
 void hop_arena_free(hop_arena *a, const hop_mem *m)
 {
+	drop_spare(a, m);
 	hop_arena_seal(a);
 	hop_chunk *c = a->top;
 	a->top = NULL;
@@ -202,26 +217,25 @@ hop_mark hop_mark_at(hop_arena *a)
 	return (hop_mark){ a->top, a->top ? a->top->used : 0 };
 }
 
-/* Going back to an empty arena keeps its newest chunk, so that a loop that marks, uses
- * and rewinds does not go to the hook each time. */
+/* The largest chunk that was given up stays, so that a loop that marks, uses and rewinds does
+ * not go to the hook each time. */
+static void give_up(hop_arena *a, hop_chunk *c)
+{
+	hop_chunk *old = a->spare;
+	bool       larger = !old || c->cap > old->cap;
+	a->spare = larger ? c : old;
+	if (old)
+		chunk_free(&a->env->mem, larger ? old : c);
+}
+
 void hop_rewind(hop_arena *a, hop_mark m)
 {
 	HOP_ASSERT(a->env);
 	while (a->top != m.top) {
 		hop_chunk *c = a->top;
 		HOP_ASSERT(c);
-		if (!m.top && a->top->prev == NULL) {
-			c->used = 0;
-			return;
-		}
-		if (!m.top) {               /* keep c, drop what is below it */
-			hop_chunk *below = c->prev;
-			c->prev = below->prev;
-			chunk_free(&a->env->mem, below);
-			continue;
-		}
 		a->top = c->prev;
-		chunk_free(&a->env->mem, c);
+		give_up(a, c);
 	}
 	if (a->top)
 		a->top->used = m.used;

@@ -43,6 +43,7 @@ typedef struct hop_chunk hop_chunk;
 typedef struct hop_arena {
 	struct hop_env   *env;
 	hop_chunk        *top;
+	hop_chunk        *spare;          /* given up by a rewind, for the next that is wanted */
 	struct hop_arena *next, *prev;    /* env->arenas while open */
 } hop_arena;
 
@@ -171,7 +172,7 @@ static inline bool hop_hash_eq(hop_hash a, hop_hash b)
 /* ---- map from bytes to a pointer; open addressing; keys are copied into the arena ---- */
 typedef struct hop_map {
 	hop_arena *a;
-	struct hop_slot { uint64_t h; const void *key; size_t n; void *val; } *slot;
+	struct hop_slot { uint64_t h; struct hop_entry *e; } *slot;
 	size_t     n, cap;
 } hop_map;
 

@@ -4,6 +4,12 @@
 
 #include "base/base.h"
 
+struct hop_entry {
+	void  *val;
+	size_t n;
+	char   key[];
+};
+
 /* The slot of the key, or the empty one where it belongs. cap is a power of two. */
 static struct hop_slot *probe(struct hop_slot *slot, size_t cap, uint64_t h,
                               const void *key, size_t n)
@@ -11,9 +17,9 @@ static struct hop_slot *probe(struct hop_slot *slot, size_t cap, uint64_t h,
 	size_t i = h & (cap - 1);
 	for (;; i = (i + 1) & (cap - 1)) {
 		struct hop_slot *s = &slot[i];
-		if (!s->key)
+		if (!s->e)
 			return s;
-		if (s->h == h && s->n == n && (!n || !memcmp(s->key, key, n)))
+		if (s->h == h && s->e->n == n && (!n || !memcmp(s->e->key, key, n)))
 			return s;
 	}
 }
@@ -22,17 +28,22 @@ void *hop_map_get(const hop_map *m, const void *key, size_t n)
 {
 	if (!m->cap)
 		return NULL;
-	return probe(m->slot, m->cap, hop_hash_bytes(key, n).lo, key, n)->val;
+	struct hop_entry *e = probe(m->slot, m->cap, hop_hash_bytes(key, n).lo, key, n)->e;
+	return e ? e->val : NULL;
 }
 
+/* All keys differ: what moves only looks for a free slot. */
 static void grow(hop_map *m)
 {
 	size_t cap = m->cap ? m->cap * 2 : 16;
 	struct hop_slot *slot = HOP_NEWN(m->a, struct hop_slot, cap);
 	for (size_t i = 0; i < m->cap; i++) {
-		struct hop_slot *s = &m->slot[i];
-		if (s->key)
-			*probe(slot, cap, s->h, s->key, s->n) = *s;
+		size_t k = m->slot[i].h & (cap - 1);
+		if (!m->slot[i].e)
+			continue;
+		while (slot[k].e)
+			k = (k + 1) & (cap - 1);
+		slot[k] = m->slot[i];
 	}
 	m->slot = slot;
 	m->cap = cap;
@@ -44,11 +55,13 @@ void hop_map_put(hop_map *m, const void *key, size_t n, void *val)
 		grow(m);
 	uint64_t h = hop_hash_bytes(key, n).lo;
 	struct hop_slot *s = probe(m->slot, m->cap, h, key, n);
-	if (!s->key) {
+	if (!s->e) {
 		s->h = h;
-		s->n = n;
-		s->key = hop_arena_dup(m->a, key, n);
+		s->e = hop_arena_alloc(m->a, sizeof *s->e + n);
+		s->e->n = n;
+		if (n)
+			memcpy(s->e->key, key, n);
 		m->n++;
 	}
-	s->val = val;
+	s->e->val = val;
 }

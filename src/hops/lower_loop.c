@@ -22,14 +22,10 @@ void hop_cell_set(hop_lower *l, hop_dtype d, const hop_view *v, hop_reg r)
 	hop_lower_put(l, d, v->buf, v->base, r);
 }
 
-hop_view hop_view_lead(hop_lower *l, const hop_view *v, int rank, const hop_ix *t)
+hop_view hop_view_lead(hop_lower *l, const hop_view *v, const hop_ix *t)
 {
-	hop_view o = { .buf = v->buf };
-
-	o.base = hop_ix_add(l, v->base, hop_ix_mul(l, t, v->stride[0]));
-	for (int i = 1; i < rank; i++)
-		o.stride[i - 1] = v->stride[i];
-	return o;
+	return (hop_view){ v->buf, hop_ix_add(l, v->base, hop_ix_mul(l, t, v->stride[0])),
+	                   v->stride + 1 };
 }
 
 hop_status hop_carries_init(hop_lower *l, const hop_node *n, int first, int ncarry,

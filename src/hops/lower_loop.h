@@ -25,6 +25,6 @@ hop_reg  hop_cell_get(hop_lower *l, hop_dtype d, const hop_view *v);
 void     hop_cell_set(hop_lower *l, hop_dtype d, const hop_view *v, hop_reg r);
 
 /* v at leading index t. */
-hop_view hop_view_lead(hop_lower *l, const hop_view *v, int rank, const hop_ix *t);
+hop_view hop_view_lead(hop_lower *l, const hop_view *v, const hop_ix *t);
 
 #endif

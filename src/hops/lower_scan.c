@@ -142,7 +142,7 @@ static void keep_step(hop_lower *l, scan *s, const hop_ix *t)
 		const hop_ix    *y[HOP_MAXRANK];
 		if (k->store) {
 			ty = s->c.type[k->v.id];
-			hop_view to = hop_view_lead(l, &k->at, ty->rank + 1, t);
+			hop_view to = hop_view_lead(l, &k->at, t);
 			const hop_view *from = &s->c.now[k->v.id];
 			int      m = hop_lower_open_dims(l, ty->rank, ty->dim, y);
 			hop_reg  r = hop_lower_load(l, (hop_dtype)ty->dtype, from->buf,
@@ -151,7 +151,7 @@ static void keep_step(hop_lower *l, scan *s, const hop_ix *t)
 			              hop_view_at(l, &to, ty->rank, y), r);
 			hop_lower_close_n(l, m);
 		} else if (x->has_dest && x->dest.buf == k->at.buf) {
-			x->dest = hop_view_lead(l, &k->at, s->in->g->type[k->v.id]->rank + 1, t);
+			x->dest = hop_view_lead(l, &k->at, t);
 		}
 	}
 }
@@ -192,8 +192,7 @@ static hop_status step(hop_lower *l, scan *s, const hop_ix *t)
 	for (int k = 0; k < s->ny; k++) {
 		hop_val   v = s->in->g->out[s->nc + k];
 		hop_lval *x = &s->in->val[v.id];
-		int       rank = hop_lower_out(l, s->n, s->nc + k)->rank;
-		s->dest[s->nc + k] = hop_view_lead(l, &s->ys[k], rank, t);
+		s->dest[s->nc + k] = hop_view_lead(l, &s->ys[k], t);
 		if (x->has_dest && x->dest.buf == s->ys[k].buf)
 			x->dest = s->dest[s->nc + k];
 	}

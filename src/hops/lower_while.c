@@ -107,12 +107,11 @@ hop_status hop_lower_while(hop_lower *l, const hop_node *n)
 	bind(l, n, in, &c);
 	t = hop_cell_get(l, HOP_i64, &trips);
 	for (int k = 0; k < ntape; k++) {
-		const hop_type *tt = hop_lower_out(l, n, nc + 1 + k);
 		hop_size        cap = hop_size_of(a->max_trips > 0 ? a->max_trips : HOP_SIZE_MAX);
 		hop_val         v = in->g->out[nc + k];
 		if (a->max_trips <= 0)
 			grow(l, &tape[k], t, tape[k].stride[0]);
-		dest[nc + k] = hop_view_lead(l, &tape[k], tt->rank, hop_ix_reg(l, t, cap));
+		dest[nc + k] = hop_view_lead(l, &tape[k], hop_ix_reg(l, t, cap));
 		if (in->val[v.id].has_dest && in->val[v.id].dest.buf == tape[k].buf)
 			in->val[v.id].dest = dest[nc + k];
 	}

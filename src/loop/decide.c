@@ -12,7 +12,8 @@ enum {
 	TRIVIAL  = 1,       /* the same when a loop recomputes it many times */
 	SIZE_MAX_NEST = 120, /* statements inlined into one nest before a value is stored */
 	MANY     = 12,      /* wishes for one value before it is stored */
-	DEEP     = 100      /* virtual values in a row: each is a call inside a call here */
+	DEEP     = 100,     /* virtual values in a row: each is a call inside a call here */
+	SPARE    = 256      /* registers of a dry run, mostly fewer */
 };
 
 static hop_status dry_cell(hop_lower *l, const hop_node *n, enum hop_ask ask,
@@ -42,15 +43,41 @@ static hop_status dry_whole(hop_lower *l, const hop_node *n, bool special)
 
 /* ---- forward: costs ---- */
 
+/* Nothing of this run stays but what it says of the value: registers, indices and scopes are
+ * given up again, or they would take most of the memory that lowering needs. */
+static hop_status try_cell(hop_lower *l, const hop_node *n, hop_lval *x)
+{
+	hop_arena  *w = l->w;
+	hop_map     ixs = l->ixs;
+	hop_scope **regscope = l->regscope;
+	size_t      regcap = l->regcap;
+	int         nreg = l->b.f->nreg, natom = l->natom;
+	hop_mark    m = hop_mark_at(l->once);
+
+	l->w = l->once;
+	l->ixs = (hop_map){ .a = l->once };
+	l->dry_cost = l->dry_size = l->dry_deep = 0;
+	l->dry_val = x;
+	hop_status st = dry_whole(l, n, false);
+	l->dry_val = NULL;
+	x->uniform = l->reg && hop_lower_reg_scope(l, l->reg) == l->cur;
+	l->w = w;
+	l->ixs = ixs;
+	l->regscope = regscope;
+	l->regcap = regcap;
+	l->b.f->nreg = nreg;
+	l->natom = natom;
+	hop_rewind(l->once, m);
+	if (x->kind == HOP_LV_BUF)           /* data, found only now */
+		x->view = hop_lower_dense(l, x->view.buf, x->type);
+	return st;
+}
+
 static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
 {
 	hop_lval *x = &l->inst->val[n->out0.id];
 
-	l->dry_cost = l->dry_size = l->dry_deep = 0;
-	l->dry_val = x;
-	HOP_TRY(dry_whole(l, n, false));
-	l->dry_val = NULL;
-	x->uniform = l->reg && hop_lower_reg_scope(l, l->reg) == l->cur;
+	HOP_TRY(try_cell(l, n, x));
 	x->cost = l->dry_cost < 10000 ? l->dry_cost : 10000;
 	x->size = l->dry_size;
 	x->deep = l->dry_deep + 1;
@@ -208,6 +235,9 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 	const hop_graph *g = in->g;
 	int             *nuse = in->nuse = HOP_NEWN(l->w, int, g->nvalue);
 
+	/* so many registers that no single cell has to make this longer for itself */
+	l->regscope = hop_arena_grow(l->w, l->regscope, sizeof *l->regscope,
+	                             (size_t)l->b.f->nreg + SPARE, &l->regcap);
 	for (uint32_t i = 0; i < g->nnode; i++)
 		for (uint32_t k = 0; k < g->node[i].nin; k++)
 			nuse[g->node[i].in[k].id]++;
@@ -229,7 +259,8 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 		}
 	}
 	mark_fixed(in, in->tests ? NULL : fixed);
-	for (uint32_t i = g->nnode; i-- > 0;) {
+	hop_mark m = hop_mark_at(l->once);
+	for (uint32_t i = g->nnode; i-- > 0; hop_rewind(l->once, m)) {
 		const hop_node *n = &g->node[i];
 		l->b.loc = n->loc;
 		in->live[i] = hop_node_effect(n) || n->guard || wanted(in, n) || hop_node_binds(n) >= 0 ||
@@ -253,7 +284,6 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
                             const bool *fixed)
 {
-	hop_block  junk = { 0 };
 	hop_linst *was = l->inst;
 	hop_scope *cur = l->cur;
 	hop_loc    loc = l->b.loc;
@@ -264,9 +294,9 @@ hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
 		return HOP_OK;
 	l->inst = in;
 	l->dry = true;
-	l->a = l->b.a = l->w;          /* what is emitted now is thrown away */
+	l->a = l->b.a = l->once;       /* what is emitted now is thrown away */
 	l->mask = 0;
-	hop_lower_enter(l, NULL, &junk, true);
+	hop_lower_enter(l, NULL, NULL, true);
 	hop_scope *base = l->cur;
 	hop_status st = decide(l, in, dest, fixed);
 	l->dry = l->dry_need = false;

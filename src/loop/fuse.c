@@ -179,6 +179,7 @@ static bool row_of(hop_fpass *p, const hop_addr *a, hop_reg var, row *out)
 	if (!a)
 		return false;
 	*out = (row){ .outer.buf = a->buf, .lo = a->offset, .hi = a->offset };
+	out->outer.term = HOP_NEWN(&p->e->tmp, hop_term, a->nterm);
 	for (int i = 0; i < a->nterm; i++) {
 		hop_reg  r = a->term[i].reg;
 		hop_size s = a->term[i].stride;
@@ -243,11 +244,14 @@ static bool has_kind(const hop_block *b, enum hop_lkind k)
 
 static bool rows_apart(hop_fpass *p, const hop_fentry *a, const hop_fentry *b, int buf)
 {
-	row  r = { 0 };
-	bool any = false;
+	row      r = { 0 };
+	hop_mark m = hop_mark_at(&p->e->tmp);
+	bool     any = false;
+	bool     ok = all_rows(p, a, buf, a->s->dst, &r, &any) &&
+	              all_rows(p, b, buf, b->s->dst, &r, &any);
 
-	if (!all_rows(p, a, buf, a->s->dst, &r, &any) ||
-	    !all_rows(p, b, buf, b->s->dst, &r, &any))
+	hop_rewind(&p->e->tmp, m);
+	if (!ok)
 		return false;
 	/* lo <= rest <= hi < lo + stride */
 	hop_size gap = hop_size_sub(p->e, hop_size_add(p->e, r.lo, r.stride), r.hi);
@@ -376,7 +380,11 @@ static void join(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 		x->nacc += y->nacc;
 		x->loop = HOP_LOOP_RED;
 	}
-	*a = hop_fuse_describe(p, x);
+	a->acc = hop_arena_grow(&p->e->tmp, a->acc, sizeof *a->acc, a->nacc + b->nacc, &a->cap);
+	for (size_t i = 0; i < b->nacc; i++)
+		a->acc[a->nacc++] = b->acc[i];
+	a->nstmt += b->nstmt - 1;
+	a->inner |= b->inner;
 }
 
 /* ---- blocks ---- */
@@ -441,20 +449,17 @@ static int partner(hop_fpass *p, const hop_fentry *x, int j)
 static void block(hop_fpass *p, hop_block *b)
 {
 	hop_mark m = hop_mark_at(&p->e->tmp);
-	int      n, k;
-	hop_fentry *x = hop_fuse_entries(p, b, &n);
+	int      all, n = 0, k;
+	hop_fentry *x = hop_fuse_entries(p, b, &all);
 
-	raise(p, x, n);
-	for (int j = 1; j < n; j++) {
-		if (!is_nest(x[j].s))
-			continue;
-		int i = partner(p, x, j);
+	raise(p, x, all);
+	for (int j = 0; j < all; j++) {      /* x[0..n) stay */
+		x[n] = x[j];
+		int i = is_nest(x[n].s) ? partner(p, x, n) : -1;
 		if (i < 0)
-			continue;
-		join(p, &x[i], &x[j]);
-		memmove(&x[j], &x[j + 1], sizeof *x * (size_t)(n - j - 1));
-		n--;
-		j--;
+			n++;
+		else
+			join(p, &x[i], &x[n]);
 	}
 	hop_fuse_relink(b, x, n);
 	hop_rewind(&p->e->tmp, m);

@@ -22,6 +22,8 @@ hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k)
 
 	s->kind = k;
 	s->loc = b->loc;
+	if (!b->block)
+		return s;
 	if (b->block->last)
 		b->block->last->next = s;
 	else
@@ -94,6 +96,16 @@ hop_reg hop_l_size(hop_lbuild *b, hop_size v)
 
 	s->u.size = v;
 	return s->dst;
+}
+
+void hop_addr_add(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
+{
+	hop_term *t = HOP_NEWN(a, hop_term, x->nterm + 1);
+
+	if (x->nterm)
+		memcpy(t, x->term, (size_t)x->nterm * sizeof *t);
+	t[x->nterm++] = (hop_term){ r, stride };
+	x->term = t;
 }
 
 hop_reg hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at)
@@ -288,14 +300,6 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 		break;
 	case HOP_L_GEMM:
 		put_gemm(o, s->gemm, depth);
-		break;
-	case HOP_L_COPY:
-		hop_put(o, "copy ");
-		put_size(o, s->extent);
-		hop_put(o, " to ");
-		put_addr(o, &s->to);
-		hop_put(o, " from ");
-		put_addr(o, &s->src);
 		break;
 	case HOP_L_CALL:
 		put_call(o, s);

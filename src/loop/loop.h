@@ -46,11 +46,13 @@ typedef struct hop_lbuf {
 /* Element index into a buffer: offset + sum of value(reg) * stride. Registers are i64:
  * loop variables (linear in the loop) or computed (then an access may be a gather). */
 enum { HOP_MAXTERM = 8 };
+typedef struct hop_term { hop_reg reg; hop_size stride; } hop_term;
 typedef struct hop_addr {
-	int      buf;
-	int      nterm;
-	hop_size offset;
-	struct { hop_reg reg; hop_size stride; } term[HOP_MAXTERM];
+	int       buf;
+	int       nterm;
+	hop_size  offset;
+	hop_term *term;                /* no two statements have the same: they are changed
+	                                  in place */
 } hop_addr;
 
 /* ---- statements ---- */
@@ -61,7 +63,6 @@ enum hop_lkind {
 	HOP_L_IF,          /* if a[0] (bool): body else other */
 	HOP_L_WHILE,       /* do { other; if (!a[0]) break; body; } a[0] is defined in other */
 	HOP_L_GEMM,        /* tile template: matrix product, see hop_gemm */
-	HOP_L_COPY,        /* `extent` elements from buffer addr src to addr dst; no overlap */
 	HOP_L_CALL,        /* call function `callee` with buffer arguments; its frame is at
 	                      byte `frame` of this one; size symbols are given by `sizes` */
 	HOP_L_GROW,        /* make tape buffer `buf` hold a[0] (i64) elements, keeping old ones */
@@ -127,8 +128,6 @@ typedef struct hop_stmt {
 	hop_block         body, other;
 	/* GEMM */
 	hop_gemm         *gemm;
-	/* COPY */
-	hop_addr          src, to;
 	/* CALL, EFFECT, GROW, CHECK */
 	int               callee;       /* function index, effect id, check id */
 	int               narg;
@@ -190,10 +189,12 @@ typedef struct hop_lbuild {
 	hop_env   *env;
 	hop_arena *a;
 	hop_lfunc *f;
-	hop_block *block;              /* statements are appended here */
+	hop_block *block;              /* statements are appended here unless it is NULL */
 	hop_loc    loc;
 } hop_lbuild;
 
+/* One more term, in a new array. */
+void      hop_addr_add(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride);
 hop_reg   hop_l_op(hop_lbuild *b, enum hop_sop s, hop_dtype d, int na, const hop_reg *a);
 hop_reg   hop_l_constf(hop_lbuild *b, hop_dtype d, double v);
 hop_reg   hop_l_consti(hop_lbuild *b, hop_dtype d, int64_t v);

@@ -291,13 +291,6 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 		return HOP_OK;
 	case HOP_L_GEMM:
 		return check_gemm(v, s);
-	case HOP_L_COPY:
-		HOP_TRY(check_size(v, s, s->extent));
-		HOP_TRY(check_addr(v, s, &s->src));
-		HOP_TRY(check_addr(v, s, &s->to));
-		if (v->f->buf[s->src.buf].dtype != v->f->buf[s->to.buf].dtype)
-			return bad(v, s, "loop program: copy between dtypes");
-		return HOP_OK;
 	case HOP_L_CALL:
 		return check_call(v, s);
 	case HOP_L_GROW:

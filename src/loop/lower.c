@@ -490,17 +490,19 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 {
 	static const hop_lower_opts none;
 	hop_mark   m = hop_mark_at(&e->tmp);
-	hop_arena  a;
+	hop_arena  a, once;
 	hop_lower *l;
 	hop_size  *sargs = HOP_NEWN(&e->tmp, hop_size, g->nsym);
 	hop_lfn   *fn;
 
 	*out = NULL;
 	hop_arena_open(&a, e);
+	hop_arena_open(&once, e);
 	l = HOP_NEW(&e->tmp, hop_lower);
 	l->env = e;
 	l->a = &a;
 	l->w = &e->tmp;
+	l->once = &once;
 	l->opt = o ? o : &none;
 	l->prog = HOP_NEW(&a, hop_prog);
 	l->prog->a = &a;
@@ -509,6 +511,7 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 		sargs[i] = hop_size_sym(e, (int)i);
 	count_calls(l, g);
 	hop_status st = func_new(l, g, sargs, true, &fn);
+	hop_arena_free(&once, &e->mem);
 	if (!st) {
 		report(l);
 		hop_guard_entry(l, g, fn);

@@ -112,8 +112,7 @@ typedef struct hop_scope {
 	int               depth;
 	bool              is_nest;     /* a PAR or RED loop, not a step or a branch */
 	bool              is_shut;
-	hop_block        *block;
-	hop_block         own;
+	hop_block        *block;       /* NULL in dry runs: statements are not kept */
 	hop_stmt         *stmt;
 	const hop_ix     *var;
 } hop_scope;
@@ -123,7 +122,7 @@ enum { HOP_VIEW_NONE = -1, HOP_VIEW_REG = -2 };    /* not wanted; wanted as a re
 typedef struct hop_view {
 	int           buf;
 	const hop_ix *base;
-	hop_size      stride[HOP_MAXRANK];
+	const hop_size *stride;        /* [rank]; shared */
 } hop_view;
 
 typedef struct hop_linst hop_linst;
@@ -219,6 +218,7 @@ struct hop_lower {
 	hop_env     *env;
 	hop_arena   *a;                /* of the program */
 	hop_arena   *w;                /* scratch of the lowering */
+	hop_arena   *once;             /* scratch of one dry run */
 	hop_prog    *prog;
 	const hop_lower_opts *opt;
 	hop_lfn     *fns;              /* functions, newest first */
@@ -347,6 +347,8 @@ hop_view   hop_lower_temp(hop_lower *l, const hop_type *t);
 hop_view   hop_lower_dense(hop_lower *l, int buf, const hop_type *t);
 const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank,
                           const hop_ix *const *x);
+/* With axis i where axis order[i] is wanted. */
+hop_view   hop_view_permuted(hop_lower *l, const hop_view *v, int rank, const int *order);
 bool       hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t);
 /* Result i of an operator: where it must be written; marks it readable. */
 hop_view   hop_lower_result(hop_lower *l, const hop_node *n, int i);

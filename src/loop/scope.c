@@ -160,6 +160,7 @@ hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at)
 {
 	hop_addr a = { .buf = buf, .offset = at->k };
 
+	a.term = at->n ? HOP_NEWN(l->a, hop_term, at->n < HOP_MAXTERM ? at->n : HOP_MAXTERM) : NULL;
 	for (int i = 0; i < at->n; i++) {
 		hop_reg r = atom_reg(l, at->t[i].a);
 		if (i >= HOP_MAXTERM - 1 && at->n > HOP_MAXTERM) {      /* the rest in one */
@@ -167,12 +168,10 @@ hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at)
 			for (i++; i < at->n; i++)
 				s = hop_lower_do(l, add, HOP_i64, s,
 				                 times(l, atom_reg(l, at->t[i].a), at->t[i].c));
-			a.term[a.nterm].reg = s;
-			a.term[a.nterm++].stride = hop_size_of(1);
+			a.term[a.nterm++] = (hop_term){ s, hop_size_of(1) };
 			break;
 		}
-		a.term[a.nterm].reg = r;
-		a.term[a.nterm++].stride = at->t[i].c;
+		a.term[a.nterm++] = (hop_term){ r, at->t[i].c };
 	}
 	return a;
 }
@@ -195,7 +194,7 @@ hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop
 	s = aim(l, s);
 	count(l, HOP_SOP_load);
 	hop_reg r = hop_l_load(&l->b, d, &a);
-	if (l->mask) {
+	if (l->mask && s->block) {
 		s->block->last->na = 1;
 		s->block->last->a[0] = l->mask;
 	}
@@ -210,7 +209,7 @@ void hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg
 	l->b.block = l->cur->block;
 	count(l, HOP_SOP_store);
 	hop_l_store(&l->b, d, &a, v);
-	if (l->mask) {
+	if (l->mask && l->b.block) {
 		l->b.block->last->na = 2;
 		l->b.block->last->a[1] = l->mask;
 	}
@@ -246,13 +245,15 @@ static hop_scope *push(hop_lower *l, hop_scope *up, hop_stmt *s, hop_block *b)
 	n->barrier = up->barrier;
 	n->depth = up->depth + 1;
 	n->stmt = s;
-	n->block = b;
+	n->block = l->dry ? NULL : b;
 	l->cur = n;
 	return n;
 }
 
 static void append(hop_block *b, hop_stmt *s)
 {
+	if (!b)
+		return;
 	if (b->last)
 		b->last->next = s;
 	else

@@ -7,6 +7,7 @@
 
 enum {
 	REACH = 64,
+	FAR = 1024,                 /* statements to the only reader of a product */
 	TILE_OPS = 12,              /* statements of an epilogue */
 	TILE_LARGE = 1 << 18        /* elements from which a pass over the product hurts */
 };
@@ -42,14 +43,12 @@ static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, bool flip, tiling
 			return false;
 		t->rows = s;
 		t->cols = in;
-		t->c.term[t->c.nterm].reg = s->dst;
-		t->c.term[t->c.nterm++].stride = g->cs[flip];
+		hop_addr_add(&p->e->tmp, &t->c, s->dst, g->cs[flip]);
 	} else if (flip || !hop_size_eq(s->extent, hop_size_mul(p->e, g->m, g->n)) ||
 	           !hop_size_is(g->cs[1], 1) || !hop_size_eq(g->cs[0], g->n)) {
 		return false;
 	}
-	t->c.term[t->c.nterm].reg = t->cols->dst;
-	t->c.term[t->c.nterm++].stride = g->cs[!flip];
+	hop_addr_add(&p->e->tmp, &t->c, t->cols->dst, g->cs[!flip]);
 	return only_ops(&t->cols->body, NULL, 200);
 }
 
@@ -117,10 +116,8 @@ static void split_all(hop_fpass *p, hop_block *b, hop_reg r, hop_reg row, hop_si
 			continue;
 		hop_addr *a = &s->u.addr;
 		int       i = hop_addr_term(a, r);
-		if (i < 0)
-			continue;
-		a->term[a->nterm].reg = row;
-		a->term[a->nterm++].stride = hop_size_mul(p->e, a->term[i].stride, n);
+		if (i >= 0)
+			hop_addr_add(p->a, a, row, hop_size_mul(p->e, a->term[i].stride, n));
 	}
 }
 
@@ -256,6 +253,7 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
 
 	if (at < 0)
 		return false;
+	o->term = hop_arena_dup(p->a, o->term, (size_t)o->nterm * sizeof *o->term);
 	cs[!t->flip] = o->term[at].stride;
 	o->term[at] = o->term[--o->nterm];
 	if (!t->rows)
@@ -289,9 +287,9 @@ static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 	if (g->beta || g->epilogue.first || p->f->buf[g->c.buf].kind != HOP_BUF_TEMP ||
 	    c->nread != 1 || c->nwrite != 1)
 		return false;
-	while (j < n && !touches(&x[j], g->c.buf))
+	while (j < n && j - i <= FAR && !touches(&x[j], g->c.buf))
 		j++;
-	if (j == n || x[j].s->kind != HOP_L_LOOP ||
+	if (j == n || j - i > FAR || x[j].s->kind != HOP_L_LOOP ||
 	    !((fits(p, g, x[j].s, false, &t) && find_sink(&t.cols->body, &t, &k)) ||
 	      (fits(p, g, x[j].s, true, &t) && find_sink(&t.cols->body, &t, &k))))
 		return false;
@@ -345,21 +343,27 @@ static void by_rows(hop_gemm *g)
 
 /* ---- blocks ---- */
 
-static int epilogues(hop_fpass *p, hop_fentry *x, int n)
+/* x[j] joins a product before it as its epilogue. */
+static bool epilogue(hop_fpass *p, hop_fentry *x, int j)
 {
-	for (int j = 1; j < n; j++) {
-		if (x[j].s->kind != HOP_L_LOOP)
-			continue;
-		for (int i = j - 1; i >= 0 && j - i <= REACH; i--) {
-			if (tile(p, &x[i], &x[j])) {
-				memmove(&x[j], &x[j + 1], sizeof *x * (size_t)(n - j - 1));
-				n--;
-				j--;
-				break;
-			}
-			if (!hop_fuse_swaps(p, &x[i], &x[j]))
-				break;
-		}
+	if (x[j].s->kind != HOP_L_LOOP)
+		return false;
+	for (int i = j - 1; i >= 0 && j - i <= REACH; i--) {
+		if (tile(p, &x[i], &x[j]))
+			return true;
+		if (!hop_fuse_swaps(p, &x[i], &x[j]))
+			return false;
+	}
+	return false;
+}
+
+static int epilogues(hop_fpass *p, hop_fentry *x, int all)
+{
+	int n = 0;
+
+	for (int j = 0; j < all; j++) {      /* x[0..n) stay */
+		x[n] = x[j];
+		n += !epilogue(p, x, n);
 	}
 	return n;
 }

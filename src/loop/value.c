@@ -290,14 +290,22 @@ void hop_lower_heavy(hop_lower *l)
 
 hop_view hop_lower_dense(hop_lower *l, int buf, const hop_type *t)
 {
-	hop_view v = { .buf = buf, .base = hop_ix_size(l, hop_size_of(0)) };
-	hop_size s = hop_size_of(1);
+	hop_size *stride = HOP_NEWN(l->w, hop_size, t->rank), s = hop_size_of(1);
 
 	for (int i = t->rank - 1; i >= 0; i--) {
-		v.stride[i] = s;
+		stride[i] = s;
 		s = hop_size_mul(l->env, s, t->dim[i]);
 	}
-	return v;
+	return (hop_view){ buf, hop_ix_size(l, hop_size_of(0)), stride };
+}
+
+hop_view hop_view_permuted(hop_lower *l, const hop_view *v, int rank, const int *order)
+{
+	hop_size *stride = HOP_NEWN(l->w, hop_size, rank);
+
+	for (int i = 0; i < rank; i++)
+		stride[order[i]] = v->stride[i];
+	return (hop_view){ v->buf, v->base, stride };
 }
 
 /* A buffer whose count depends on a size found while running cannot be in the frame. */
@@ -430,6 +438,19 @@ hop_status hop_lower_store_arg(hop_lower *l, const hop_node *n, int k, const hop
 	return HOP_OK;
 }
 
+/* A register that stands for any index of an axis, never emitted: one for axis i of a size. */
+static const hop_ix *stand_in(hop_lower *l, int i, hop_size n)
+{
+	struct { int64_t kind, i, k; const void *e; } key = { 9, i, n.k, n.e };
+	const hop_ix *x = hop_map_get(&l->ixs, &key, sizeof key);
+
+	if (!x) {
+		x = hop_ix_reg(l, hop_l_reg(&l->b), n);
+		hop_map_put(&l->ixs, &key, sizeof key, (void *)x);
+	}
+	return x;
+}
+
 /* The address at an index of stand-in registers shows the strides. */
 static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
 {
@@ -439,27 +460,27 @@ static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
 	for (int i = 0; i < t->rank; i++)
 		x[i] = hop_size_is(t->dim[i], 1)
 		       ? hop_ix_size(l, hop_size_of(0))
-		       : hop_ix_reg(l, hop_l_reg(&l->b), t->dim[i]);
+		       : stand_in(l, i, t->dim[i]);
 	find(l, in, v, x);
 	if (l->addr.buf < 0)
 		return false;
 	const hop_ix *p = l->addr.at;
-	out->buf = l->addr.buf;
+	hop_size     *stride = HOP_NEWN(l->w, hop_size, t->rank);
 	for (int i = 0; i < t->rank; i++) {
-		out->stride[i] = hop_size_of(0);
+		stride[i] = hop_size_of(0);
 		if (!x[i]->n)
 			continue;
 		const hop_ixatom *a = x[i]->t[0].a;
 		for (int j = 0; j < p->n; j++) {
 			if (p->t[j].a == a)
-				out->stride[i] = p->t[j].c;
+				stride[i] = p->t[j].c;
 			else if (p->t[j].a->kind != HOP_IX_REG)
 				return false;        /* may hide a */
 		}
-		hop_size minus = hop_size_sub(l->env, hop_size_of(0), out->stride[i]);
+		hop_size minus = hop_size_sub(l->env, hop_size_of(0), stride[i]);
 		p = hop_ix_add(l, p, hop_ix_mul(l, x[i], minus));
 	}
-	out->base = p;
+	*out = (hop_view){ l->addr.buf, p, stride };
 	return true;
 }
 
@@ -516,9 +537,7 @@ bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *ord
 	l->mask = 0;
 	hop_view d = hop_lower_temp(l, hop_type_get(l->env, (hop_dtype)t->dtype, t->rank, dim));
 	v = HOP_NEW(l->w, hop_view);
-	*v = d;
-	for (int i = 0; i < t->rank; i++)
-		v->stride[order[i]] = d.stride[i];
+	*v = hop_view_permuted(l, &d, t->rank, order);
 	hop_status st = store(l, in, n->in[k], v);
 	l->cur = was;
 	in->scope = home;
@@ -543,18 +562,17 @@ void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d)
 	if (x->kind == HOP_LV_BUF)
 		return;
 	const void *key[2] = { d, NULL };
-	int        *buf = hop_map_get(&l->memo, key, sizeof key);
+	uintptr_t   buf = (uintptr_t)hop_map_get(&l->memo, key, sizeof key);      /* 1 + it */
 	if (!buf) {
-		buf = HOP_NEW(l->w, int);
 		hop_arena *was = l->b.a;
 		l->b.a = l->prog->a;            /* also in a dry run */
 		b.data = hop_arena_dup(l->b.a, d->bytes, d->nbyte);
-		*buf = hop_l_buf(&l->b, b);
+		buf = (uintptr_t)hop_l_buf(&l->b, b) + 1;
 		l->b.a = was;
-		hop_map_put(&l->memo, key, sizeof key, buf);
+		hop_map_put(&l->memo, key, sizeof key, (void *)buf);
 	}
 	x->kind = HOP_LV_BUF;
-	x->view = hop_lower_dense(l, *buf, d->type);
+	x->view = hop_lower_dense(l, (int)buf - 1, d->type);
 	x->scope = l->top;
 }
 

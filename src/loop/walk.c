@@ -35,10 +35,6 @@ void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 		if (!s->gemm->epilogue.first || s->gemm->beta)     /* read too when beta */
 			fn(user, &s->gemm->c, true);
 		break;
-	case HOP_L_COPY:
-		fn(user, &s->src, false);
-		fn(user, &s->to, true);
-		break;
 	case HOP_L_CALL:                       /* nacc of the args are inputs */
 		for (int i = 0; i < s->narg; i++)
 			fn(user, &s->args[i], i >= s->nacc);
@@ -101,8 +97,6 @@ hop_addr *hop_stmt_addr(hop_stmt *s, int i)
 	case HOP_L_GEMM:
 		return i == 0 ? &s->gemm->a : i == 1 ? &s->gemm->b :
 		       i == 2 && has_c(s->gemm) ? &s->gemm->c : NULL;
-	case HOP_L_COPY:
-		return i == 0 ? &s->src : i == 1 ? &s->to : NULL;
 	default:
 		return i < s->narg ? &s->args[i] : NULL;
 	}

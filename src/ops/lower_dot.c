@@ -88,9 +88,7 @@ static hop_status packed(hop_lower *l, const hop_node *n, int k, const int *ax,
 	for (int i = 0; i < t->rank; i++)
 		dim[i] = t->dim[ax[i]];
 	hop_view v = hop_lower_temp(l, hop_type_get(l->env, (hop_dtype)t->dtype, t->rank, dim));
-	*out = v;
-	for (int i = 0; i < t->rank; i++)
-		out->stride[ax[i]] = v.stride[i];
+	*out = hop_view_permuted(l, &v, t->rank, ax);
 	return hop_lower_store_arg(l, n, k, out);
 }
 

@@ -83,14 +83,16 @@ static hop_reg inside(hop_lower *l, const hop_ix *p, hop_size dim, int64_t step,
 static hop_status pad_store(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_pad *a = HOP_ATTR(n, pad);
-	hop_view to = l->dest;
+	hop_view  to = l->dest;
+	hop_size *stride = HOP_NEWN(l->w, hop_size, a->dims.n);
 
 	hop_lower_fill(l, hop_lower_out(l, n, 0), &to);
 	for (int64_t i = 0; i < a->dims.n; i++) {
 		hop_size at = hop_size_mul(l->env, hop_lower_size(l, a->start.v[i]), to.stride[i]);
 		to.base = hop_ix_add(l, to.base, hop_ix_size(l, at));
-		to.stride[i] = hop_size_mul(l->env, to.stride[i], hop_size_of(a->step.v[i]));
+		stride[i] = hop_size_mul(l->env, to.stride[i], hop_size_of(a->step.v[i]));
 	}
+	to.stride = stride;
 	return hop_lower_store_arg(l, n, 0, &to);
 }
 

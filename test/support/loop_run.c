@@ -450,20 +450,6 @@ static void grow(frame *t, const hop_stmt *s)
 	p->bytes = n;
 }
 
-static void copy(frame *t, const hop_stmt *s)
-{
-	int64_t n = size(t, s->extent);
-
-	for (int64_t i = 0; i < n && !t->m->stop; i++) {
-		hop_addr a = s->src, b = s->to;
-		a.offset = hop_size_of(size(t, a.offset) + i);
-		b.offset = hop_size_of(size(t, b.offset) + i);
-		void *x = at(t, &a), *y = at(t, &b);
-		if (x && y)
-			set(t->f->buf[b.buf].dtype, y, get(t->f->buf[a.buf].dtype, x));
-	}
-}
-
 /* A program that refuses its input stops; it is no mistake of the lowering. */
 static void check(frame *t, const hop_stmt *s)
 {
@@ -489,7 +475,6 @@ static void run(frame *t, const hop_block *b, const hop_dtype *dt)
 			}
 			break;
 		case HOP_L_GEMM: gemm(t, s->gemm, dt); break;
-		case HOP_L_COPY: copy(t, s); break;
 		case HOP_L_CALL:
 		case HOP_L_EFFECT: outside(t, s); break;
 		case HOP_L_GROW: grow(t, s); break;

@@ -149,10 +149,10 @@ static void test_calls(void **state)
 	r->p.ntape = 1;
 	r->p.neffect = 2;
 	r->p.effect = eff;
-	s = hop_l_stmt(&r->b, HOP_L_COPY);
-	s->extent = n;
-	s->src = rig_at(0, 0, 0);
-	s->to = rig_at(1, 0, 0);
+	l = rig_loop(r, HOP_LOOP_PAR, n);
+	v = rig_load(r, HOP_f32, rig_at(0, 0, l->dst, K(1), 0));
+	rig_store(r, HOP_f32, rig_at(1, 0, l->dst, K(1), 0), v);
+	rig_end(r);
 	for (int i = 0; i < 2; i++) {
 		s = hop_l_stmt(&r->b, HOP_L_CALL);
 		s->callee = 1;

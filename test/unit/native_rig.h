@@ -43,9 +43,14 @@ static inline void rig_func(rig *r, int i, int nin, int nout, int nsym)
 		r->p.nfunc = i + 1;
 }
 
+/* Terms of all addresses of the program. */
+static hop_term rig_term[4096];
+static int      rig_nterm;
+
 static void rig_up(rig *r, int nin, int nout, int nsym)
 {
 	memset(r, 0, sizeof *r);
+	rig_nterm = 0;
 	assert_int_equal(hop_ctx_new(NULL, &r->c), HOP_OK);
 	hop_env_init(&r->e, r->c, hop_ctx_mem(r->c));
 	hop_guard_begin(&r->e, &r->frame);
@@ -101,7 +106,7 @@ static inline hop_reg rig_acc(rig *r, hop_stmt *s, enum hop_red op, hop_dtype d,
 /* buf[offset + r0*s0 + r1*s1 ...]: pairs of register and size, ended by register 0 */
 static hop_addr rig_at(int buf, int64_t offset, ...)
 {
-	hop_addr a = { .buf = buf, .offset = K(offset) };
+	hop_addr a = { .buf = buf, .offset = K(offset), .term = &rig_term[rig_nterm] };
 	va_list  ap;
 
 	va_start(ap, offset);
@@ -110,8 +115,9 @@ static hop_addr rig_at(int buf, int64_t offset, ...)
 
 		if (!v)
 			break;
-		a.term[a.nterm].reg = v;
-		a.term[a.nterm++].stride = va_arg(ap, hop_size);
+		HOP_ASSERT(rig_nterm < 4096);
+		rig_term[rig_nterm++] = (hop_term){ v, va_arg(ap, hop_size) };
+		a.nterm++;
 	}
 	va_end(ap);
 	return a;

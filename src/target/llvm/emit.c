@@ -179,41 +179,6 @@ void hop_e_poll(hop_emit *e)
 	hop_e_stop_if(e, v);
 }
 
-static void emit_copy(hop_emit *e, const hop_stmt *s)
-{
-	hop_eaddr to = hop_e_addr(e, &s->to), from = hop_e_addr(e, &s->src);
-	hop_lv   *n = hop_e_size(e, s->extent);
-	int64_t   sz = (int64_t)hop_dtype_bytes(to.dtype), k = hop_e_known(e, n, -1);
-	hop_lv   *bytes;
-
-	if (k == 0)
-		return;
-	if (k > 0 && k * sz <= 4096) {
-		int w = (int)(e->vbits / 8 / sz), i = 0;
-
-		/* Small: vectors, straight on. */
-		while (i < k) {
-			hop_lv *at = hop_e_int(e, i), *v;
-			hop_lt *t;
-
-			while (w > k - i)
-				w /= 2;
-			t = hop_e_mem(e, to.dtype, w);
-			v = e->L->BuildLoad2(e->b, t, e->L->BuildGEP2(e->b, hop_e_mem(e, to.dtype, 1),
-			                     from.p, &at, 1, ""), "");
-			e->L->SetAlignment(v, (unsigned)sz);
-			v = e->L->BuildStore(e->b, v, e->L->BuildGEP2(e->b,
-			                     hop_e_mem(e, to.dtype, 1), to.p, &at, 1, ""));
-			e->L->SetAlignment(v, (unsigned)sz);
-			i += w;
-		}
-		return;
-	}
-	bytes = hop_e_bin(e, LL_MUL, n, hop_e_int(e, sz));
-	hop_e_intrin(e, "llvm.memcpy", 3, (hop_lt *[]){ e->ptr, e->ptr, e->i64 }, 4,
-	             (hop_lv *[]){ to.p, from.p, bytes, e->L->ConstInt(e->i1, 0, 0) });
-}
-
 static void emit_grow(hop_emit *e, const hop_stmt *s)
 {
 	const hop_lbuf *b = &e->f->buf[s->buf];
@@ -327,9 +292,6 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 		break;
 	case HOP_L_GEMM:
 		emit_nest(e, s);
-		break;
-	case HOP_L_COPY:
-		emit_copy(e, s);
 		break;
 	case HOP_L_CALL:
 		hop_e_call(e, s);

@@ -66,12 +66,11 @@ static hop_stmt *nest_op(hop_emit *e, hop_block *b, enum hop_sop op, hop_dtype d
 	return s;
 }
 
-static bool add_term(hop_addr *a, hop_reg r, hop_size stride)
+static bool add_term(hop_emit *e, hop_addr *a, hop_reg r, hop_size stride)
 {
 	if (a->nterm == HOP_MAXTERM)
 		return false;
-	a->term[a->nterm].reg = r;
-	a->term[a->nterm++].stride = stride;
+	hop_addr_add(&e->env->tmp, a, r, stride);
 	return true;
 }
 
@@ -89,9 +88,9 @@ static hop_stmt *gemm_nest(hop_emit *e, const hop_gemm *g)
 		n = g->en;
 		sum = g->ev;
 	}
-	if (!add_term(&a, m, g->as[0]) || !add_term(&a, k, g->as[1]) ||
-	    !add_term(&b, k, g->bs[0]) || !add_term(&b, n, g->bs[1]) ||
-	    !add_term(&c, m, g->cs[0]) || !add_term(&c, n, g->cs[1]))
+	if (!add_term(e, &a, m, g->as[0]) || !add_term(e, &a, k, g->as[1]) ||
+	    !add_term(e, &b, k, g->bs[0]) || !add_term(e, &b, n, g->bs[1]) ||
+	    !add_term(e, &c, m, g->cs[0]) || !add_term(e, &c, n, g->cs[1]))
 		return NULL;
 	v = r + 4;
 	lm = nest_loop(e, &top, HOP_LOOP_PAR, g->m, m);

@@ -358,10 +358,6 @@ static bool owns(const hop_block *b, hop_reg var)
 			                            : !moves_with(&s->gemm->c, var))
 				return false;
 			break;
-		case HOP_L_COPY:
-			if (!moves_with(&s->to, var))
-				return false;
-			break;
 		default:
 			return false;
 		}
@@ -424,10 +420,6 @@ void hop_plan_uses(const hop_stmt *s, uint8_t *u)
 		u[s->gemm->em] |= 2;
 		u[s->gemm->en] |= 2;
 		u[s->gemm->ev] |= 2;
-	}
-	if (s->kind == HOP_L_COPY) {
-		uses_addr(&s->src, u);
-		uses_addr(&s->to, u);
 	}
 	for (int i = 0; i < s->narg; i++)
 		uses_addr(&s->args[i], u);
