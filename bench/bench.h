@@ -25,6 +25,7 @@ enum { RNN_H = 64, RNN_T = 1000, LOOP_N = 1024, LOOP_TRIPS = 1000, SOFT_R = 64, 
 #define peer_rnn     peer_rnn_fast
 #define peer_loop    peer_loop_fast
 #define peer_softmax peer_softmax_fast
+#define peer_sum     peer_sum_fast
 #endif
 
 /* h = tanh(W h + U x_t) for t = 0 .. RNN_T-1; W and U are row-major [H][H], x is [T][H]. */
@@ -33,11 +34,14 @@ void peer_rnn(const float *W, const float *U, const float *x, const float *h0, f
 void peer_loop(const float *x0, float *x, long trips);
 /* softmax of every row of [SOFT_R][SOFT_C] */
 void peer_softmax(const float *x, float *y);
+/* of n numbers, a multiple of 128 */
+float peer_sum(const float *x, long n);
 
 #ifndef BENCH_FAST
 void peer_rnn_fast(const float *W, const float *U, const float *x, const float *h0, float *h);
 void peer_loop_fast(const float *x0, float *x, long trips);
 void peer_softmax_fast(const float *x, float *y);
+float peer_sum_fast(const float *x, long n);
 #endif
 
 #endif

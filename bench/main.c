@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "growth.h"
 #include "layers.h"
+#include "threads.h"
 #include "work.h"
 
 struct data {
@@ -90,6 +91,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "growth"))
 		return bench_growth(argc - 2, argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "threads"))
+		return bench_threads();
 	if (!d.W || !d.U || !d.x || !d.h0 || !d.out || !d.big || hop_ctx_new(NULL, &c))
 		return 1;
 	/* W keeps the gradient alive: were it smaller, most steps would compute with denormal
@@ -149,6 +152,7 @@ int main(int argc, char **argv)
 		hop_work_free(&w);
 	}
 	bench_layers();
+	bench_threads();
 	bench_growth(0, NULL);
 	hop_ctx_free(c);
 	free(d.W), free(d.U), free(d.x), free(d.h0), free(d.out), free(d.big);

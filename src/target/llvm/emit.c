@@ -408,7 +408,7 @@ static void emit_func(hop_emit *e, int i)
 
 	e->own = e->p->func[i];
 	e->xreg = e->own.nreg + 1;
-	e->own.nreg += 8;
+	e->own.nreg += HOP_XREG;
 	e->f = &e->own;
 	e->s = (hop_efn){ 0 };
 	e->cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
@@ -478,7 +478,7 @@ static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint
 }
 
 void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
-                    hop_lv *enough, hop_e_piece *body)
+                    hop_lv *enough, hop_e_piece *body, hop_reg also)
 {
 	uint8_t *use = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
 	hop_lv  *fn, *env, *blocks, *hook, *many;
@@ -488,6 +488,8 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 	int      k = AT_REGS;
 
 	hop_plan_uses(s, use);
+	use[also] = 1;
+	use[0] = 0;
 	fn = outline(e, s, grain, use, body);
 	for (int i = 1; i <= e->f->nreg; i++)
 		k += use[i] == 1;

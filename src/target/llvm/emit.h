@@ -43,6 +43,8 @@ typedef struct hop_efn {
 	hop_lv   *status;
 } hop_efn;
 
+enum { HOP_XREG = 9 };
+
 typedef struct hop_emit {
 	hop_env         *env;
 	const hop_llvm  *L;
@@ -69,7 +71,10 @@ typedef struct hop_emit {
 	uint8_t         *cls;            /* [nreg+1] enum hop_lane in the loop vectorised */
 	bool            *readonly;       /* [nbuf] nobody writes it while the function runs */
 	hop_lv         **data;           /* [nbuf] bytes of a CONST, for outlined parts too */
-	hop_reg          xreg;           /* first of the registers kept for gemm.c's loops */
+	hop_reg          xreg;           /* first of HOP_XREG registers kept: eight for gemm.c's
+	                                    loops, one for emit_sum.c */
+	const hop_stmt  *fresh;          /* a loop that starts from neutral elements, not from
+	                                    its inits */
 	int              nparallel;
 	int              budget;         /* statements that may still be added by unrolling */
 	int              nest_math;      /* math functions in the nest we are in; 0 = in none */
@@ -158,6 +163,10 @@ void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int
 void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out);
 void hop_e_loop(hop_emit *e, const hop_stmt *s);
 void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
+hop_dtype hop_e_wide(const hop_acc *c);        /* in which long ones add up */
+
+/* emit_sum.c: n iterations of a reducing loop, for threads to share. */
+void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n);
 
 /* plan.c */
 typedef struct hop_plan {
@@ -175,6 +184,8 @@ bool     hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls);
  * vector of partial sums a row, turned at the end? cls: classes in the outer loop. */
 bool     hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes);
 bool     hop_plan_threads(hop_emit *e, const hop_stmt *s);
+bool     hop_plan_sum(hop_emit *e, const hop_stmt *s);   /* a reduction for emit_sum.c */
+int64_t  hop_plan_least(hop_emit *e, const hop_stmt *s); /* iterations worth a fork */
 int      hop_plan_count(const hop_block *b);            /* statements, nested too */
 
 void     hop_plan_uses(const hop_stmt *s, uint8_t *u);           /* [nreg+1], see there */
@@ -188,10 +199,11 @@ void       hop_e_block_stmts(hop_emit *e, const hop_block *b);
 hop_ev    *hop_e_reg(hop_emit *e, hop_reg r);
 void       hop_e_set(hop_emit *e, hop_reg r, hop_ev v);
 /* Run `body(e, user, begin, end)` over 0..n in pieces, on all threads when there is
- * enough work; pieces are whole multiples of `grain`. */
+ * enough work; pieces are whole multiples of `grain`. They see the registers that s uses,
+ * and `also` unless it is 0. */
 typedef void hop_e_piece(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
 void       hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
-                          hop_lv *enough, hop_e_piece *body);
+                          hop_lv *enough, hop_e_piece *body, hop_reg also);
 
 /* Options of this target. */
 typedef struct hop_llvm_opts {

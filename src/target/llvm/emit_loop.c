@@ -144,7 +144,7 @@ static bool is_long(const hop_stmt *s, int64_t n)
 	return adds && (n < 0 || n > (nest ? SHORT_AROUND : SHORT));
 }
 
-static hop_dtype wide(const hop_acc *c)
+hop_dtype hop_e_wide(const hop_acc *c)
 {
 	return c->op == HOP_RED_add && c->dtype == HOP_f32 ? HOP_f64 : c->dtype;
 }
@@ -160,7 +160,7 @@ static blocks blocks_begin(hop_emit *e, const hop_stmt *s, const int *lanes,
 
 	b.sum = HOP_NEWN(&e->env->tmp, hop_lv *, 2 * n);
 	for (int i = 0; i < n; i++) {
-		zero[i] = hop_e_red_id(e, s->acc[i].op, wide(&s->acc[i]), lanes[i]);
+		zero[i] = hop_e_red_id(e, s->acc[i].op, hop_e_wide(&s->acc[i]), lanes[i]);
 		zero[n + i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, lanes[i]);
 	}
 	hop_e_loop_begin(e, &b.l, begin, end, step, 2 * n, zero);
@@ -168,9 +168,9 @@ static blocks blocks_begin(hop_emit *e, const hop_stmt *s, const int *lanes,
 		const hop_acc *c = &s->acc[i];
 		hop_lv        *last = b.l.phi[n + i];
 
-		if (wide(c) != c->dtype)
-			last = hop_e_cast(e, LL_FPEXT, last, hop_e_type(e, wide(c), lanes[i]));
-		b.sum[i] = hop_e_red(e, c->op, wide(c), lanes[i], b.l.phi[i], last);
+		if (hop_e_wide(c) != c->dtype)
+			last = hop_e_cast(e, LL_FPEXT, last, hop_e_type(e, hop_e_wide(c), lanes[i]));
+		b.sum[i] = hop_e_red(e, c->op, hop_e_wide(c), lanes[i], b.l.phi[i], last);
 	}
 	b.from = b.l.iv;
 	b.to = hop_e_bin(e, LL_ADD, b.from, hop_e_int(e, step));
@@ -190,7 +190,7 @@ static void blocks_end(hop_emit *e, blocks *b, hop_lv **part)
 		const hop_acc *c = &b->s->acc[i];
 		hop_lv        *all = b->sum[i];
 
-		if (wide(c) != c->dtype)
+		if (hop_e_wide(c) != c->dtype)
 			all = hop_e_cast(e, LL_FPTRUNC, all, hop_e_type(e, c->dtype, b->lanes[i]));
 		part[i] = hop_e_red(e, c->op, c->dtype, b->lanes[i], all, b->sum[n + i]);
 	}
@@ -279,9 +279,13 @@ static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 	int64_t  b = hop_e_known(e, begin, -1), n = hop_e_known(e, end, -1);
 
 	for (int i = 0; i < s->nacc; i++) {
-		const hop_ev *v = hop_e_reg(e, s->acc[i].init);
+		const hop_acc *c = &s->acc[i];
 
-		acc[i] = lanes[i] > 1 ? hop_e_vec(e, v) : v->v;
+		if (e->fresh == s)
+			acc[i] = hop_e_red_id(e, c->op, c->dtype, lanes[i]);
+		else
+			acc[i] = lanes[i] > 1 ? hop_e_vec(e, hop_e_reg(e, c->init))
+			                      : hop_e_reg(e, c->init)->v;
 	}
 	if (b == 0 && n >= 0 && (n == 1 || unrollable(e, s, n))) {
 		for (int64_t i = 0; i < n; i++)
@@ -585,7 +589,8 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 		const hop_acc *c = &s->acc[i];
 		hop_lv        *v = hop_e_red_all(e, c->op, c->dtype, p->width, acc[i]);
 
-		v = hop_e_red(e, c->op, c->dtype, 1, hop_e_reg(e, c->init)->v, v);
+		if (e->fresh != s)
+			v = hop_e_red(e, c->op, c->dtype, 1, hop_e_reg(e, c->init)->v, v);
 		hop_e_set(e, c->result,
 		          (hop_ev){ .v = v, .dtype = c->dtype, .depth = e->s.depth });
 	}
@@ -608,14 +613,16 @@ void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end
 
 static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
+	if (hop_plan_sum(e, s)) {
+		hop_e_sum(e, s, n);
+		return;
+	}
 	if (hop_plan_threads(e, s)) {
 		hop_plan p = hop_plan_loop(e, s);
-		double   each = p.cost / (hop_size_const(s->extent) && !s->bound ?
-		                          (double)s->extent.k : 256);
-		int64_t  least = (int64_t)(32768.0 / 4 / (each > 0.01 ? each : 0.01)) + 1;
+		hop_lv  *least = hop_e_int(e, hop_plan_least(e, s));
 
 		hop_e_parallel(e, s, n, p.vector ? p.width * p.jam : 1,
-		               hop_e_icmp(e, LL_SGE, n, hop_e_int(e, least)), hop_e_loop_range);
+		               hop_e_icmp(e, LL_SGE, n, least), hop_e_loop_range, 0);
 		return;
 	}
 	hop_e_loop_range(e, s, hop_e_int(e, 0), n);
@@ -624,7 +631,7 @@ static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 void hop_e_loop(hop_emit *e, const hop_stmt *s)
 {
 	hop_lv *n = s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent);
-	int     nest = s->loop != HOP_LOOP_SEQ;
+	int     nest = s->loop != HOP_LOOP_SEQ && hop_e_known(e, n, -1) != 1;
 
 	e->nest += nest;
 	emit_loop(e, s, n);

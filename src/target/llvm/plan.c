@@ -4,7 +4,10 @@
 
 #include "target/llvm/emit.h"
 
-enum { GUESS = 256 };            /* trips of a loop whose extent is not known */
+enum {
+	GUESS = 256,             /* trips of a loop whose extent is not known */
+	FORK = 1 << 16           /* instructions worth a fork: some tens of microseconds */
+};
 
 static double trips(const hop_stmt *s)
 {
@@ -365,12 +368,32 @@ static bool owns(const hop_block *b, hop_reg var)
 	return true;
 }
 
+/* Where the number of iterations is not known it may be large. */
+static bool worth(hop_emit *e, const hop_stmt *s)
+{
+	return hop_plan_loop(e, s).cost * (hop_size_const(s->extent) && !s->bound ? 1 : 64) > FORK;
+}
+
 bool hop_plan_threads(hop_emit *e, const hop_stmt *s)
 {
 	return e->threads && !e->s.outlined && e->lanes == 1 && s->loop == HOP_LOOP_PAR &&
 	       trips(s) >= 2 && owns(&s->body, s->dst) &&
-	       hop_plan_loop(e, s).cost * (hop_size_const(s->extent) && !s->bound ? 1 : 64) >
-	       32768.0 / 4;
+	       worth(e, s);
+}
+
+/* Not in a nest, where threads have other work; else by the loop alone: what is done without
+ * threads has the same bits. */
+bool hop_plan_sum(hop_emit *e, const hop_stmt *s)
+{
+	return e->nest == 1 && e->lanes == 1 && s->loop == HOP_LOOP_RED && s->nacc &&
+	       trips(s) >= 2 && owns(&s->body, s->dst) && worth(e, s);
+}
+
+int64_t hop_plan_least(hop_emit *e, const hop_stmt *s)
+{
+	double n = trips(s), each = hop_plan_loop(e, s).cost / n;
+
+	return (int64_t)(FORK / (each > 0.01 ? each : 0.01)) + 1;
 }
 
 int hop_plan_count(const hop_block *b)
