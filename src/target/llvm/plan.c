@@ -6,6 +6,7 @@
 
 enum {
 	GUESS = 256,             /* trips of a loop whose extent is not known */
+	LARGE = 1 << 18,         /* and how many there may well be */
 	FORK = 1 << 16           /* instructions worth a fork: some tens of microseconds */
 };
 
@@ -371,7 +372,9 @@ static bool owns(const hop_block *b, hop_reg var)
 /* Where the number of iterations is not known it may be large. */
 static bool worth(hop_emit *e, const hop_stmt *s)
 {
-	return hop_plan_loop(e, s).cost * (hop_size_const(s->extent) && !s->bound ? 1 : 64) > FORK;
+	bool known = hop_size_const(s->extent) && !s->bound;
+
+	return hop_plan_loop(e, s).cost * (known ? 1 : LARGE / GUESS) > FORK;
 }
 
 bool hop_plan_threads(hop_emit *e, const hop_stmt *s)
