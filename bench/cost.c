@@ -1,7 +1,5 @@
-/* cost.c -- what compiling costs, by the work; what loading from the object cache costs; and
- * what a call through the hard door costs when there is next to nothing to compute. */
+/* cost.c -- what compiling costs, by the work; what loading from the object cache costs. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cost.h"
 #include "hop/compile.h"
@@ -36,51 +34,4 @@ void bench_cost(hop_ctx *c, const char *name, hop_fn *f)
 	       (fresh.opt + fresh.lower + fresh.code) * 1e3,
 	       (cached.opt + cached.lower + cached.code) * 1e3,
 	       cached.from_cache ? "" : " (no cache)");
-}
-
-/* ---- the hard door ---- */
-
-struct door {
-	hop_exec *x;
-	hop_arg   in[2], out[1];
-	void     *work;
-	double    a[4], b[4], y[4];
-};
-
-/* Ten flops: four products, four sums, and two more. */
-static void ten(hop_trace *t, const hop_value *in, void *user)
-{
-	(void)user;
-	hop_value s = hop_sum_all(t, hop_mul(t, in[0], in[1]));
-	hop_return(t, hop_addf(t, hop_mulf(t, s, 0.5), 1));
-}
-
-static void through(void *user)
-{
-	struct door *d = user;
-	(void)!hop_run(d->x, d->in, d->out, d->work);
-}
-
-void bench_door(hop_ctx *c)
-{
-	hop_spec s[2] = { hop_spec1(HOP_f64, 4), hop_spec1(HOP_f64, 4) };
-	hop_compile_opts o = { .size = sizeof o, .threads = 1 };
-	struct door d = { .a = { 1, 2, 3, 4 }, .b = { 1, 1, 2, 2 } };
-	hop_fn *f = NULL;
-	if (hop_capture(c, ten, NULL, 2, s, &f) || hop_compile(f, &o, &d.x)) {
-		printf("hard door: %s\n", hop_message(c));
-		hop_fn_release(f);
-		return;
-	}
-	d.in[0].data = d.a;
-	d.in[1].data = d.b;
-	d.out[0].data = d.y;
-	int64_t n = hop_exec_workspace(d.x, d.in);
-	d.work = aligned_alloc(64, (size_t)(n + 127) / 64 * 64);
-	through(&d);
-	printf("%-18s %.0f ns (result %g, expected 9.5)\n", "ten flops",
-	       bench_time(through, &d, 0.003) * 1e9, d.y[0]);
-	free(d.work);
-	hop_exec_release(d.x);
-	hop_fn_release(f);
 }

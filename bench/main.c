@@ -93,6 +93,11 @@ int main(int argc, char **argv)
 		return bench_growth(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return bench_threads();
+	if (argc > 1 && !strcmp(argv[1], "door") && !hop_ctx_new(NULL, &c)) {
+		bench_door(c);
+		hop_ctx_free(c);
+		return 0;
+	}
 	if (!d.W || !d.U || !d.x || !d.h0 || !d.out || !d.big || hop_ctx_new(NULL, &c))
 		return 1;
 	/* W keeps the gradient alive: were it smaller, most steps would compute with denormal

@@ -48,6 +48,9 @@ typedef struct hop_arg {
 /* Bytes of workspace that hop_run needs for these inputs, or -1 if their sizes do not fit.
  * The workspace must be aligned to 64 bytes. */
 int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in);
+/* The same for these results too: what hop_exec_workspace keeps for results that are strided is
+ * left out for those that are not. */
+int64_t hop_exec_workspace_for(const hop_exec *x, const hop_arg *in, const hop_arg *out);
 /* Sizes of result k for these inputs; dim has room for HOP_RANK. Returns its rank, or -1. */
 int     hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim);
 /* False if a run may allocate: a loop without a bound leaves a trail that grows. */

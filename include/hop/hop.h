@@ -4,6 +4,7 @@
 
 #include "hop/control.h"
 #include "hop/ctx.h"
+#include "hop/dlpack.h"
 #include "hop/fn.h"
 #include "hop/nn.h"
 #include "hop/ops.h"

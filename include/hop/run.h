@@ -2,6 +2,7 @@
 #ifndef HOP_RUN_H
 #define HOP_RUN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -19,6 +20,8 @@ typedef struct hop_run_opts {
 	size_t            size;      /* sizeof in the caller's build; grow at the end only */
 	const hop_cancel *cancel;    /* NULL = the run cannot be stopped; else it ends with
 	                                HOP_ECANCELED soon after the flag is set */
+	bool              interpret; /* hop_call: op by op, slowly, without compiled code: another
+	                                way to the same numbers when some are doubted */
 } hop_run_opts;
 #ifndef __cplusplus
 #define HOP_RUN_OPTS(...) (&(hop_run_opts){ .size = sizeof(hop_run_opts), __VA_ARGS__ })

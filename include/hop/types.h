@@ -79,6 +79,14 @@ typedef struct hop_array hop_array;
 /* data NULL = zeros; otherwise it is copied. */
 HOP_MUST_USE hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
                                       const void *data, hop_array **out_a);
+/* The caller's memory as an array, without a copy: dense, aligned to its elements. It must stay
+ * until drop(owner) is called, once, by whichever thread gives the array up last; drop may be
+ * NULL. What is readonly cannot be written by a function. After a failure the memory was not
+ * adopted, and drop is not called. bool elements must be 0 or 1. */
+typedef void hop_drop(void *owner);
+HOP_MUST_USE hop_status hop_array_adopt(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
+                                        void *data, bool readonly, hop_drop *drop, void *owner,
+                                        hop_array **out_a);
 hop_array     *hop_array_retain(hop_array *a);
 void           hop_array_release(hop_array *a);          /* NULL is fine */
 void          *hop_array_data(hop_array *a);

@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -112,6 +113,14 @@ void *hop_raw_try(const hop_mem *m, size_t n);
 /* The same for elements: much of it is asked of the system in large pages. */
 void *hop_raw_data(const hop_mem *m, size_t n);
 void  hop_raw_free(const hop_mem *m, void *p, size_t n);
+
+/* Blocks given up, kept to be taken again, by any thread; all zeros is an empty shelf. A block
+ * may have more room than was wanted. Only of the system's allocator. */
+enum { HOP_SHELF = 8 };
+typedef struct hop_shelf { _Atomic(void *) slot[HOP_SHELF]; } hop_shelf;
+void *hop_shelf_take(hop_shelf *s, const hop_mem *m, size_t want, size_t *out_room);
+void  hop_shelf_give(hop_shelf *s, const hop_mem *m, void *p, size_t room);
+void  hop_shelf_clear(hop_shelf *s, const hop_mem *m);
 
 /* Arenas: zeroed memory, never NULL. */
 void     hop_arena_open(hop_arena *a, hop_env *e);

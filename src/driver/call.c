@@ -14,6 +14,7 @@ struct run {
 	hop_fn           *f;
 	hop_array *const *in;
 	hop_array       **out;
+	bool              interpret;
 	hop_interp        ip;
 	hop_env           e;
 };
@@ -37,21 +38,30 @@ static hop_status check_inputs(struct run *r)
 			                i, hop_dtype_name(a->dtype),
 			                hop_dtype_name((hop_dtype)g->type[i]->dtype));
 	}
-	for (int w = 0; w < r->f->nwrote; w++)
+	for (int w = 0; w < r->f->nwrote; w++) {
+		uint32_t k = (uint32_t)r->f->wrote[w];
+		const hop_array *to = param_array(r, k);
+		if (to->readonly)
+			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written, and its memory is "
+			                "read-only", k);
 		for (uint32_t i = 0; i < g->nparam; i++)
-			if (i != (uint32_t)r->f->wrote[w] &&
-			    param_array(r, i) == param_array(r, (uint32_t)r->f->wrote[w]))
-				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %d is written and is also "
-				                "input %u", r->f->wrote[w], i);
+			if (i != k && param_array(r, i) == to)
+				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written and is also "
+				                "input %u", k, i);
+			else if (i != k && hop_array_meet(param_array(r, i), to))
+				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written and shares "
+				                "memory with input %u", k, i);
+	}
 	return HOP_OK;
 }
 
-/* The function's code, compiled by whoever calls first. NULL with a failure recorded. */
+/* The function's code, compiled by whoever calls first. NULL with a failure recorded, or
+ * without one where HOP_INTERP says that nothing new shall be compiled. */
 static hop_exec *code_of(struct run *r)
 {
 	hop_fn *f = r->f;
 	hop_exec *x = atomic_load(&f->exec), *none = NULL;
-	if (x || hop_exec_new(&r->e, f->g, NULL, &x))
+	if (x || getenv("HOP_INTERP") || hop_exec_new(&r->e, f->g, NULL, &x))
 		return x;
 	f->drop_exec = drop_exec;
 	if (atomic_compare_exchange_strong(&f->exec, &none, x))
@@ -64,7 +74,7 @@ static hop_exec *code_of(struct run *r)
 static hop_status compute(struct run *r, const int64_t *syms, hop_tensor *const *x,
                           hop_tensor **y)
 {
-	hop_exec *code = getenv("HOP_INTERP") ? NULL : code_of(r);
+	hop_exec *code = r->interpret ? NULL : code_of(r);
 	if (code)
 		return hop_exec_tensors(&r->ip, code, x, y);
 	if (r->e.diag.st) {
@@ -127,13 +137,14 @@ static void say(hop_fn *f, hop_status st)
 	hop_env_fini(&e);
 }
 
-/* Code that is there and arguments that fit: no copies. A check or an effect that stopped it
+/* Code that is there and arguments that fit: no copies, and nothing is asked of the
+ * environment, which takes as long as a small call. A check or an effect that stopped it
  * has left its message; what does not fit is said by the long way. */
 static bool call_directly(hop_fn *f, hop_array *const *in, hop_array **out,
                           const hop_run_opts *o, hop_status *st)
 {
 	hop_exec *x = atomic_load(&f->exec);
-	if (!x || getenv("HOP_INTERP") || !hop_call_direct(f, x, in, out, o, st))
+	if (!x || !hop_call_direct(f, x, in, out, o, st))
 		return false;
 	if (*st && *st != HOP_ESHAPE && *st != HOP_EASSERT)
 		say(f, *st);
@@ -155,7 +166,8 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 		return HOP_EUSE;
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
-	if (nin == f->nin && nout == f->nout && call_directly(f, in, out, o, &st))
+	r.interpret = o && o->interpret;
+	if (nin == f->nin && nout == f->nout && !r.interpret && call_directly(f, in, out, o, &st))
 		return st;
 	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
 	hop_interp_init(&r.ip, &r.e);

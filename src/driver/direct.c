@@ -71,8 +71,13 @@ static bool inputs_fit(struct call *c)
 		    a->rank != g->type[i]->rank)
 			return false;
 		c->ai[i] = (hop_arg){ .data = a->data, .dim = a->dim };
-		for (int w = 0; w < c->f->nwrote; w++)
-			if (i != (uint32_t)c->f->wrote[w] && a == param(c, (uint32_t)c->f->wrote[w]))
+	}
+	for (int w = 0; w < c->f->nwrote; w++) {
+		uint32_t k = (uint32_t)c->f->wrote[w];
+		if (param(c, k)->readonly)
+			return false;
+		for (uint32_t i = 0; i < g->nparam; i++)
+			if (i != k && (param(c, i) == param(c, k) || hop_array_meet(param(c, i), param(c, k))))
 				return false;
 	}
 	return true;
@@ -113,7 +118,7 @@ static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 		drop_outputs(c, true);
 		return false;
 	}
-	int64_t bytes = hop_exec_room(c->x, c->ai, c->ao);
+	int64_t bytes = hop_exec_workspace_for(c->x, c->ai, c->ao);
 	struct hop_spare *s = bytes < 0 ? NULL : take_spare(c->x, bytes);
 	hop_status st = s ? hop_run_with(c->x, c->ai, c->ao, s->p, o) : HOP_ENOMEM;
 	if (s)

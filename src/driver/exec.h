@@ -41,8 +41,6 @@ void       hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*dro
 /* The caller's sizes (bind.c): the values of the size symbols, when all dimensions, ranges,
  * checks and limits fit. Allocates nothing; with e the failure is recorded there. */
 hop_status hop_exec_sizes(const hop_exec *x, const hop_arg *in, int64_t *syms, hop_env *e);
-/* Bytes of workspace for these arguments and results; -1 when they do not fit. */
-int64_t    hop_exec_room(const hop_exec *x, const hop_arg *in, const hop_arg *out);
 enum { HOP_MAXSYM = 64 };          /* size symbols of what can be run */
 
 /* Run on tensors of an interpreter; out[] are new. */

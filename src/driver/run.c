@@ -81,7 +81,7 @@ static bool measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 	return add_bytes(&r->total, r->packs) && add_bytes(&r->total, r->frame);
 }
 
-int64_t hop_exec_room(const hop_exec *x, const hop_arg *in, const hop_arg *out)
+int64_t hop_exec_workspace_for(const hop_exec *x, const hop_arg *in, const hop_arg *out)
 {
 	int64_t syms[HOP_MAXSYM];
 	struct room r;
@@ -93,7 +93,7 @@ int64_t hop_exec_room(const hop_exec *x, const hop_arg *in, const hop_arg *out)
 
 int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
 {
-	return hop_exec_room(x, in, NULL);
+	return hop_exec_workspace_for(x, in, NULL);
 }
 
 int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)

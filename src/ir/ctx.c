@@ -64,6 +64,7 @@ struct hop_ctx {
 	int             threads;    /* asked for; 0 = not */
 	void           *shared;     /* hop_ctx_shared */
 	void          (*drop_shared)(void *p);
+	hop_shelf       shelf;
 };
 
 enum { BLOCK = 16384, BLOCK_ALIGN = 16 };
@@ -470,8 +471,14 @@ void hop_ctx_free(hop_ctx *c)
 		hop_raw_free(&c->mem, m, sizeof *m);
 	}
 	pthread_mutex_destroy(&c->lock);
+	hop_shelf_clear(&c->shelf, &c->mem);
 	hop_mem mem = c->mem;
 	hop_raw_free(&mem, c, sizeof *c);
+}
+
+hop_shelf *hop_ctx_shelf(hop_ctx *c)
+{
+	return &c->shelf;
 }
 
 hop_mem hop_ctx_mem(hop_ctx *c)

@@ -42,6 +42,7 @@ void hop_ctx_on_free_graph(hop_ctx *c, void (*fn)(hop_ctx *c, struct hop_graph *
 
 /* The context itself: hop_ctx_new / hop_ctx_free are public (include/hop/ctx.h). */
 hop_mem hop_ctx_mem(hop_ctx *c);
+hop_shelf *hop_ctx_shelf(hop_ctx *c);      /* of arrays */
 
 /* A number that no other call gives, and that calls on other contexts hardly ever give;
  * never 0. Values of traces carry one. */

@@ -1,5 +1,6 @@
-/* array.c -- arrays and specs: what goes into a function and comes out. Dense and owned;
- * layout tricks are the compiler's business. */
+/* array.c -- arrays and specs: what goes into a function and comes out. Dense; in memory of
+ * their own or of somebody who is told when it is no longer needed. Layout tricks are the
+ * compiler's business. */
 #include "trace/trace.h"
 
 #include <string.h>
@@ -11,8 +12,9 @@ static hop_status refuse(hop_ctx *c, hop_status st, const char *text)
 	return st;
 }
 
-hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
-                         hop_array **out_a)
+/* With data: of somebody else. */
+static hop_status make(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim, void *data,
+                       hop_array **out_a)
 {
 	if (!out_a)
 		return HOP_EUSE;
@@ -27,20 +29,51 @@ hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 		    __builtin_mul_overflow(count, dim[i], &count) || count > HOP_SIZE_MAX)
 			return refuse(c, HOP_EVALUE, "error: array: sizes that are negative or too large");
 	hop_mem m = hop_ctx_mem(c);
-	hop_array *a = hop_raw_try(&m, sizeof *a);
-	size_t bytes = (size_t)count * hop_dtype_bytes(d);
-	void *raw = a ? hop_raw_data(&m, bytes + HOP_ARRAY_ALIGN) : NULL;
-	if (!raw) {
-		hop_raw_free(&m, a, sizeof *a);
+	size_t bytes = (size_t)count * hop_dtype_bytes(d), room;
+	size_t behind = data ? 0 : bytes + HOP_ARRAY_ALIGN;
+	hop_array *a = hop_shelf_take(hop_ctx_shelf(c), &m, sizeof *a + behind, &room);
+	if (!a)
 		return refuse(c, HOP_ENOMEM, "error: no memory");
-	}
-	void *p = (void *)(((uintptr_t)raw + HOP_ARRAY_ALIGN - 1) / HOP_ARRAY_ALIGN *
-	                   HOP_ARRAY_ALIGN);
+	if (!data)
+		data = (void *)(((uintptr_t)(a + 1) + HOP_ARRAY_ALIGN - 1) / HOP_ARRAY_ALIGN *
+		                HOP_ARRAY_ALIGN);
 	*a = (hop_array){ .refs = 1, .ctx = c, .dtype = d, .rank = rank, .count = count,
-	                  .bytes = bytes, .data = p, .raw = raw };
+	                  .bytes = bytes, .data = data, .room = room };
 	for (int i = 0; i < rank; i++)
 		a->dim[i] = dim[i];
 	*out_a = a;
+	return HOP_OK;
+}
+
+hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
+                         hop_array **out_a)
+{
+	return make(c, d, rank, dim, NULL, out_a);
+}
+
+hop_status hop_array_adopt(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim, void *data,
+                           bool readonly, hop_drop *drop, void *owner, hop_array **out_a)
+{
+	static char nothing;
+	int64_t     none = 1;
+	for (int i = 0; i < rank && rank <= HOP_RANK && dim; i++)
+		none = dim[i] && none;
+	if (!data && !none)
+		data = &nothing;                    /* of no elements */
+	if (out_a)
+		*out_a = NULL;
+	if (!data || !out_a)
+		return c ? refuse(c, HOP_EUSE, "error: adopt: no data, or no place for the array")
+		         : HOP_EUSE;
+	if ((unsigned)d < HOP_NDTYPE && (uintptr_t)data % hop_dtype_bytes(d) && none)
+		return c ? refuse(c, HOP_EVALUE, "error: adopt: the data are not aligned to their "
+		                  "elements") : HOP_EUSE;
+	hop_status st = make(c, d, rank, dim, data, out_a);
+	if (st)
+		return st;
+	(*out_a)->readonly = readonly;
+	(*out_a)->drop = drop;
+	(*out_a)->owner = owner;
 	return HOP_OK;
 }
 
@@ -74,8 +107,9 @@ void hop_array_release(hop_array *a)
 	if (!a || __atomic_fetch_sub(&a->refs, 1, __ATOMIC_ACQ_REL) != 1)
 		return;
 	hop_mem m = hop_ctx_mem(a->ctx);
-	hop_raw_free(&m, a->raw, a->bytes + HOP_ARRAY_ALIGN);
-	hop_raw_free(&m, a, sizeof *a);
+	if (a->drop)
+		a->drop(a->owner);
+	hop_shelf_give(hop_ctx_shelf(a->ctx), &m, a, a->room);
 }
 
 void *hop_array_data(hop_array *a)

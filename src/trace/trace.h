@@ -317,10 +317,20 @@ struct hop_array {
 	int64_t   dim[HOP_RANK];
 	int64_t   count;
 	size_t    bytes;               /* of data */
-	void     *data;                /* aligned for any vector unit */
-	void     *raw;                 /* what was allocated: bytes + HOP_ARRAY_ALIGN */
+	void     *data;                /* behind this struct, aligned for any vector unit; or
+	                                  another's */
+	size_t    room;                /* bytes of this block, with data that is behind it */
+	bool      readonly;
+	hop_drop *drop;                /* of another's data; or NULL */
+	void     *owner;
 };
 enum { HOP_ARRAY_ALIGN = 64 };
+/* Whether they have an element in common. */
+static inline bool hop_array_meet(const hop_array *a, const hop_array *b)
+{
+	uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
+	return a->bytes && b->bytes && x < y + b->bytes && y < x + a->bytes;
+}
 /* Its elements are yet to be written. */
 hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
                          hop_array **out_a);

@@ -65,11 +65,7 @@ static void expect(hop_fn *f, int nin, hop_array *const *in, int k, int n, const
 {
 	for (int native = 0; native < 2; native++) {
 		hop_array *out[8];
-		if (native)
-			unsetenv("HOP_INTERP");
-		else
-			setenv("HOP_INTERP", "1", 1);
-		ok(hop_call(f, nin, in, hop_fn_nout(f), out));
+		ok(hop_call_with(f, nin, in, hop_fn_nout(f), out, HOP_RUN_OPTS(.interpret = !native)));
 		assert_int_equal(hop_array_count(out[k]), n);
 		for (int i = 0; i < n; i++) {
 			double got = hop_array_at(out[k], i);
@@ -80,20 +76,17 @@ static void expect(hop_fn *f, int nin, hop_array *const *in, int k, int n, const
 		for (int i = 0; i < hop_fn_nout(f); i++)
 			hop_array_release(out[i]);
 	}
-	unsetenv("HOP_INTERP");
 }
 
 /* The same numbers from another function: result k of f. */
 static void numbers(hop_fn *f, int nin, hop_array *const *in, int k, int n, double *out)
 {
 	hop_array *r[8];
-	setenv("HOP_INTERP", "1", 1);
-	ok(hop_call(f, nin, in, hop_fn_nout(f), r));
+	ok(hop_call_with(f, nin, in, hop_fn_nout(f), r, HOP_RUN_OPTS(.interpret = true)));
 	for (int i = 0; i < n; i++)
 		out[i] = hop_array_at(r[k], i);
 	for (int i = 0; i < hop_fn_nout(f); i++)
 		hop_array_release(r[i]);
-	unsetenv("HOP_INTERP");
 }
 
 static hop_fn *grad(hop_fn *f, int wrt)

@@ -22,9 +22,7 @@ static void same_both_ways(hop_fn *f, int nin, hop_array *const *in, int nout, d
 	for (int i = 1; i < nout; i++)
 		hop_array_release(a[i]);
 	ok(hop_call(f, nin, in, nout, a));          /* again, without copies */
-	setenv("HOP_INTERP", "1", 1);
-	ok(hop_call(f, nin, in, nout, b));
-	unsetenv("HOP_INTERP");
+	ok(hop_call_with(f, nin, in, nout, b, HOP_RUN_OPTS(.interpret = true)));
 	for (int i = 0; i < nout; i++) {
 		bool wide = hop_array_dtype(a[i]) == HOP_f64;
 		int64_t n = hop_array_count(a[i]);

@@ -47,17 +47,22 @@ static hop_fn *chain(int n, bool twice, int *out_n, hop_status *out_st)
 	return f;
 }
 
-static void call(hop_fn *f, int nout)
+static void call_with(hop_fn *f, int nout, const hop_run_opts *o)
 {
 	double x = 0.5;
 	hop_array *a, *out[3] = { NULL };
 	assert_int_equal(hop_array_new(ctx, HOP_f64, 0, NULL, &x, &a), HOP_OK);
-	hop_status st = hop_call(f, 1, &a, nout, out);
+	hop_status st = hop_call_with(f, 1, &a, nout, out, o);
 	if (st)
 		fail_msg("%s", hop_message(ctx));
 	for (int i = 0; i < nout; i++)
 		hop_array_release(out[i]);
 	hop_array_release(a);
+}
+
+static void call(hop_fn *f, int nout)
+{
+	call_with(f, nout, NULL);
 }
 
 static void test_apply(void **state)
@@ -76,9 +81,7 @@ static void test_apply(void **state)
 	hop_fn_release(g);
 	assert_int_equal(hop_vmap(f, &yes, 3, &g), HOP_OK);
 	hop_fn_release(g);
-	setenv("HOP_INTERP", "1", 1);
-	call(f, 1);
-	unsetenv("HOP_INTERP");
+	call_with(f, 1, HOP_RUN_OPTS(.interpret = true));
 	hop_fn_release(f);
 }
 

@@ -82,13 +82,13 @@ static hop_fn *captured(hop_body *f)
 	return fn;
 }
 
-static hop_status call(hop_fn *f, struct input x)
+static hop_status call_with(hop_fn *f, struct input x, const hop_run_opts *o)
 {
 	hop_array *in[3], *out = NULL;
 	assert_int_equal(hop_array_new(ctx, HOP_f64, 1, &x.n, NULL, &in[0]), HOP_OK);
 	assert_int_equal(hop_array_new(ctx, HOP_f64, 1, &x.m, NULL, &in[1]), HOP_OK);
 	assert_int_equal(hop_array_new(ctx, HOP_i64, 0, NULL, &x.k, &in[2]), HOP_OK);
-	hop_status st = hop_call(f, 3, in, 1, &out);
+	hop_status st = hop_call_with(f, 3, in, 1, &out, o);
 	if (st)
 		assert_null(out);
 	hop_array_release(out);
@@ -102,10 +102,7 @@ static void expect(hop_body *body, struct input x, const char *words)
 {
 	hop_fn *f = captured(body);
 	for (int interp = 0; interp < 2; interp++) {
-		if (interp)
-			setenv("HOP_INTERP", "1", 1);
-		hop_status st = call(f, x);
-		unsetenv("HOP_INTERP");
+		hop_status st = call_with(f, x, HOP_RUN_OPTS(.interpret = interp));
 		if (st != (words ? HOP_ESHAPE : HOP_OK))
 			fail_msg("status %d, wanted %s: %s", st, words ? words : "none",
 			         hop_message(ctx));
@@ -183,7 +180,7 @@ static void test_transforms(void **state)
 		assert_int_equal(hop_vmap(f, batched, 2, &g[2]), HOP_OK);
 		for (size_t k = 0; k < sizeof xs / sizeof *xs; k++) {
 			struct input x = xs[k];
-			hop_status want = call(f, x);
+			hop_status want = call_with(f, x, NULL);
 			for (int j = 0; j < 3; j++) {
 				hop_array *in[6], *out[6] = { NULL };
 				int64_t n2[2] = { 2, x.n }, m2[2] = { 2, x.m };

@@ -133,9 +133,7 @@ static void check(const char *name, hop_body *body, bool grad, int nout, hop_spe
 		hop_fn_release(f);
 		f = d;
 	}
-	setenv("HOP_INTERP", "1", 1);
-	ok(hop_call(f, 1, &x, nout, want));
-	unsetenv("HOP_INTERP");
+	ok(hop_call_with(f, 1, &x, nout, want, HOP_RUN_OPTS(.interpret = true)));
 	ok(hop_call(f, 1, &x, nout, got));
 	by_threads(f, x, 1, nout, want, one);
 	for (int i = 0; i < nout; i++) {

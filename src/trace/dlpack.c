@@ -1,0 +1,284 @@
+/* dlpack.c -- arrays from and to DLPack tensors. The structs are laid out as its ABI says; a
+ * tensor comes from outside, so nothing in it is believed. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hop/dlpack.h"
+#include "trace/trace.h"
+
+enum { ON_CPU = 1, ON_CUDA_HOST = 3 };               /* devices whose memory is ours to read */
+enum { IS_INT = 0, IS_UINT = 1, IS_FLOAT = 2, IS_BFLOAT = 4, IS_COMPLEX = 5, IS_BOOL = 6 };
+enum { MAJOR = 1, MINOR = 0, READ_ONLY = 1 };
+
+typedef struct tensor {
+	void    *data;
+	struct { int32_t type, id; } device;
+	int32_t  ndim;
+	struct { uint8_t code, bits; uint16_t lanes; } dtype;
+	int64_t *shape, *strides;           /* in elements; strides NULL = dense */
+	uint64_t offset;                    /* in bytes */
+} tensor;
+
+struct DLManagedTensor {
+	tensor t;
+	void  *owner;
+	void (*deleter)(struct DLManagedTensor *self);
+};
+
+struct DLManagedTensorVersioned {
+	struct { uint32_t major, minor; } version;
+	void    *owner;
+	void   (*deleter)(struct DLManagedTensorVersioned *self);
+	uint64_t flags;
+	tensor   t;
+};
+
+__attribute__((format(printf, 3, 4)))
+static hop_status refuse(hop_ctx *c, hop_status st, const char *fmt, ...)
+{
+	char     text[200];
+	va_list  ap;
+	int      n = snprintf(text, sizeof text, "error: DLPack: ");
+	va_start(ap, fmt);
+	vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+	va_end(ap);
+	hop_diag d = { .st = st, .text = text, .len = strlen(text) };
+	hop_ctx_set_message(c, &d);
+	return st;
+}
+
+/* ---- in ---- */
+
+static const char *code_name(int code)
+{
+	return code == IS_INT ? "int" : code == IS_UINT ? "uint" : code == IS_FLOAT ? "float" :
+	       code == IS_BFLOAT ? "bfloat" : code == IS_COMPLEX ? "complex" :
+	       code == IS_BOOL ? "bool" : "a type of unknown code with bits ";
+}
+
+static hop_status dtype_of(hop_ctx *c, const tensor *t, hop_dtype *out)
+{
+	int code = t->dtype.code, bits = t->dtype.bits;
+	if (t->dtype.lanes != 1)
+		return refuse(c, HOP_ETYPE, "elements are vectors of %d lanes", (int)t->dtype.lanes);
+	if (code == IS_BOOL && bits == 8)
+		*out = HOP_bool;
+	else if (code == IS_INT && (bits == 32 || bits == 64))
+		*out = bits == 32 ? HOP_i32 : HOP_i64;
+	else if (code == IS_FLOAT && (bits == 32 || bits == 64))
+		*out = bits == 32 ? HOP_f32 : HOP_f64;
+	else
+		return refuse(c, HOP_ETYPE, "elements are %s%d; hop has bool, i32, i64, f32 and f64: "
+		              "convert the tensor first", code_name(code), bits);
+	return HOP_OK;
+}
+
+/* Row-major without gaps; an axis of one element, or a tensor of none, may have any stride. */
+static bool is_dense(const tensor *t)
+{
+	int64_t step = 1;
+	for (int i = 0; i < t->ndim; i++)
+		if (!t->shape[i])
+			return true;
+	for (int i = t->ndim - 1; t->strides && i >= 0; i--) {
+		if (t->shape[i] != 1 && t->strides[i] != step)
+			return false;
+		if (__builtin_mul_overflow(step, t->shape[i], &step))
+			return false;
+	}
+	return true;
+}
+
+/* Any byte that is not zero is true elsewhere; here it is 1. */
+static bool is_bools(const hop_array *a)
+{
+	const uint8_t *p = a->data;
+	for (int64_t i = 0; i < a->count; i++)
+		if (p[i] > 1)
+			return false;
+	return true;
+}
+
+static void copy_axis(const tensor *t, size_t size, int axis, const char *from, char **to)
+{
+	if (axis == t->ndim) {
+		memcpy(*to, from, size);
+		*to += size;
+		return;
+	}
+	int64_t step = t->strides[axis] * (int64_t)size;
+	for (int64_t i = 0; i < t->shape[axis]; i++)
+		copy_axis(t, size, axis + 1, from + i * step, to);
+}
+
+static hop_status copy(hop_ctx *c, hop_dtype d, const tensor *t, const char *from, hop_array **out_a)
+{
+	hop_status st = hop_array_raw(c, d, t->ndim, t->shape, out_a);
+	if (st)
+		return st;
+	hop_array *a = *out_a;
+	char *to = a->data;
+	if (a->count && is_dense(t))
+		memcpy(to, from, a->bytes);
+	else if (a->count)
+		copy_axis(t, hop_dtype_bytes(d), 0, from, &to);
+	for (int64_t i = 0; d == HOP_bool && i < a->count; i++)
+		((uint8_t *)a->data)[i] = ((uint8_t *)a->data)[i] != 0;
+	return HOP_OK;
+}
+
+/* *out_kept: the array stands on the tensor's memory. */
+static hop_status take(hop_ctx *c, const tensor *t, bool readonly, hop_drop *drop, void *owner,
+                       hop_array **out_a, bool *out_kept)
+{
+	hop_dtype d = HOP_f32;
+	*out_kept = false;
+	if (t->device.type != ON_CPU && t->device.type != ON_CUDA_HOST)
+		return refuse(c, HOP_EVALUE, "the tensor is on device type %d; move it to the CPU first",
+		              (int)t->device.type);
+	if (t->ndim < 0 || t->ndim > HOP_RANK || (t->ndim && !t->shape))
+		return refuse(c, HOP_EVALUE, "rank %d; at most %d", (int)t->ndim, HOP_RANK);
+	HOP_TRY(dtype_of(c, t, &d));
+	const char *from = (const char *)t->data + (t->data ? t->offset : 0);
+	if (is_dense(t) && (uintptr_t)from % hop_dtype_bytes(d) == 0) {
+		HOP_TRY(hop_array_adopt(c, d, t->ndim, t->shape, (void *)(uintptr_t)from, readonly, NULL,
+		                        NULL, out_a));
+		if (d != HOP_bool || is_bools(*out_a)) {
+			(*out_a)->drop = drop;
+			(*out_a)->owner = owner;
+			*out_kept = true;
+			return HOP_OK;
+		}
+		hop_array_release(*out_a);
+		*out_a = NULL;
+	}
+	if (!t->data)
+		return refuse(c, HOP_EUSE, "the tensor has no data");
+	return copy(c, d, t, from, out_a);
+}
+
+static void drop_new(void *owner)
+{
+	struct DLManagedTensorVersioned *m = owner;
+	if (m->deleter)
+		m->deleter(m);
+}
+
+static void drop_old(void *owner)
+{
+	struct DLManagedTensor *m = owner;
+	if (m->deleter)
+		m->deleter(m);
+}
+
+hop_status hop_array_from_dlpack(hop_ctx *c, struct DLManagedTensorVersioned *m, hop_array **out_a)
+{
+	bool kept;
+	if (out_a)
+		*out_a = NULL;
+	if (!c || !m || !out_a)
+		return HOP_EUSE;
+	if (m->version.major != MAJOR)
+		return refuse(c, HOP_EVALUE, "version %u.%u; hop reads version %d", m->version.major,
+		              m->version.minor, MAJOR);
+	HOP_TRY(take(c, &m->t, m->flags & READ_ONLY, drop_new, m, out_a, &kept));
+	if (!kept)
+		drop_new(m);
+	return HOP_OK;
+}
+
+hop_status hop_array_from_dlpack0(hop_ctx *c, struct DLManagedTensor *m, hop_array **out_a)
+{
+	bool kept;
+	if (out_a)
+		*out_a = NULL;
+	if (!c || !m || !out_a)
+		return HOP_EUSE;
+	HOP_TRY(take(c, &m->t, false, drop_old, m, out_a, &kept));
+	if (!kept)
+		drop_old(m);
+	return HOP_OK;
+}
+
+/* ---- out ---- */
+
+/* A tensor of either kind with its sizes and strides in one block, and the array it keeps. */
+struct given {
+	union { struct DLManagedTensor old; struct DLManagedTensorVersioned new; } m;
+	int64_t    shape[HOP_RANK], strides[HOP_RANK];
+	hop_array *a;
+};
+
+static void give_up(struct given *g)
+{
+	hop_array *a = g->a;
+	hop_mem    m = hop_ctx_mem(a->ctx);
+	hop_raw_free(&m, g, sizeof *g);
+	hop_array_release(a);
+}
+
+static void delete_new(struct DLManagedTensorVersioned *m)
+{
+	give_up((struct given *)(void *)m);
+}
+
+static void delete_old(struct DLManagedTensor *m)
+{
+	give_up((struct given *)(void *)m);
+}
+
+static struct given *give(hop_array *a, tensor *t)
+{
+	hop_mem       m = hop_ctx_mem(a->ctx);
+	struct given *g = hop_raw_try(&m, sizeof *g);
+	int64_t       step = 1;
+	if (!g)
+		return NULL;
+	memset(g, 0, sizeof *g);
+	g->a = hop_array_retain(a);
+	for (int i = a->rank - 1; i >= 0; i--) {
+		g->shape[i] = a->dim[i];
+		g->strides[i] = step;
+		step *= a->dim[i];
+	}
+	*t = (tensor){ .data = a->data, .device = { ON_CPU, 0 }, .ndim = a->rank,
+	               .shape = g->shape, .strides = g->strides };
+	t->dtype.code = a->dtype == HOP_bool ? IS_BOOL : hop_dtype_float(a->dtype) ? IS_FLOAT : IS_INT;
+	t->dtype.bits = (uint8_t)(8 * hop_dtype_bytes(a->dtype));
+	t->dtype.lanes = 1;
+	return g;
+}
+
+hop_status hop_array_to_dlpack(hop_array *a, struct DLManagedTensorVersioned **out_m)
+{
+	tensor t;
+	if (out_m)
+		*out_m = NULL;
+	if (!a || !out_m)
+		return HOP_EUSE;
+	struct given *g = give(a, &t);
+	if (!g)
+		return HOP_ENOMEM;
+	g->m.new = (struct DLManagedTensorVersioned){ .version = { MAJOR, MINOR },
+		.deleter = delete_new, .flags = a->readonly ? READ_ONLY : 0, .t = t };
+	*out_m = &g->m.new;
+	return HOP_OK;
+}
+
+hop_status hop_array_to_dlpack0(hop_array *a, struct DLManagedTensor **out_m)
+{
+	tensor t;
+	if (out_m)
+		*out_m = NULL;
+	if (!a || !out_m)
+		return HOP_EUSE;
+	if (a->readonly)
+		return refuse(a->ctx, HOP_EUSE, "memory that is read-only needs version 1");
+	struct given *g = give(a, &t);
+	if (!g)
+		return HOP_ENOMEM;
+	g->m.old = (struct DLManagedTensor){ .t = t, .deleter = delete_old };
+	*out_m = &g->m.old;
+	return HOP_OK;
+}
