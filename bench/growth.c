@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "trace/trace.h"
+#include "bench.h"
 #include "growth.h"
 #include "hop/compile.h"
 
@@ -50,24 +51,41 @@ static hop_status warm(hop_ctx *c)
 	return st;
 }
 
-static hop_status stages(hop_ctx *c, const growth_kind *k, long n, bool grad, cost *out)
+/* The program of n nodes, or its gradient. */
+static hop_status program(hop_ctx *c, const growth_kind *k, long n, bool grad, cost *out,
+                          hop_fn **out_f)
 {
-	hop_spec in[4];
+	int one = k->nin - k->per, nin = one + k->per * (int)n;
+	hop_spec *in = calloc((size_t)nin, sizeof *in);
+	int *wrt = calloc((size_t)nin, sizeof *wrt);
 	hop_fn *f, *d;
-	int wrt = 0;
-	memcpy(in, k->in, sizeof in);
-	for (int i = 0; i < k->nin; i++)
+	if (!in || !wrt)
+		return HOP_ENOMEM;
+	for (int i = 0; i < nin; i++) {
+		wrt[i] = i;
+		in[i] = k->in[i < one ? i : one + (i - one) % k->per];
 		for (int j = 0; j < in[i].rank; j++)
 			in[i].dim[j] = in[i].dim[j] < 0 ? n : in[i].dim[j];
-	HOP_TRY(warm(c));
-	out->since = cpu();
-	HOP_TRY(hop_capture(c, k->body, &n, k->nin, in, &f));
+	}
+	HOP_TRY(hop_capture(c, k->body, &n, nin, in, &f));
 	growth_end(out, CAPTURE);
 	if (grad) {
-		HOP_TRY(hop_grad(f, 1, &wrt, &d));
+		HOP_TRY(hop_grad(f, k->per ? nin : 1, wrt, &d));
 		f = d;
 	}
 	growth_end(out, GRADIENT);
+	free(in);
+	free(wrt);
+	*out_f = f;
+	return HOP_OK;
+}
+
+static hop_status stages(hop_ctx *c, const growth_kind *k, long n, bool grad, cost *out)
+{
+	hop_fn *f;
+	HOP_TRY(warm(c));
+	out->since = cpu();
+	HOP_TRY(program(c, k, n, grad, out, &f));
 	return growth_compile(c, f->g, out);
 }
 
@@ -143,6 +161,44 @@ static const growth_kind *find(const char *name)
 		if (!strcmp(k->name, name))
 			return k;
 	return NULL;
+}
+
+static void call_once(void *user)
+{
+	struct { hop_fn *f; hop_array **in, **out; int nin, nout; } *r = user;
+	for (int i = 0; i < r->nout; i++)
+		hop_array_release(r->out[i]);
+	if (hop_call(r->f, r->nin, r->in, r->nout, r->out))
+		memset(r->out, 0, sizeof *r->out * (size_t)r->nout);
+}
+
+int bench_run(int argc, char **argv)
+{
+	const growth_kind *k = argc > 2 ? find(argv[0]) : NULL;
+	struct { hop_fn *f; hop_array **in, **out; int nin, nout; } r = { 0 };
+	cost c = { 0 };
+	hop_ctx *x;
+	long n = k ? atol(argv[1]) : 0;
+	if (!k || hop_ctx_new(NULL, &x))
+		return 1;
+	if (program(x, k, n, !strcmp(argv[2], "grad"), &c, &r.f))
+		return 1;
+	r.nin = hop_fn_nin(r.f);
+	r.nout = hop_fn_nout(r.f);
+	r.in = calloc((size_t)r.nin, sizeof *r.in);
+	r.out = calloc((size_t)r.nout, sizeof *r.out);
+	for (int i = 0; r.in && i < r.nin; i++) {
+		const hop_type *t = r.f->g->type[i];
+		int64_t dim[HOP_RANK];
+		for (int j = 0; j < t->rank; j++)
+			dim[j] = t->dim[j].k;
+		if (hop_array_new(x, (hop_dtype)t->dtype, t->rank, dim, NULL, &r.in[i]))
+			return 1;
+	}
+	call_once(&r);
+	printf("%s %s %s: us a call %.2f\n", argv[0], argv[1], argv[2],
+	       bench_time(call_once, &r, 0.01) * 1e6);
+	return 0;
 }
 
 int bench_growth(int argc, char **argv)

@@ -9,9 +9,10 @@ typedef struct growth_kind {
 	const char *name, *what;
 	hop_body   *body;
 	int         nin;
-	hop_spec    in[4];             /* a size of -1 is n */
+	hop_spec    in[12];            /* a size of -1 is n */
 	long        least;             /* nodes of the smallest one that is measured */
 	bool        is_count;          /* n counts what `what` says, not nodes */
+	int         per;               /* so many inputs, the last, are there n times */
 } growth_kind;
 
 extern const growth_kind growth_kinds[];           /* ends with name NULL */
@@ -32,5 +33,7 @@ hop_status growth_compile(hop_ctx *c, const struct hop_graph *g, struct growth_c
 /* The table: 1 x, 10 x and 100 x, value and gradient; or one row of it by name, or
  * one program: name, n, value or grad. */
 int bench_growth(int argc, char **argv);
+/* How long a call of one takes: name, n, value or grad. */
+int bench_run(int argc, char **argv);
 
 #endif

@@ -119,15 +119,61 @@ static void regions(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, hop_sum_all(t, a[0]));
 }
 
-/* A layer norm, two products and a softmax: what is repeated in a network, not marked. */
+/* ---- a transformer: attention of four heads and two products, weights of their own ---- */
+
+enum { ROWS = 64, WIDTH = 64, HEADS = 4, PER = 8 };
+
+/* [ROWS, WIDTH] as [HEADS, ROWS, WIDTH / HEADS]. */
+static hop_value heads(hop_trace *t, hop_value x)
+{
+	hop_dim d[3] = { hop_n(ROWS), hop_n(HEADS), hop_n(WIDTH / HEADS) };
+	return hop_transpose(t, hop_reshape(t, x, 3, d), 0, 1);
+}
+
+/* Inputs: x, then norm, q, k, v, out, norm, wide, narrow. */
+static hop_value block_of(hop_trace *t, const hop_value *in)
+{
+	hop_value x = in[0], none = { 0, 0 };
+	hop_dim   d[2] = { hop_n(ROWS), hop_n(WIDTH) };
+	hop_value n = hop_layer_norm(t, x, in[1], none, 1e-5);
+	hop_value q = heads(t, hop_matmul(t, n, in[2])), k = heads(t, hop_matmul(t, n, in[3]));
+	hop_value v = heads(t, hop_matmul(t, n, in[4]));
+	hop_value s = hop_softmax(t, hop_mulf(t, hop_matmul(t, q, hop_transpose(t, k, 1, 2)), 0.25), 2);
+	hop_value o = hop_reshape(t, hop_transpose(t, hop_matmul(t, s, v), 0, 1), 2, d);
+	x = hop_add(t, x, hop_matmul(t, o, in[5]));
+	hop_value h = hop_matmul(t, hop_layer_norm(t, x, in[6], none, 1e-5), in[7]);
+	h = hop_mul(t, h, hop_sigmoid(t, hop_mulf(t, h, 1.702)));
+	return hop_add(t, x, hop_matmul(t, h, in[8]));
+}
+
+static void block(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, block_of(t, in));
+}
+
 static void layers(hop_trace *t, const hop_value *in, void *user)
 {
 	long n = *(long *)user;
-	hop_value x = in[0], none = { 0, 0 };
+	hop_value x = in[0], a[1 + PER];
 	for (long i = 0; i < n; i++) {
-		hop_value h = hop_matmul(t, hop_layer_norm(t, x, none, none, 1e-5), in[1]);
-		hop_value s = hop_softmax(t, hop_mul(t, h, hop_sigmoid(t, h)), 1);
-		x = hop_add(t, x, hop_matmul(t, hop_tanh(t, s), in[2]));
+		a[0] = x;
+		for (int k = 0; k < PER; k++)
+			a[1 + k] = in[1 + i * PER + k];
+		x = block_of(t, a);
+	}
+	hop_return(t, hop_sum_all(t, hop_mul(t, x, x)));
+}
+
+static void marked(hop_trace *t, const hop_value *in, void *user)
+{
+	long n = *(long *)user;
+	hop_value x = in[0], a[1 + PER];
+	for (long i = 0; i < n; i++) {
+		a[0] = x;
+		for (int k = 0; k < PER; k++)
+			a[1 + k] = in[1 + i * PER + k];
+		hop_region(t, "block", block, NULL, 1 + PER, a, 1, &x);
 	}
 	hop_return(t, hop_sum_all(t, hop_mul(t, x, x)));
 }
@@ -213,18 +259,22 @@ static void unpack(hop_trace *t, const hop_value *in, void *user)
 #define VEC(n)     { .dtype = HOP_f32, .rank = 1, .dim = { n } }
 #define MAT(n, m)  { .dtype = HOP_f32, .rank = 2, .dim = { n, m } }
 
+#define LAYER      { MAT(ROWS, WIDTH), VEC(WIDTH), MAT(WIDTH, WIDTH), MAT(WIDTH, WIDTH), \
+                     MAT(WIDTH, WIDTH), MAT(WIDTH, WIDTH), VEC(WIDTH), MAT(WIDTH, 4 * WIDTH), \
+                     MAT(4 * WIDTH, WIDTH) }
+
 const growth_kind growth_kinds[] = {
-	{ "vec", "a line on f32[1024]", vec, 2, { VEC(1024), VEC(1024) }, 1000, false },
-	{ "wide", "rows of 16 on f32[1024]", wide, 2, { VEC(1024), VEC(1024) }, 1000, false },
-	{ "scalar", "f64 scalars", scalar, 2, { SCALAR, SCALAR }, 1000, false },
-	{ "sines", "sin of sin of a scalar", sines, 1, { SCALAR }, 1000, false },
-	{ "products", "16 x 16 with tanh", products, 2, { MAT(16, 16), MAT(16, 16) }, 1000, false },
-	{ "conds", "branches in a row", conds, 2, { SCALAR, SCALAR }, 1000, false },
-	{ "regions", "calls of a small region", regions, 2, { VEC(64), VEC(64) }, 1000, false },
-	{ "towers", "loops and branches 50 deep", towers, 1, { SCALAR }, 1000, false },
-	{ "layers", "layers, not marked", layers, 3, { MAT(16, 64), MAT(64, 128), MAT(128, 64) },
-	  4, true },
-	{ "lu", "rows of a matrix", lu, 1, { MAT(-1, -1) }, 4, true },
-	{ "unpack", "a vector into scalars", unpack, 1, { VEC(-1) }, 256, true },
+	{ "vec", "a line on f32[1024]", vec, 2, { VEC(1024), VEC(1024) }, 1000, false, 0 },
+	{ "wide", "rows of 16 on f32[1024]", wide, 2, { VEC(1024), VEC(1024) }, 1000, false, 0 },
+	{ "scalar", "f64 scalars", scalar, 2, { SCALAR, SCALAR }, 1000, false, 0 },
+	{ "sines", "sin of sin of a scalar", sines, 1, { SCALAR }, 1000, false, 0 },
+	{ "products", "16 x 16 with tanh", products, 2, { MAT(16, 16), MAT(16, 16) }, 1000, false, 0 },
+	{ "conds", "branches in a row", conds, 2, { SCALAR, SCALAR }, 1000, false, 0 },
+	{ "regions", "calls of a small region", regions, 2, { VEC(64), VEC(64) }, 1000, false, 0 },
+	{ "towers", "loops and branches 50 deep", towers, 1, { SCALAR }, 1000, false, 0 },
+	{ "layers", "a transformer, layers not marked", layers, 1 + PER, LAYER, 3, true, PER },
+	{ "marked", "the same, layers as regions", marked, 1 + PER, LAYER, 3, true, PER },
+	{ "lu", "rows of a matrix", lu, 1, { MAT(-1, -1) }, 4, true, 0 },
+	{ "unpack", "a vector into scalars", unpack, 1, { VEC(-1) }, 256, true, 0 },
 	{ .name = NULL }
 };

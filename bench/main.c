@@ -91,6 +91,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "growth"))
 		return bench_growth(argc - 2, argv + 2);
+	if (argc > 1 && !strcmp(argv[1], "run"))
+		return bench_run(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return bench_threads();
 	if (argc > 1 && !strcmp(argv[1], "door") && !hop_ctx_new(NULL, &c)) {
