@@ -29,6 +29,7 @@ static hop_status clean(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 static const hop_pass passes[] = {
 	{ "inline",   hop_opt_inline,    true,  "put small and single callees where they are called" },
 	{ "clean",    clean,             true,  "fold, bind, cse and dce until nothing changes" },
+	{ "place",    hop_opt_place,     true,  "one concat for pieces put into zeros and added up" },
 	{ "licm",     hop_opt_licm,      true,  "move what is the same each time out of loops" },
 	{ "hoist",    hop_opt_hoist,     true,  "one product in front of a scan for one a step" },
 	{ "accum",    hop_opt_accum,     true,  "one product behind a scan for a sum of products" },

@@ -208,7 +208,8 @@ static void find(pass *p, hop_block *b)
 		hop_block *sub[2];
 		int        k = hop_stmt_blocks(s, sub);
 		p->pos++;
-		if (s->kind == HOP_L_OP && s->sop == HOP_SOP_store)
+		if (s->kind == HOP_L_OP && s->sop == HOP_SOP_store &&
+		    p->use[s->u.addr.buf].first == p->pos)
 			for (hop_stmt *q = b->first; q != s; q = q->next)
 				if (q->kind == HOP_L_OP && q->sop == HOP_SOP_load &&
 				    may_share(p, q->u.addr.buf, s, b, p->pos)) {

@@ -17,6 +17,8 @@ hop_status hop_opt_cse(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 hop_status hop_opt_bind(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* What operators compute, carry or take without need goes. */
 hop_status hop_opt_dce(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Pieces put into zeros and added up become one concat. */
+hop_status hop_opt_place(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Costly work of a loop body that is the same every time moves in front of the loop. */
 hop_status hop_opt_licm(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Products of a slice with something constant become one product in front of the scan. */

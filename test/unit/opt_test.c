@@ -185,7 +185,7 @@ static const hop_graph *pass(struct rig *r, const char *name, const hop_graph *g
 static void check_passes(struct rig *r, const hop_graph *g)
 {
 	static const char *const alone[] = { "fold", "cse", "dce", "inline", "licm", "hoist",
-	                                     "accum", "sink", "bind" };
+	                                     "accum", "sink", "bind", "place" };
 	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
 		check_same(r, alone[i], g, pass(r, alone[i], g));
 	const hop_graph *h = g;
