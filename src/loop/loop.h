@@ -106,39 +106,42 @@ typedef struct hop_gemm {
 	hop_block epilogue;
 } hop_gemm;
 
+/* A program has a million of them: what no two kinds need shares its place. */
 typedef struct hop_stmt {
-	enum hop_lkind    kind;
 	struct hop_stmt  *next;
-	hop_loc           loc;
-	/* OP */
-	enum hop_sop      sop;
-	hop_dtype         dtype;        /* of the result (of the stored value for store) */
-	hop_reg           dst;          /* OP result, LOOP variable */
-	int               na;
-	hop_reg           a[3];
-	union { double f; int64_t i; hop_size size; hop_addr addr; } u;
-	/* LOOP */
-	enum hop_loop_kind loop;
-	hop_size          extent;       /* unless bound is given */
-	hop_reg           bound;        /* i64 register; 0 = use extent */
-	bool              reverse;      /* SEQ: from last to first */
-	int               nacc;
-	hop_acc          *acc;
-	/* LOOP, IF, WHILE */
-	hop_block         body, other;
-	/* GEMM */
-	hop_gemm         *gemm;
-	/* CALL, EFFECT, GROW, CHECK */
-	int               callee;       /* function index, effect id, check id */
-	int               narg;
-	hop_addr         *args;         /* CALL: callee's params in order; EFFECT: operands */
-	int               nsize;
-	hop_size         *sizes;
-	hop_size          frame;
-	int               buf;
-	bool              is_part;      /* CALL: the callee has our parameters, sizes and frame,
+	enum hop_lkind    kind;
+	enum hop_sop      sop;          /* none but in an OP */
+	uint8_t           dtype;        /* OP: of the result (of the stored value for store) */
+	uint8_t           loop;         /* LOOP: enum hop_loop_kind */
+	uint8_t           na;
+	bool              reverse : 1;  /* SEQ: from last to first */
+	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,
 	                                   and nothing is passed */
+	hop_loc           loc;
+	hop_reg           dst;          /* OP result, LOOP variable */
+	hop_reg           a[3];
+	hop_reg           bound;        /* LOOP: i64 register; 0 = use extent */
+	int               nacc;         /* LOOP; CALL: so many args are read, the others written */
+	int               narg;
+	union {
+		union { double f; int64_t i; hop_size size; hop_addr addr; } u;      /* OP */
+		hop_size extent;        /* LOOP, unless bound is given */
+		int      buf;           /* GROW */
+		struct {                /* CALL, EFFECT, CHECK */
+			hop_size *sizes;
+			hop_size  frame;
+			int       nsize;
+			int       callee;       /* function index, effect id, check id */
+		};
+	};
+	union {
+		hop_acc  *acc;          /* [nacc] LOOP */
+		hop_addr *args;         /* [narg] CALL: callee's params in order; EFFECT: operands */
+		hop_gemm *gemm;         /* GEMM */
+	};
+	hop_block         body, other;  /* LOOP, IF, WHILE */
 } hop_stmt;
+_Static_assert(sizeof(hop_stmt) <= 128, "two lines of a cache");
 
 /* Size symbols 0 .. nsym-1 are i64 arguments. Symbols nsym .. nsym+nlocal-1 are bound
  * while running: local symbol i has the value last stored in the i64 buffer local[i]. */
