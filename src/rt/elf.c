@@ -23,6 +23,8 @@ static const struct { const char *name; void *addr; } externs[] = {
  * object, which needs no jump, remembers where it was found. */
 enum { STUB = 16, FOUND = 1 };
 
+enum { FEW = 128 };
+
 typedef struct object {
 	const unsigned char *o;          /* its bytes */
 	size_t               n;
@@ -36,11 +38,16 @@ typedef struct object {
 	size_t               stubs;      /* offset of its stubs, one a symbol */
 } object;
 
+typedef struct slot { uint32_t obj, sym; } slot;     /* obj: 1 + its number; 0 = empty */
+
 typedef struct image {
 	object         obj[HOP_MAXPART];
 	int            nobj;
 	unsigned char *base;
 	size_t         size;
+	slot          *table;            /* [cap] symbols that others may see, by name */
+	size_t         cap;              /* a power of two, more than there are symbols */
+	slot           few[FEW];         /* the table of most programs */
 } image;
 
 static bool inside(const object *m, uint64_t off, uint64_t len)
@@ -145,21 +152,65 @@ static const char *address(const image *im, const object *m, const Elf64_Sym *y,
 	return NULL;
 }
 
-/* A symbol of any object that others may see. */
-static const char *find_global(const image *im, const char *name, uint64_t *out_a)
+static const char *name_of(const image *im, slot s)
 {
+	const object *m = &im->obj[s.obj - 1];
+
+	return m->str + m->sym[s.sym].st_name;
+}
+
+/* The slot of that name, or the empty one where it belongs. */
+static slot *seek(const image *im, const char *name)
+{
+	size_t i = (size_t)hop_hash_bytes(name, strlen(name)).lo & (im->cap - 1);
+
+	while (im->table[i].obj && strcmp(name_of(im, im->table[i]), name))
+		i = (i + 1) & (im->cap - 1);
+	return &im->table[i];
+}
+
+/* The first of a name counts. */
+static const char *index_globals(image *im)
+{
+	size_t n = 1;
+
+	for (int k = 0; k < im->nobj; k++)
+		n += im->obj[k].nsym;
+	if (n > UINT32_MAX / 2)
+		return "too many symbols";
+	for (im->cap = FEW; im->cap < 2 * n;)
+		im->cap *= 2;
+	im->table = im->cap == FEW ? im->few : mmap(NULL, im->cap * sizeof *im->table, PROT_READ | PROT_WRITE,
+	                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (im->table == MAP_FAILED) {
+		im->table = NULL;
+		return "no memory for symbols";
+	}
 	for (int k = 0; k < im->nobj; k++) {
 		const object *m = &im->obj[k];
 
 		for (size_t i = 0; i < m->nsym; i++) {
 			const Elf64_Sym *y = &m->sym[i];
 
-			if (ELF64_ST_BIND(y->st_info) == STB_GLOBAL && defined(m, y) &&
-			    y->st_name < m->nstr && !strcmp(m->str + y->st_name, name))
-				return address(im, m, y, out_a);
+			if (ELF64_ST_BIND(y->st_info) != STB_GLOBAL || !defined(m, y) ||
+			    y->st_name >= m->nstr)
+				continue;
+			slot *s = seek(im, m->str + y->st_name);
+			if (!s->obj)
+				*s = (slot){ (uint32_t)k + 1, (uint32_t)i };
 		}
 	}
-	return "code calls an unknown function";
+	return NULL;
+}
+
+/* A symbol of any object that others may see. */
+static const char *find_global(const image *im, const char *name, uint64_t *out_a)
+{
+	const slot *s = seek(im, name);
+
+	if (!s->obj)
+		return "code calls an unknown function";
+	return address(im, &im->obj[s->obj - 1], &im->obj[s->obj - 1].sym[s->sym], out_a);
 }
 
 /* The address of symbol i; a stub is made for what is outside the image. */
@@ -309,6 +360,8 @@ static const char *load(image *im, const void *p, size_t n, const char *entry,
 
 	if (!err)
 		err = place_all(im);
+	if (!err)
+		err = index_globals(im);
 	for (int k = 0; !err && k < im->nobj; k++)
 		err = relocate_all(im, &im->obj[k]);
 	if (!err && find_global(im, entry, &at))
@@ -325,6 +378,8 @@ const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *
 	void       *at;
 	const char *err = load(&im, p, n, entry, &at);
 
+	if (im.table && im.table != im.few)
+		munmap(im.table, im.cap * sizeof *im.table);
 	if (err && im.base)
 		munmap(im.base, im.size);
 	if (!err)

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fork.h"
@@ -22,34 +23,41 @@ static int cpus(void)
 	return n < HOP_MAXPART ? n : HOP_MAXPART;
 }
 
+typedef struct heavy { int64_t w; int f; } heavy;
+
+static int by_weight(const void *x, const void *y)
+{
+	const heavy *a = x, *b = y;
+
+	return a->w != b->w ? (a->w < b->w ? 1 : -1) : a->f < b->f ? -1 : a->f > b->f;
+}
+
 /* Heaviest function first, each to the part that has least. Looks at the program and at
  * the number of processors: what they are doing must not show in the objects. */
 static hop_split split_of(hop_env *e, const hop_prog *p, int most_parts)
 {
 	hop_split s = { 1, HOP_NEWN(&e->tmp, uint8_t, p->nfunc) };
-	int64_t  *w = HOP_NEWN(&e->tmp, int64_t, p->nfunc), has[HOP_MAXPART] = { 0 };
-	int64_t   all = 0, most = 1;
+	heavy    *h = HOP_NEWN(&e->tmp, heavy, p->nfunc);
+	int64_t   all = 0, most = 1, has[HOP_MAXPART] = { 0 };
 
 	for (int i = 0; i < p->nfunc; i++) {
-		w[i] = 1 + hop_block_weight(&p->func[i].body);
-		all += w[i];
-		most = w[i] > most ? w[i] : most;
+		h[i] = (heavy){ 1 + hop_block_weight(&p->func[i].body), i };
+		all += h[i].w;
+		most = h[i].w > most ? h[i].w : most;
 	}
 	while (s.n < most_parts && s.n < p->nfunc && s.n * most < all &&
 	       (s.n + 1) * (int64_t)SHARE <= all)
 		s.n++;
-	for (int left = s.n > 1 ? p->nfunc : 0; left; left--) {
-		int f = 0, to = 0;
+	if (s.n > 1)
+		qsort(h, (size_t)p->nfunc, sizeof *h, by_weight);
+	for (int k = 0; s.n > 1 && k < p->nfunc; k++) {
+		int to = 0;
 
-		for (int i = 1; i < p->nfunc; i++)
-			if (w[i] > w[f])
-				f = i;
 		for (int i = 1; i < s.n; i++)
 			if (has[i] < has[to])
 				to = i;
-		s.part[f] = (uint8_t)to;
-		has[to] += w[f];
-		w[f] = 0;
+		s.part[h[k].f] = (uint8_t)to;
+		has[to] += h[k].w;
 	}
 	return s;
 }
