@@ -6,7 +6,8 @@
 
 #include "ir/rule.h"
 
-enum { MAX_NODES = 20000, MAX_LOCALS = 48 };     /* no inlining past these */
+/* No inlining past these: a graph may grow so many times, or to so many nodes. */
+enum { MAX_TIMES = 4, MAX_NODES = 20000, MAX_LOCALS = 48 };
 
 const hop_graph **hop_rw_sub(int op, void *attr, int k)
 {
@@ -199,7 +200,8 @@ hop_status hop_rw_graph(hop_env *e, const hop_rw_pass *p, const hop_graph *g,
 bool hop_rw_inline(hop_rw *w, const hop_graph *body, hop_sizes sargs, const hop_val *in,
                    hop_val *out)
 {
-	if (w->b.st || w->b.nnode + body->nnode > MAX_NODES ||
+	size_t most = MAX_NODES + (size_t)MAX_TIMES * w->g->nnode;
+	if (w->b.st || w->b.nnode + body->nnode > most ||
 	    w->b.nlocal + body->nlocal > MAX_LOCALS || hop_build_refuses(&w->b, body, sargs))
 		return false;
 	for (uint32_t i = 0; i < body->nparam; i++)
