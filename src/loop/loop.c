@@ -7,10 +7,22 @@
 
 static const char *const sopname[HOP_NSOP] = {
 	"none",
-#define HOP_SOP(name, in) #name,
+#define HOP_SOP(name, in, cost) #name,
 #include "loop/sops.def"
 #undef HOP_SOP
 };
+
+static const uint8_t sopcost[HOP_NSOP] = {
+	0,
+#define HOP_SOP(name, in, cost) cost,
+#include "loop/sops.def"
+#undef HOP_SOP
+};
+
+int hop_sop_cost(enum hop_sop s, int dtype)
+{
+	return s == HOP_SOP_div && !hop_dtype_float((hop_dtype)dtype) ? 20 : sopcost[s];
+}
 
 static const char *const redname[] = { "add", "max", "min", "mul", "or", "and" };
 

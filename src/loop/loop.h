@@ -14,11 +14,15 @@ typedef int32_t hop_reg;             /* 0 = none */
 
 enum hop_sop {
 	HOP_SOP_none,
-#define HOP_SOP(name, in) HOP_SOP_##name,
+#define HOP_SOP(name, in, cost) HOP_SOP_##name,
 #include "loop/sops.def"
 #undef HOP_SOP
 	HOP_NSOP
 };
+
+/* Rough instructions: 0 for constants, from HOP_SOP_DEAR on for functions of many. */
+enum { HOP_SOP_DEAR = 8 };
+int hop_sop_cost(enum hop_sop s, int dtype);
 
 /* ---- buffers ---- */
 

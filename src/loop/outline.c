@@ -19,24 +19,19 @@ static int64_t product_weight(const hop_gemm *g)
 	return (hop_size_is(g->bs[1], 1) ? 80 : 160) + 2 * hop_block_weight(&g->epilogue);
 }
 
-static int64_t op_weight(enum hop_sop s)
+/* Functions of many instructions are called, or few. */
+static int64_t op_weight(const hop_stmt *s)
 {
-	switch (s) {
-	case HOP_SOP_exp: case HOP_SOP_log: case HOP_SOP_tanh: case HOP_SOP_sin:
-	case HOP_SOP_cos:
-		return 4;
-	case HOP_SOP_constf: case HOP_SOP_consti: case HOP_SOP_size:
-		return 0;
-	default:
-		return 1;
-	}
+	int c = hop_sop_cost(s->sop, s->dtype);
+
+	return c > HOP_SOP_DEAR ? 4 : c > 0;
 }
 
 int64_t hop_stmt_weight(const hop_stmt *s)
 {
 	switch (s->kind) {
 	case HOP_L_OP:
-		return op_weight(s->sop);
+		return op_weight(s);
 	case HOP_L_GEMM:
 		return product_weight(s->gemm);
 	case HOP_L_CALL:

@@ -2,18 +2,11 @@
  * operands exist. Also loads, stores, addresses and loops. Decides nothing about values. */
 #include "loop/lower.h"
 
-/* Dry runs count: what a machine does slowly counts for more. */
-static const uint8_t sopcost[HOP_NSOP] = {
-	[HOP_SOP_constf] = 0, [HOP_SOP_consti] = 0, [HOP_SOP_size] = 0, [HOP_SOP_load] = 1,
-	[HOP_SOP_exp] = 12, [HOP_SOP_log] = 12, [HOP_SOP_sin] = 16, [HOP_SOP_cos] = 16,
-	[HOP_SOP_tanh] = 14, [HOP_SOP_sqrt] = 6, [HOP_SOP_div] = 5, [HOP_SOP_rem] = 10,
-};
-
-static void count(hop_lower *l, enum hop_sop s)
+static void count(hop_lower *l, enum hop_sop s, hop_dtype d)
 {
 	l->dry_size++;
-	if (s > HOP_SOP_size && s != HOP_SOP_load && s != HOP_SOP_store)
-		l->dry_cost += sopcost[s] ? sopcost[s] : 1;
+	if (s != HOP_SOP_load && s != HOP_SOP_store)
+		l->dry_cost += hop_sop_cost(s, (int)d);
 }
 
 static void note_reg(hop_lower *l, hop_reg r, hop_scope *s)
@@ -71,7 +64,7 @@ hop_reg hop_lower_op(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const 
 	for (int i = 0; i < na; i++)
 		s = hop_lower_deeper(s, hop_lower_reg_scope(l, a[i]));
 	s = aim(l, s);
-	count(l, sop);
+	count(l, sop, d);
 	hop_reg r = hop_l_op(&l->b, sop, d, na, a);
 	note_reg(l, r, s);
 	return r;
@@ -192,7 +185,7 @@ hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop
 	if (l->mask)
 		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
 	s = aim(l, s);
-	count(l, HOP_SOP_load);
+	count(l, HOP_SOP_load, d);
 	hop_reg r = hop_l_load(&l->b, d, &a);
 	if (l->mask && s->block) {
 		s->block->last->na = 1;
@@ -207,7 +200,7 @@ void hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg
 	hop_addr a = hop_lower_addr(l, buf, at);
 
 	l->b.block = l->cur->block;
-	count(l, HOP_SOP_store);
+	count(l, HOP_SOP_store, d);
 	hop_l_store(&l->b, d, &a, v);
 	if (l->mask && l->b.block) {
 		l->b.block->last->na = 2;

@@ -67,7 +67,7 @@ static bool pays(const hop_gemm *g, const hop_block *b)
 	int n = 0;
 
 	for (const hop_stmt *s = b->first; s; s = s->next, n++)
-		if (s->sop >= HOP_SOP_exp && s->sop <= HOP_SOP_sqrt)
+		if (hop_sop_cost(s->sop, s->dtype) >= HOP_SOP_DEAR)
 			return false;
 	return n <= TILE_OPS && hop_size_const(g->m) && hop_size_const(g->n) &&
 	       g->m.k * g->n.k >= TILE_LARGE;

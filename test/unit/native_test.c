@@ -224,7 +224,7 @@ static void test_sops(void **state)
 {
 	static const uint8_t arity[HOP_NSOP] = {
 		0,
-#define HOP_SOP(name, in) in,
+#define HOP_SOP(name, in, cost) in,
 #include "loop/sops.def"
 #undef HOP_SOP
 	};

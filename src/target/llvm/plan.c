@@ -74,24 +74,6 @@ static enum hop_lane join(const look *k, const hop_stmt *s)
 	}
 }
 
-static double op_cost(enum hop_sop s, hop_dtype d)
-{
-	switch (s) {
-	case HOP_SOP_constf: case HOP_SOP_consti: case HOP_SOP_size: case HOP_SOP_bitcast:
-		return 0;
-	case HOP_SOP_exp: case HOP_SOP_tanh: case HOP_SOP_log:
-		return 18;
-	case HOP_SOP_sin: case HOP_SOP_cos:
-		return 25;
-	case HOP_SOP_div: case HOP_SOP_sqrt:
-		return hop_dtype_float(d) ? 6 : 20;
-	case HOP_SOP_rem:
-		return 20;
-	default:
-		return 1;
-	}
-}
-
 static void widen(look *k, hop_dtype d)
 {
 	int b = (int)hop_dtype_bytes(d);
@@ -150,13 +132,13 @@ static void look_block(look *k, const hop_block *b, double times)
 	for (const hop_stmt *s = b->first; s && k->ok; s = s->next) {
 		switch (s->kind) {
 		case HOP_L_OP:
-			k->work += times * (op_cost(s->sop, s->dtype) + 0.5);
+			k->work += times * (hop_sop_cost(s->sop, s->dtype) + 0.5);
 			if (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store) {
 				look_access(k, s, times);
 				break;
 			}
 			k->cls[s->dst] = (uint8_t)join(k, s);
-			k->cost += times * op_cost(s->sop, s->dtype);
+			k->cost += times * hop_sop_cost(s->sop, s->dtype);
 			if (k->cls[s->dst] == HOP_VAR) {
 				widen(k, s->dtype);
 				/* No instruction: one lane after the other. */
@@ -227,7 +209,7 @@ bool hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes
 	for (const hop_stmt *b = s->body.first; ok && b; b = b->next) {
 		stride along;
 
-		if (b->kind != HOP_L_OP || b->sop == HOP_SOP_store || op_cost(b->sop, b->dtype) > 1)
+		if (b->kind != HOP_L_OP || b->sop == HOP_SOP_store || hop_sop_cost(b->sop, b->dtype) > 1)
 			ok = false;
 		if (!ok || b->sop != HOP_SOP_load)
 			continue;
@@ -268,7 +250,7 @@ static double scalar_block(hop_emit *e, const hop_block *b)
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		switch (s->kind) {
 		case HOP_L_OP:
-			c += op_cost(s->sop, s->dtype);
+			c += hop_sop_cost(s->sop, s->dtype);
 			break;
 		case HOP_L_LOOP:
 			c += hop_plan_loop(e, s).cost;
