@@ -55,6 +55,7 @@ struct call {
 	hop_array       **out;
 	hop_arg          *ai, *ao;
 	hop_array       **wrote;       /* new contents of written arrays, until all went well */
+	int64_t           syms[HOP_MAXSYM];
 };
 
 static hop_array *param(const struct call *c, uint32_t i)
@@ -90,7 +91,7 @@ static bool make_outputs(struct call *c)
 		int64_t dim[HOP_MAXRANK];
 		bool own = k < (uint32_t)c->f->nout;
 		hop_array **to = own ? &c->out[k] : &c->wrote[k - (uint32_t)c->f->nout];
-		int rank = hop_exec_result(c->x, c->ai, (int)k, dim);
+		int rank = hop_exec_dims(c->x, c->syms, (int)k, dim);
 		if (rank < 0 || hop_array_raw(c->f->ctx, (hop_dtype)hop_graph_out_type(g, k)->dtype,
 		                              rank, dim, to))
 			return false;
@@ -112,15 +113,16 @@ static void drop_outputs(struct call *c, bool failed)
 static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 {
 	hop_fn *f = c->f;
-	if (!inputs_fit(c))
+	hop_room room;
+	if (!inputs_fit(c) || hop_exec_sizes(c->x, c->ai, c->syms, NULL))
 		return false;
 	if (!make_outputs(c)) {
 		drop_outputs(c, true);
 		return false;
 	}
-	int64_t bytes = hop_exec_workspace_for(c->x, c->ai, c->ao);
-	struct hop_spare *s = bytes < 0 ? NULL : take_spare(c->x, bytes);
-	hop_status st = s ? hop_run_with(c->x, c->ai, c->ao, s->p, o) : HOP_ENOMEM;
+	bool fits = hop_exec_measure(c->x, c->syms, c->ai, c->ao, &room);
+	struct hop_spare *s = fits ? take_spare(c->x, room.total) : NULL;
+	hop_status st = s ? hop_exec_go(c->x, c->syms, c->ai, c->ao, &room, s->p, o) : HOP_ENOMEM;
 	if (s)
 		give_spare(c->x, s);
 	for (int i = 0; !st && i < f->nwrote; i++) {
@@ -143,8 +145,14 @@ bool hop_call_direct(hop_fn *f, hop_exec *x, hop_array *const *in, hop_array **o
 	hop_arg *a = narg <= FEW ? few : hop_raw_try(&x->mem, bytes);
 	if (!a)
 		return false;
-	struct call c = { .f = f, .x = x, .in = in, .out = out, .ai = a, .ao = a + f->g->nparam,
-	                  .wrote = a == few ? wrote : (hop_array **)(a + narg) };
+	struct call c;                 /* syms is large, and mostly not needed */
+	c.f = f;
+	c.x = x;
+	c.in = in;
+	c.out = out;
+	c.ai = a;
+	c.ao = a + f->g->nparam;
+	c.wrote = a == few ? wrote : (hop_array **)(a + narg);
 	memset(c.wrote, 0, nwrote * sizeof *wrote);
 	bool done = run(&c, o, out_st);
 	if (a != few)

@@ -42,6 +42,17 @@ void       hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*dro
  * checks and limits fit. Allocates nothing; with e the failure is recorded there. */
 hop_status hop_exec_sizes(const hop_exec *x, const hop_arg *in, int64_t *syms, hop_env *e);
 enum { HOP_MAXSYM = 64 };          /* size symbols of what can be run */
+/* Sizes of result k, given those symbols: its rank, or -1. */
+int        hop_exec_dims(const hop_exec *x, const int64_t *syms, int k, int64_t *dim);
+/* The workspace: pointers, tapes, dense copies of strided arguments, the frame. False if that
+ * is more than there can be. */
+typedef struct hop_room { int64_t params, tapes, packs, frame, total; } hop_room;
+bool       hop_exec_measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                            const hop_arg *out, hop_room *r);
+/* hop_run_with, when all of this is known. */
+hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                       const hop_arg *out, const hop_room *r, void *workspace,
+                       const hop_run_opts *o);
 
 /* Run on tensors of an interpreter; out[] are new. */
 hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,

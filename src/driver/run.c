@@ -50,16 +50,13 @@ static int64_t type_bytes(const hop_graph *g, const hop_type *t, const int64_t *
 	return (n + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* The workspace: pointers, tapes, dense copies of strided arguments, the frame. */
-struct room { int64_t params, tapes, packs, frame, total; };
-
 static bool add_bytes(int64_t *sum, int64_t n)
 {
 	return n >= 0 && !__builtin_add_overflow(*sum, n, sum);
 }
 
-static bool measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
-                    const hop_arg *out, struct room *r)
+bool hop_exec_measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                      const hop_arg *out, hop_room *r)
 {
 	const hop_graph *g = x->g;
 	int64_t dim[HOP_MAXRANK];
@@ -84,9 +81,9 @@ static bool measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 int64_t hop_exec_workspace_for(const hop_exec *x, const hop_arg *in, const hop_arg *out)
 {
 	int64_t syms[HOP_MAXSYM];
-	struct room r;
+	hop_room r;
 	if (!has_inputs(x, in) || hop_exec_sizes(x, in, syms, NULL) ||
-	    !measure(x, syms, in, out, &r))
+	    !hop_exec_measure(x, syms, in, out, &r))
 		return -1;
 	return r.total;
 }
@@ -96,14 +93,19 @@ int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in)
 	return hop_exec_workspace_for(x, in, NULL);
 }
 
+int hop_exec_dims(const hop_exec *x, const int64_t *syms, int k, int64_t *dim)
+{
+	const hop_type *t = hop_graph_out_type(x->g, (uint32_t)k);
+	return type_bytes(x->g, t, syms, dim) < 0 ? -1 : t->rank;
+}
+
 int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)
 {
 	int64_t syms[HOP_MAXSYM];
 	if (!has_inputs(x, in) || !dim || k < 0 || (uint32_t)k >= x->g->nout ||
 	    hop_exec_sizes(x, in, syms, NULL))
 		return -1;
-	const hop_type *t = hop_graph_out_type(x->g, (uint32_t)k);
-	return type_bytes(x->g, t, syms, dim) < 0 ? -1 : t->rank;
+	return hop_exec_dims(x, syms, k, dim);
 }
 
 /* ---- running ---- */
@@ -292,30 +294,37 @@ hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out, voi
 hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out,
                         void *workspace, const hop_run_opts *o)
 {
-	static const int never = 0;
 	int64_t syms[HOP_MAXSYM];
-	struct room r;
-	char *w = workspace;
+	hop_room r;
 	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace ||
 	    (o && o->size && o->size != sizeof *o))
 		return HOP_EUSE;
 	if (hop_exec_sizes(x, in, syms, NULL))
 		return refuse(x, in);
-	if (!measure(x, syms, in, out, &r))
+	if (!hop_exec_measure(x, syms, in, out, &r))
 		return HOP_ENOMEM;
+	return hop_exec_go(x, syms, in, out, &r, workspace, o);
+}
+
+hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                       const hop_arg *out, const hop_room *r, void *workspace,
+                       const hop_run_opts *o)
+{
+	static const int never = 0;
 	void **p = workspace;
+	char *w = workspace;
 	struct call c = { .x = x, .syms = syms,
 	                  .rt = { .grow = grow, .effect = effect, .check = check,
 	                          .parallel = fork_join,
 	                          .cancel = o && o->cancel ? &o->cancel->flag : &never,
 	                          .nthread = x->nthread,
-	                          .tape = (struct hop_tape *)(void *)(w + r.params) } };
+	                          .tape = (struct hop_tape *)(void *)(w + r->params) } };
 	c.rt.user = &c;
 	for (int i = 0; i < x->prog->ntape; i++)
 		c.rt.tape[i] = (struct hop_tape){ 0 };
-	if (!place(x, syms, in, out, p, w + r.params + r.tapes))
+	if (!place(x, syms, in, out, p, w + r->params + r->tapes))
 		return HOP_EUSE;
-	int rc = hop_code_entry(x->code)(p, syms, w + r.params + r.tapes + r.packs, &c.rt);
+	int rc = hop_code_entry(x->code)(p, syms, w + r->params + r->tapes + r->packs, &c.rt);
 	for (int i = 0; i < x->prog->ntape; i++)
 		hop_raw_free(&x->mem, c.rt.tape[i].ptr, (size_t)c.rt.tape[i].bytes);
 	if (!rc)
