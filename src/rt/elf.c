@@ -180,8 +180,10 @@ static const char *index_globals(image *im)
 		return "too many symbols";
 	for (im->cap = FEW; im->cap < 2 * n;)
 		im->cap *= 2;
-	im->table = im->cap == FEW ? im->few : mmap(NULL, im->cap * sizeof *im->table, PROT_READ | PROT_WRITE,
-	                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	im->table = im->few;
+	if (im->cap > FEW)
+		im->table = mmap(NULL, im->cap * sizeof *im->table, PROT_READ | PROT_WRITE,
+		                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (im->table == MAP_FAILED) {
 		im->table = NULL;
 		return "no memory for symbols";

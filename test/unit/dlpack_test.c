@@ -115,7 +115,8 @@ static void test_adopt_refused(void **state)
 	assert_non_null(strstr(hop_message(ctx), "aligned"));
 	assert_int_equal(hop_array_adopt(ctx, HOP_f32, 1, &bad, x, false, drop, &dropped, &a), HOP_EVALUE);
 	assert_int_equal(hop_array_adopt(ctx, HOP_f32, 99, &n, x, false, drop, &dropped, &a), HOP_EVALUE);
-	assert_int_equal(hop_array_adopt(ctx, (hop_dtype)77, 1, &n, x, false, drop, &dropped, &a), HOP_EVALUE);
+	assert_int_equal(hop_array_adopt(ctx, (hop_dtype)77, 1, &n, x, false, drop, &dropped, &a),
+	                 HOP_EVALUE);
 	assert_int_equal(hop_array_adopt(ctx, HOP_f32, 1, NULL, x, false, drop, &dropped, &a), HOP_EVALUE);
 	assert_int_equal(hop_array_adopt(NULL, HOP_f32, 1, &n, x, false, drop, &dropped, &a), HOP_EUSE);
 	assert_int_equal(hop_array_adopt(ctx, HOP_f32, 1, &n, x, false, drop, &dropped, NULL), HOP_EUSE);

@@ -51,7 +51,8 @@ static void steps(hop_trace *t, const hop_value *in, void *user)
 /* Rows that are reduced apart and together, and an axis of one. */
 static void planes(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value x = hop_reshape(t, in[0], 3, (const hop_dim[]){ hop_n(1), hop_dim_of(t, in[0], 0), hop_n(1) });
+	hop_dim   d[3] = { hop_n(1), hop_dim_of(t, in[0], 0), hop_n(1) };
+	hop_value x = hop_reshape(t, in[0], 3, d);
 
 	(void)user;
 	hop_return(t, hop_sum_all(t, hop_mul(t, x, x)), hop_sum(t, x, 1, (const int[]){ 1 }),
