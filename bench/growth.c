@@ -195,9 +195,15 @@ static const growth_kind *find(const char *name)
 	return NULL;
 }
 
+struct run {
+	hop_fn     *f;
+	hop_array **in, **out;
+	int         nin, nout;
+};
+
 static void call_once(void *user)
 {
-	struct { hop_fn *f; hop_array **in, **out; int nin, nout; } *r = user;
+	struct run *r = user;
 	for (int i = 0; i < r->nout; i++)
 		hop_array_release(r->out[i]);
 	if (hop_call(r->f, r->nin, r->in, r->nout, r->out))
@@ -207,7 +213,7 @@ static void call_once(void *user)
 int bench_run(int argc, char **argv)
 {
 	const growth_kind *k = argc > 2 ? find(argv[0]) : NULL;
-	struct { hop_fn *f; hop_array **in, **out; int nin, nout; } r = { 0 };
+	struct run r = { 0 };
 	cost c = { 0 };
 	hop_ctx *x;
 	long n = k ? atol(argv[1]) : 0;

@@ -152,30 +152,29 @@ static void block(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, block_of(t, in));
 }
 
-static void layers(hop_trace *t, const hop_value *in, void *user)
+static void net(hop_trace *t, const hop_value *in, long n, bool is_region)
 {
-	long n = *(long *)user;
 	hop_value x = in[0], a[1 + PER];
 	for (long i = 0; i < n; i++) {
 		a[0] = x;
 		for (int k = 0; k < PER; k++)
 			a[1 + k] = in[1 + i * PER + k];
-		x = block_of(t, a);
+		if (is_region)
+			hop_region(t, "block", block, NULL, 1 + PER, a, 1, &x);
+		else
+			x = block_of(t, a);
 	}
 	hop_return(t, hop_sum_all(t, hop_mul(t, x, x)));
 }
 
+static void layers(hop_trace *t, const hop_value *in, void *user)
+{
+	net(t, in, *(long *)user, false);
+}
+
 static void marked(hop_trace *t, const hop_value *in, void *user)
 {
-	long n = *(long *)user;
-	hop_value x = in[0], a[1 + PER];
-	for (long i = 0; i < n; i++) {
-		a[0] = x;
-		for (int k = 0; k < PER; k++)
-			a[1 + k] = in[1 + i * PER + k];
-		hop_region(t, "block", block, NULL, 1 + PER, a, 1, &x);
-	}
-	hop_return(t, hop_sum_all(t, hop_mul(t, x, x)));
+	net(t, in, *(long *)user, true);
 }
 
 /* ---- loops in loops ---- */

@@ -77,13 +77,14 @@ static hop_hash self(hop_env *e)
 
 hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
 {
-	const char *own = getenv("HOP_LLVM");
+	const char *own = getenv("HOP_LLVM"), *fork = getenv("HOP_FORK");
 	hop_hash    h, lib = self(e);
 	hop_buf     b;
 
 	hop_buf_open(&b, e);
-	hop_putf(&b, "abi %d level %d bits %d threads %d parts %d llvm %s\n", HOP_ABI,
-	         o->level, o->vector_bits, !o->no_threads, o->parts, own ? own : "");
+	hop_putf(&b, "abi %d level %d bits %d threads %d parts %d fork %s llvm %s\n", HOP_ABI,
+	         o->level, o->vector_bits, !o->no_threads, o->parts, fork ? fork : "",
+	         own ? own : "");
 	hop_putf(&b, "lib %016llx%016llx\n", (unsigned long long)lib.hi,
 	         (unsigned long long)lib.lo);
 	put_cpu(&b);

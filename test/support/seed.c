@@ -37,4 +37,8 @@ void seed_parts(uint64_t seed)
 		setenv("HOP_PART", "9", 1);
 	else
 		unsetenv("HOP_PART");
+	if (seed % 4 == 0)
+		setenv("HOP_FORK", "40", 1);
+	else
+		unsetenv("HOP_FORK");
 }

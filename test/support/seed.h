@@ -7,7 +7,8 @@
 
 /* The seed of run i of n. */
 uint64_t seed_of(long i, long n);
-/* Every third program is compiled in parts of a few statements (HOP_PART). */
+/* Every third program is compiled in parts of a few statements (HOP_PART), every fourth with
+ * loops and sums of a few iterations shared (HOP_FORK). */
 void     seed_parts(uint64_t seed);
 
 #endif

@@ -62,6 +62,7 @@ typedef struct hop_emit {
 	int              vbits;          /* of a vector register */
 	int              nvreg;
 	bool             threads;
+	double           fork;           /* instructions worth a fork */
 	int              nest;           /* parallel loops around */
 	unsigned         md_invariant;
 	hop_lv          *md_empty;

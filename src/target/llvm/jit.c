@@ -127,6 +127,14 @@ static hop_status compile(hop_env *e, work *w, const hop_llvm_opts *o)
 	return codegen(e, w);
 }
 
+/* Some tens of microseconds. HOP_FORK=n: other work, for tests. */
+static double fork_worth(void)
+{
+	const char *own = getenv("HOP_FORK");
+
+	return own && atof(own) > 0 ? atof(own) : 1 << 16;
+}
+
 hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
                          const hop_llvm_opts *o, const hop_split *split, int which,
                          void **out_buffer)
@@ -138,7 +146,7 @@ hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
 
 	w->L = L;
 	w->e = (hop_emit){ .env = e, .L = L, .p = p, .split = split, .which = which,
-	                   .threads = o->threads };
+	                   .threads = o->threads, .fork = fork_worth() };
 	/* LLVM's objects are outside our arenas: catch the exit and free them. */
 	if (HOP_GUARD(e, &f)) {
 		dispose(w);

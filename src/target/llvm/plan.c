@@ -6,8 +6,7 @@
 
 enum {
 	GUESS = 256,             /* trips of a loop whose extent is not known */
-	LARGE = 1 << 18,         /* and how many there may well be */
-	FORK = 1 << 16           /* instructions worth a fork: some tens of microseconds */
+	LARGE = 1 << 18          /* and how many there may well be */
 };
 
 static double trips(const hop_stmt *s)
@@ -356,7 +355,7 @@ static bool worth(hop_emit *e, const hop_stmt *s)
 {
 	bool known = hop_size_const(s->extent) && !s->bound;
 
-	return hop_plan_loop(e, s).cost * (known ? 1 : LARGE / GUESS) > FORK;
+	return hop_plan_loop(e, s).cost * (known ? 1 : LARGE / GUESS) > e->fork;
 }
 
 bool hop_plan_threads(hop_emit *e, const hop_stmt *s)
@@ -378,7 +377,7 @@ int64_t hop_plan_least(hop_emit *e, const hop_stmt *s)
 {
 	double n = trips(s), each = hop_plan_loop(e, s).cost / n;
 
-	return (int64_t)(FORK / (each > 0.01 ? each : 0.01)) + 1;
+	return (int64_t)(e->fork / (each > 0.01 ? each : 0.01)) + 1;
 }
 
 int hop_plan_count(const hop_block *b)
