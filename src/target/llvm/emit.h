@@ -38,6 +38,7 @@ typedef struct hop_efn {
 	hop_lv   *stack[3];              /* gemm.c's panel, sums, tile: one set a function */
 	bool      outlined;              /* a body for rt->parallel: cannot fail or fork */
 	hop_lv   *args;                  /* the stack array that calls share */
+	hop_lv   *sums;                  /* emit_sum.c: an array for results of blocks */
 	hop_lv   *cancel;                /* address of the flag, once asked for */
 	hop_lbb  *stop;                  /* returns `status`, once asked for */
 	hop_lv   *status;

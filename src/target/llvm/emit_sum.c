@@ -4,7 +4,7 @@
  * not depend on how many threads there are, nor on whether there are any. */
 #include "target/llvm/emit.h"
 
-enum { BLOCKS = 32 };              /* at most */
+enum { BLOCKS = 32, SHARED = 4 };  /* at most; results that all sums have room for */
 
 /* What a piece needs besides the registers of the loop: where the blocks' results go. */
 static hop_reg place(const hop_emit *e)
@@ -93,9 +93,19 @@ static void combine(hop_emit *e, const hop_stmt *s, hop_lv *part, hop_lv *nblock
 	}
 }
 
+/* Sums come one after another, so they share one array. */
+static hop_lv *places(hop_emit *e, const hop_stmt *s)
+{
+	if (s->nacc > SHARED)
+		return hop_e_stack(e, e->i64, s->nacc * BLOCKS);
+	if (!e->s.sums)
+		e->s.sums = hop_e_stack(e, e->i64, SHARED * BLOCKS);
+	return e->s.sums;
+}
+
 void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
-	hop_lv *part = hop_e_stack(e, e->i64, s->nacc * BLOCKS), *nblock;
+	hop_lv *part = places(e, s), *nblock;
 	hop_lv *len = block_length(e, s, n), *one = hop_e_int(e, 1);
 
 	len = hop_e_sel(e, hop_e_icmp(e, LL_SGT, len, one), len, one);
