@@ -5,23 +5,26 @@
 
 #include "loop/loop.h"
 
-static const char *const sopname[HOP_NSOP] = {
-	"none",
-#define HOP_SOP(name, in, cost) #name,
+const hop_soprow hop_soptab[HOP_NSOP] = {
+	{ "none", 0, 0, 0 },
+#define HOP_SOP(name, in, on, cost) { #name, in, HOP_ON_##on, cost },
+#define HOP_SOP_IN HOP_SOP
+#define HOP_SOP_MEM HOP_SOP
 #include "loop/sops.def"
-#undef HOP_SOP
 };
 
-static const uint8_t sopcost[HOP_NSOP] = {
-	0,
-#define HOP_SOP(name, in, cost) cost,
-#include "loop/sops.def"
-#undef HOP_SOP
-};
+bool hop_sop_takes(enum hop_sop s, int dtype)
+{
+	int on = dtype == HOP_bool ? HOP_ON_B : hop_dtype_float((hop_dtype)dtype) ? HOP_ON_F : HOP_ON_I;
+
+	return (hop_soptab[s].on & on) != 0;
+}
 
 int hop_sop_cost(enum hop_sop s, int dtype)
 {
-	return s == HOP_SOP_div && !hop_dtype_float((hop_dtype)dtype) ? 20 : sopcost[s];
+	bool whole = s == HOP_SOP_div && !hop_dtype_float((hop_dtype)dtype);
+
+	return whole ? 20 : hop_soptab[s].cost;
 }
 
 static const char *const redname[] = { "add", "max", "min", "mul", "or", "and" };
@@ -181,7 +184,7 @@ static void put_op(hop_buf *o, const hop_stmt *s)
 {
 	if (s->dst)
 		hop_putf(o, "r%d = ", s->dst);
-	hop_putf(o, "%s %s", sopname[s->sop], hop_dtype_name(s->dtype));
+	hop_putf(o, "%s %s", hop_soptab[s->sop].name, hop_dtype_name(s->dtype));
 	switch (s->sop) {
 	case HOP_SOP_constf:
 		hop_putc(o, ' ');

@@ -14,11 +14,22 @@ typedef int32_t hop_reg;             /* 0 = none */
 
 enum hop_sop {
 	HOP_SOP_none,
-#define HOP_SOP(name, in, cost) HOP_SOP_##name,
+#define HOP_SOP(name, in, on, cost) HOP_SOP_##name,
+#define HOP_SOP_IN HOP_SOP
+#define HOP_SOP_MEM HOP_SOP
 #include "loop/sops.def"
-#undef HOP_SOP
 	HOP_NSOP
 };
+
+/* The dtypes that a row is for. */
+enum { HOP_ON_B = 1, HOP_ON_I = 2, HOP_ON_F = 4, HOP_ON_BI = 3, HOP_ON_IF = 6, HOP_ON_BIF = 7 };
+
+typedef struct hop_soprow {
+	const char *name;
+	uint8_t     in, on, cost;
+} hop_soprow;
+extern const hop_soprow hop_soptab[HOP_NSOP];
+bool hop_sop_takes(enum hop_sop s, int dtype);         /* gives it as a result */
 
 /* Rough instructions: 0 for constants, from HOP_SOP_DEAR on for functions of many. */
 enum { HOP_SOP_DEAR = 8 };

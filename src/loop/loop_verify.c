@@ -90,18 +90,23 @@ static hop_status want(scope *v, const hop_stmt *s, bool ok)
 	return bad(v, s, "loop program: operation %d on %s", s->sop, hop_dtype_name(s->dtype));
 }
 
+/* The dtype of operand 0, whatever it is; HOP_NDTYPE when it is not in scope. */
+static hop_dtype first_of(const scope *v, const hop_stmt *s)
+{
+	if (s->na < 1 || s->a[0] < 1 || s->a[0] > v->f->nreg || !v->type[s->a[0]])
+		return HOP_NDTYPE;
+	return (hop_dtype)(v->type[s->a[0]] - 1);
+}
+
 static hop_status check_op(scope *v, const hop_stmt *s)
 {
-	enum hop_dclass c = hop_dtype_class(s->dtype);
-	hop_dtype       d;
+	hop_dtype d = first_of(v, s);
+	int       in = (int)s->sop > 0 && s->sop < HOP_NSOP ? hop_soptab[s->sop].in : 0;
 
+	if ((int)s->sop <= 0 || s->sop >= HOP_NSOP)
+		return bad(v, s, "loop program: operation %d does not exist", s->sop);
+	HOP_TRY(want(v, s, hop_sop_takes(s->sop, s->dtype)));
 	switch (s->sop) {
-	case HOP_SOP_constf:
-		HOP_TRY(want(v, s, c == HOP_DC_FLOAT));
-		break;
-	case HOP_SOP_consti:
-		HOP_TRY(want(v, s, c != HOP_DC_FLOAT));
-		break;
 	case HOP_SOP_size:
 		HOP_TRY(want(v, s, s->dtype == HOP_i64));
 		HOP_TRY(check_size(v, s, s->u.size));
@@ -113,50 +118,16 @@ static hop_status check_op(scope *v, const hop_stmt *s)
 	case HOP_SOP_store:
 		HOP_TRY(check_args(v, s, s->dtype, 1, 2));
 		return check_access(v, s, 1);
-	case HOP_SOP_cast:
-	case HOP_SOP_bitcast:
-		if (s->na != 1 || s->a[0] < 1 || s->a[0] > v->f->nreg || !v->type[s->a[0]])
+	case HOP_SOP_cast: case HOP_SOP_bitcast:
+		if (s->na != 1 || d == HOP_NDTYPE)
 			return bad(v, s, "loop program: cast of a register not in scope");
-		d = (hop_dtype)(v->type[s->a[0]] - 1);
 		HOP_TRY(want(v, s, s->sop == HOP_SOP_cast ||
 		                   hop_dtype_bytes(d) == hop_dtype_bytes(s->dtype)));
 		break;
-	case HOP_SOP_neg:
-	case HOP_SOP_abs:
-		HOP_TRY(want(v, s, c != HOP_DC_BOOL));
-		HOP_TRY(check_args(v, s, s->dtype, 1, 1));
-		break;
-	case HOP_SOP_not:
-		HOP_TRY(want(v, s, c != HOP_DC_FLOAT));
-		HOP_TRY(check_args(v, s, s->dtype, 1, 1));
-		break;
-	case HOP_SOP_exp: case HOP_SOP_log: case HOP_SOP_sin: case HOP_SOP_cos:
-	case HOP_SOP_tanh: case HOP_SOP_sqrt: case HOP_SOP_floor:
-		HOP_TRY(want(v, s, c == HOP_DC_FLOAT));
-		HOP_TRY(check_args(v, s, s->dtype, 1, 1));
-		break;
-	case HOP_SOP_add: case HOP_SOP_sub: case HOP_SOP_mul:
-	case HOP_SOP_div: case HOP_SOP_rem: case HOP_SOP_max: case HOP_SOP_min:
-		HOP_TRY(want(v, s, c != HOP_DC_BOOL));
-		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
-		break;
-	case HOP_SOP_and: case HOP_SOP_or: case HOP_SOP_xor:
-		HOP_TRY(want(v, s, c != HOP_DC_FLOAT));
-		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
-		break;
-	case HOP_SOP_shl: case HOP_SOP_shr:
-		HOP_TRY(want(v, s, c == HOP_DC_INT));
-		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
-		break;
-	case HOP_SOP_mulhi:
-		HOP_TRY(want(v, s, s->dtype == HOP_i32));
-		HOP_TRY(check_args(v, s, s->dtype, 2, 2));
-		break;
 	case HOP_SOP_eq: case HOP_SOP_ne: case HOP_SOP_lt: case HOP_SOP_le:
-		if (s->na != 2 || s->a[0] < 1 || s->a[0] > v->f->nreg || !v->type[s->a[0]])
+		if (s->na != 2 || d == HOP_NDTYPE)
 			return bad(v, s, "loop program: comparison of a register not in scope");
-		HOP_TRY(want(v, s, s->dtype == HOP_bool));
-		HOP_TRY(use(v, s, s->a[1], (hop_dtype)(v->type[s->a[0]] - 1)));
+		HOP_TRY(use(v, s, s->a[1], d));
 		break;
 	case HOP_SOP_select:
 		if (s->na != 3)
@@ -165,8 +136,12 @@ static hop_status check_op(scope *v, const hop_stmt *s)
 		HOP_TRY(use(v, s, s->a[1], s->dtype));
 		HOP_TRY(use(v, s, s->a[2], s->dtype));
 		break;
+	case HOP_SOP_mulhi:
+		HOP_TRY(want(v, s, s->dtype == HOP_i32));
+		HOP_TRY(check_args(v, s, s->dtype, in, in));
+		break;
 	default:
-		return bad(v, s, "loop program: operation %d does not exist", s->sop);
+		HOP_TRY(check_args(v, s, s->dtype, in, in));
 	}
 	return define(v, s, s->dst, s->dtype);
 }

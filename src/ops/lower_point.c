@@ -2,18 +2,12 @@
  * Whether the result is stored is not decided here. */
 #include "loop/lower.h"
 
+/* Rows of the two tables that have the same name. */
 static const enum hop_sop sop[HOP_NOPS] = {
-	[HOP_OP_add] = HOP_SOP_add,   [HOP_OP_sub] = HOP_SOP_sub,
-	[HOP_OP_mul] = HOP_SOP_mul,   [HOP_OP_div] = HOP_SOP_div,
-	[HOP_OP_rem] = HOP_SOP_rem,   [HOP_OP_max] = HOP_SOP_max,
-	[HOP_OP_min] = HOP_SOP_min,   [HOP_OP_neg] = HOP_SOP_neg,
-	[HOP_OP_exp] = HOP_SOP_exp,   [HOP_OP_log] = HOP_SOP_log,
-	[HOP_OP_sin] = HOP_SOP_sin,   [HOP_OP_cos] = HOP_SOP_cos,
-	[HOP_OP_tanh] = HOP_SOP_tanh, [HOP_OP_sqrt] = HOP_SOP_sqrt,
-	[HOP_OP_eq] = HOP_SOP_eq,     [HOP_OP_ne] = HOP_SOP_ne,
-	[HOP_OP_lt] = HOP_SOP_lt,     [HOP_OP_le] = HOP_SOP_le,
-	[HOP_OP_and] = HOP_SOP_and,   [HOP_OP_or] = HOP_SOP_or,
-	[HOP_OP_not] = HOP_SOP_not,   [HOP_OP_select] = HOP_SOP_select,
+#define HOP_SOP(name, in, on, cost) [HOP_OP_##name] = HOP_SOP_##name,
+#define HOP_SOP_IN(name, in, on, cost)
+#define HOP_SOP_MEM(name, in, on, cost)
+#include "loop/sops.def"
 };
 
 /* On bool: max is or, min is and, x < y is !x & y, x <= y is !x | y. */

@@ -222,13 +222,6 @@ static void try_op(enum hop_sop s, hop_dtype d, int na, int n, bool dynamic)
 
 static void test_sops(void **state)
 {
-	static const uint8_t arity[HOP_NSOP] = {
-		0,
-#define HOP_SOP(name, in, cost) in,
-#include "loop/sops.def"
-#undef HOP_SOP
-	};
-
 	(void)state;
 	for (int d = 0; d < HOP_NDTYPE; d++)
 		for (int s = HOP_SOP_neg; s < HOP_SOP_select; s++) {
@@ -246,8 +239,8 @@ static void test_sops(void **state)
 				ok = d != HOP_bool || s >= HOP_SOP_eq;
 			if (!ok)
 				continue;
-			try_op((enum hop_sop)s, (hop_dtype)d, arity[s], 419, s & 1);
-			try_op((enum hop_sop)s, (hop_dtype)d, arity[s], 1, false);
+			try_op((enum hop_sop)s, (hop_dtype)d, hop_soptab[s].in, 419, s & 1);
+			try_op((enum hop_sop)s, (hop_dtype)d, hop_soptab[s].in, 1, false);
 		}
 }
 

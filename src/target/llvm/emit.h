@@ -107,7 +107,13 @@ hop_lbb *hop_e_block(hop_emit *e);
 void    hop_e_at(hop_emit *e, hop_lbb *b);
 int64_t hop_e_known(hop_emit *e, hop_lv *v, int64_t otherwise);  /* value of a constant */
 
-/* emit_sop.c: one scalar operation */
+/* emit_sop.c: one scalar operation. A function for each row of sops.def. */
+typedef hop_lv *hop_llvm_sop(hop_emit *e, hop_dtype d, hop_dtype from, int lanes,
+                             hop_lv *const *a);
+#define HOP_SOP(name, in, on, cost) hop_llvm_sop hop_llvm_sop_##name;
+#define HOP_SOP_IN HOP_SOP
+#define HOP_SOP_MEM(name, in, on, cost)
+#include "loop/sops.def"
 hop_lv *hop_e_sop(hop_emit *e, enum hop_sop s, hop_dtype d, hop_dtype from, int lanes,
                   hop_lv *a, hop_lv *b, hop_lv *c);
 hop_lv *hop_e_red(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *a,

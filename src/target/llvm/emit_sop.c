@@ -53,111 +53,158 @@ static hop_lv *extreme(hop_emit *e, bool max, hop_dtype d, hop_lv *a, hop_lv *b)
 	return hop_e_sel(e, hop_e_fcmp(e, LL_UNO, a, a), a, m);
 }
 
-static hop_lv *cast(hop_emit *e, hop_dtype d, hop_dtype s, int n, hop_lv *a)
-{
-	hop_lt *t = hop_e_type(e, d, n), *f = hop_e_type(e, s, n);
-	bool    df = hop_dtype_float(d), sf = hop_dtype_float(s);
+/* ---- a function a row: d is the dtype of the result, from that of the operands ---- */
 
-	if (d == s)
-		return a;
+#define SOP(name) \
+	hop_lv *hop_llvm_sop_##name(hop_emit *e, hop_dtype d, hop_dtype from, int n, \
+	                            hop_lv *const *a)
+#define UNUSED (void)e, (void)d, (void)from, (void)n
+
+SOP(cast)
+{
+	hop_lt *t = hop_e_type(e, d, n), *f = hop_e_type(e, from, n);
+	bool    df = hop_dtype_float(d), sf = hop_dtype_float(from);
+	hop_lv *x = a[0];
+
+	if (d == from)
+		return x;
 	if (d == HOP_bool)
-		return sf ? hop_e_fcmp(e, LL_UNE, a, hop_e_constf(e, s, n, 0))
-		          : hop_e_icmp(e, LL_NE, a, hop_e_consti(e, s, n, 0));
-	if (s == HOP_bool)
-		return hop_e_cast(e, df ? LL_UITOFP : LL_ZEXT, a, t);
+		return sf ? hop_e_fcmp(e, LL_UNE, x, hop_e_constf(e, from, n, 0))
+		          : hop_e_icmp(e, LL_NE, x, hop_e_consti(e, from, n, 0));
+	if (from == HOP_bool)
+		return hop_e_cast(e, df ? LL_UITOFP : LL_ZEXT, x, t);
 	if (df && sf)
-		return hop_e_cast(e, d == HOP_f64 ? LL_FPEXT : LL_FPTRUNC, a, t);
+		return hop_e_cast(e, d == HOP_f64 ? LL_FPEXT : LL_FPTRUNC, x, t);
 	if (df)
-		return hop_e_cast(e, LL_SITOFP, a, t);
+		return hop_e_cast(e, LL_SITOFP, x, t);
 	if (sf)
-		return hop_e_intrin(e, "llvm.fptosi.sat", 2, (hop_lt *[]){ t, f }, 1, &a);
-	return hop_e_cast(e, d == HOP_i64 ? LL_SEXT : LL_TRUNC, a, t);
+		return hop_e_intrin(e, "llvm.fptosi.sat", 2, (hop_lt *[]){ t, f }, 1, &x);
+	return hop_e_cast(e, d == HOP_i64 ? LL_SEXT : LL_TRUNC, x, t);
 }
 
-static hop_lv *mulhi(hop_emit *e, int n, hop_lv *a, hop_lv *b)
+SOP(bitcast)
+{
+	return d == from ? a[0] : hop_e_cast(e, LL_BITCAST, a[0], hop_e_type(e, d, n));
+}
+
+SOP(neg)
+{
+	UNUSED;
+	return hop_dtype_float(d) ? e->L->BuildFNeg(e->b, a[0], "")
+	                          : hop_e_bin(e, LL_SUB, hop_e_consti(e, d, n, 0), a[0]);
+}
+
+SOP(abs)
+{
+	hop_lv *zero;
+
+	UNUSED;
+	if (hop_dtype_float(d))
+		return call1(e, "llvm.fabs", a[0]);
+	zero = hop_e_consti(e, d, n, 0);
+	return hop_e_sel(e, hop_e_icmp(e, LL_SLT, a[0], zero), hop_e_bin(e, LL_SUB, zero, a[0]),
+	                 a[0]);
+}
+
+SOP(not)
+{
+	UNUSED;
+	return hop_e_bin(e, LL_XOR, a[0], hop_e_consti(e, d, n, -1));
+}
+
+/* Functions without an instruction: math.c. */
+#define MATH(name) SOP(name) { UNUSED; return hop_e_math(e, HOP_SOP_##name, d, n, a[0]); }
+MATH(exp)
+MATH(log)
+MATH(sin)
+MATH(cos)
+MATH(tanh)
+#undef MATH
+
+#define INTRINSIC(name) SOP(name) { UNUSED; return call1(e, "llvm." #name, a[0]); }
+INTRINSIC(sqrt)
+INTRINSIC(floor)
+#undef INTRINSIC
+
+#define ARITHMETIC(name, f, i) \
+	SOP(name) \
+	{ \
+		UNUSED; \
+		return hop_dtype_float(d) ? hop_e_fbin(e, f, a[0], a[1]) : hop_e_bin(e, i, a[0], a[1]); \
+	}
+ARITHMETIC(add, LL_FADD, LL_ADD)
+ARITHMETIC(sub, LL_FSUB, LL_SUB)
+ARITHMETIC(mul, LL_FMUL, LL_MUL)
+#undef ARITHMETIC
+
+SOP(div)
+{
+	UNUSED;
+	return hop_dtype_float(d) ? hop_e_bin(e, LL_FDIV, a[0], a[1])
+	                          : idiv(e, false, d, n, a[0], a[1]);
+}
+
+SOP(rem)
+{
+	UNUSED;
+	return hop_dtype_float(d) ? hop_e_bin(e, LL_FREM, a[0], a[1])
+	                          : idiv(e, true, d, n, a[0], a[1]);
+}
+
+#define BITS(name, op) SOP(name) { UNUSED; return hop_e_bin(e, op, a[0], a[1]); }
+BITS(and, LL_AND)
+BITS(or, LL_OR)
+BITS(xor, LL_XOR)
+#undef BITS
+
+SOP(max) { UNUSED; return extreme(e, true, d, a[0], a[1]); }
+SOP(min) { UNUSED; return extreme(e, false, d, a[0], a[1]); }
+SOP(shl) { UNUSED; return shift(e, true, d, n, a[0], a[1]); }
+SOP(shr) { UNUSED; return shift(e, false, d, n, a[0], a[1]); }
+
+SOP(mulhi)
 {
 	hop_lt *w = hop_e_type(e, HOP_i64, n);
-	hop_lv *p = hop_e_bin(e, LL_MUL, hop_e_cast(e, LL_ZEXT, a, w),
-	                      hop_e_cast(e, LL_ZEXT, b, w));
+	hop_lv *p = hop_e_bin(e, LL_MUL, hop_e_cast(e, LL_ZEXT, a[0], w),
+	                      hop_e_cast(e, LL_ZEXT, a[1], w));
 
+	UNUSED;
 	p = hop_e_bin(e, LL_LSHR, p, hop_e_consti(e, HOP_i64, n, 32));
 	return hop_e_cast(e, LL_TRUNC, p, hop_e_type(e, HOP_i32, n));
 }
 
-static hop_lv *compare(hop_emit *e, enum hop_sop s, hop_dtype d, hop_lv *a, hop_lv *b)
+/* Of floats, of integers, and of bools: false < true. */
+#define COMPARE(name, f, i, u) \
+	SOP(name) \
+	{ \
+		UNUSED; \
+		return hop_dtype_float(from) ? hop_e_fcmp(e, f, a[0], a[1]) : \
+		       hop_e_icmp(e, from == HOP_bool ? u : i, a[0], a[1]); \
+	}
+COMPARE(eq, LL_OEQ, LL_EQ, LL_EQ)
+COMPARE(ne, LL_UNE, LL_NE, LL_NE)
+COMPARE(lt, LL_OLT, LL_SLT, LL_ULT)
+COMPARE(le, LL_OLE, LL_SLE, LL_ULE)
+#undef COMPARE
+
+SOP(select)
 {
-	int k = s == HOP_SOP_eq ? 0 : s == HOP_SOP_ne ? 1 : s == HOP_SOP_lt ? 2 : 3;
-
-	static const enum hop_llvm_fcmp f[] = { LL_OEQ, LL_UNE, LL_OLT, LL_OLE };
-	static const enum hop_llvm_icmp i[] = { LL_EQ, LL_NE, LL_SLT, LL_SLE };
-	static const enum hop_llvm_icmp u[] = { LL_EQ, LL_NE, LL_ULT, LL_ULE };
-
-	if (hop_dtype_float(d))
-		return hop_e_fcmp(e, f[k], a, b);
-	return hop_e_icmp(e, d == HOP_bool ? u[k] : i[k], a, b);
+	UNUSED;
+	return hop_e_sel(e, a[0], a[1], a[2]);
 }
 
-/* d is the dtype of the result, from that of the operands. */
 hop_lv *hop_e_sop(hop_emit *e, enum hop_sop s, hop_dtype d, hop_dtype from, int n,
                   hop_lv *a, hop_lv *b, hop_lv *c)
 {
-	bool fl = hop_dtype_float(d);
+	static hop_llvm_sop *const emitter[HOP_NSOP] = {
+#define HOP_SOP(name, in, on, cost) [HOP_SOP_##name] = hop_llvm_sop_##name,
+#define HOP_SOP_IN HOP_SOP
+#define HOP_SOP_MEM(name, in, on, cost)
+#include "loop/sops.def"
+	};
 
-	switch (s) {
-	case HOP_SOP_cast:
-		return cast(e, d, from, n, a);
-	case HOP_SOP_bitcast:
-		return d == from ? a : hop_e_cast(e, LL_BITCAST, a, hop_e_type(e, d, n));
-	case HOP_SOP_neg:
-		return fl ? e->L->BuildFNeg(e->b, a, "")
-		          : hop_e_bin(e, LL_SUB, hop_e_consti(e, d, n, 0), a);
-	case HOP_SOP_abs:
-		if (fl)
-			return call1(e, "llvm.fabs", a);
-		return hop_e_sel(e, hop_e_icmp(e, LL_SLT, a, hop_e_consti(e, d, n, 0)),
-		                 hop_e_bin(e, LL_SUB, hop_e_consti(e, d, n, 0), a), a);
-	case HOP_SOP_not:
-		return hop_e_bin(e, LL_XOR, a, hop_e_consti(e, d, n, -1));
-	case HOP_SOP_exp: case HOP_SOP_log: case HOP_SOP_sin: case HOP_SOP_cos:
-	case HOP_SOP_tanh:
-		return hop_e_math(e, s, d, n, a);
-	case HOP_SOP_sqrt:
-		return call1(e, "llvm.sqrt", a);
-	case HOP_SOP_floor:
-		return call1(e, "llvm.floor", a);
-	case HOP_SOP_add:
-		return fl ? hop_e_fbin(e, LL_FADD, a, b) : hop_e_bin(e, LL_ADD, a, b);
-	case HOP_SOP_sub:
-		return fl ? hop_e_fbin(e, LL_FSUB, a, b) : hop_e_bin(e, LL_SUB, a, b);
-	case HOP_SOP_mul:
-		return fl ? hop_e_fbin(e, LL_FMUL, a, b) : hop_e_bin(e, LL_MUL, a, b);
-	case HOP_SOP_div:
-		return fl ? hop_e_bin(e, LL_FDIV, a, b) : idiv(e, false, d, n, a, b);
-	case HOP_SOP_rem:
-		return fl ? hop_e_bin(e, LL_FREM, a, b) : idiv(e, true, d, n, a, b);
-	case HOP_SOP_max:
-		return extreme(e, true, d, a, b);
-	case HOP_SOP_min:
-		return extreme(e, false, d, a, b);
-	case HOP_SOP_and:
-		return hop_e_bin(e, LL_AND, a, b);
-	case HOP_SOP_or:
-		return hop_e_bin(e, LL_OR, a, b);
-	case HOP_SOP_xor:
-		return hop_e_bin(e, LL_XOR, a, b);
-	case HOP_SOP_shl:
-		return shift(e, true, d, n, a, b);
-	case HOP_SOP_shr:
-		return shift(e, false, d, n, a, b);
-	case HOP_SOP_mulhi:
-		return mulhi(e, n, a, b);
-	case HOP_SOP_eq: case HOP_SOP_ne: case HOP_SOP_lt: case HOP_SOP_le:
-		return compare(e, s, from, a, b);
-	case HOP_SOP_select:
-		return hop_e_sel(e, a, b, c);
-	default:
-		hop_bug(__FILE__, __LINE__, "operation without emitter");
-	}
+	HOP_ASSERT(emitter[s]);
+	return emitter[s](e, d, from, n, (hop_lv *const[]){ a, b, c });
 }
 
 hop_lv *hop_e_red(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *acc,
