@@ -57,6 +57,18 @@ hop_value hop_op_tanh(hop_trace *t, const char *file, int line,
 hop_value hop_op_sqrt(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_sqrt(t, x) hop_op_sqrt(t, __FILE__, __LINE__, x)
+hop_value hop_op_floor(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_floor(t, x) hop_op_floor(t, __FILE__, __LINE__, x)
+hop_value hop_op_ceil(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_ceil(t, x) hop_op_ceil(t, __FILE__, __LINE__, x)
+hop_value hop_op_trunc(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_trunc(t, x) hop_op_trunc(t, __FILE__, __LINE__, x)
+hop_value hop_op_round(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_round(t, x) hop_op_round(t, __FILE__, __LINE__, x)
 hop_value hop_op_eq(hop_trace *t, const char *file, int line,
                     hop_value x, hop_value y);
 #define hop_eq(t, x, y) hop_op_eq(t, __FILE__, __LINE__, x, y)

@@ -1,6 +1,5 @@
 /* abs.c -- the absolute value: all that the row `abs` of ops.def names and no other row
  * has. Its shapes, types and batching are those of every elementwise op. */
-#include "loop/lower.h"
 #include "ops/ops.h"
 
 /* abs x -- the absolute value; the least integer stays as it is */
@@ -41,12 +40,5 @@ hop_status hop_jvp_abs(hop_build *b, hop_rule *r)
 hop_status hop_vjp_abs(hop_build *b, hop_rule *r)
 {
 	r->din[0] = with_sign(b, r->in[0], r->dout[0]);
-	return HOP_OK;
-}
-
-hop_status hop_lower_abs(hop_lower *l, const hop_node *n)
-{
-	hop_reg x = hop_lower_arg(l, n, 0, l->ix);
-	l->reg = hop_lower_do(l, abs, (hop_dtype)hop_lower_out(l, n, 0)->dtype, x);
 	return HOP_OK;
 }

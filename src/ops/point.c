@@ -1,9 +1,7 @@
 /* point.c -- ops element by element: types and derivatives. Operands have identical
  * shapes; broadcasting is somebody else's. Their arithmetic is in point_eval.c.
  *
- * A derivative rule of one operand is one multiplication of the tangent by the slope, so
- * each has a static function that does it to a jvp's tangent and a vjp's cotangent alike.
- * All rules emit ops that have derivatives themselves. */
+ * Functions of one float are in curve.c. All rules emit ops that have derivatives themselves. */
 #include "ops/ops.h"
 
 /* ---- types ---- */
@@ -41,23 +39,6 @@ hop_status hop_infer_same(hop_infer *f)
 	if (f->in[0]->dtype == HOP_bool && f->op != HOP_OP_max && f->op != HOP_OP_min)
 		return hop_infer_fail(f, HOP_ETYPE, "%s: no arithmetic on bool: cast first",
 		                      hop_opname(f));
-	f->out[0] = f->in[0];
-	return HOP_OK;
-}
-
-/* exp x -- e to the x
- * log x -- natural logarithm
- * sin x -- sine
- * cos x -- cosine
- * tanh x -- hyperbolic tangent
- * sqrt x -- square root */
-hop_status hop_infer_float(hop_infer *f)
-{
-	HOP_TRY(check_same(f));
-	if (!hop_dtype_float(f->in[0]->dtype))
-		return hop_infer_fail(f, HOP_ETYPE,
-		                      "%s: the operand is %s, not a float: cast first",
-		                      hop_opname(f), hop_dtype_name(f->in[0]->dtype));
 	f->out[0] = f->in[0];
 	return HOP_OK;
 }
@@ -289,113 +270,6 @@ hop_status hop_jvp_min(hop_build *b, hop_rule *r)
 hop_status hop_vjp_min(hop_build *b, hop_rule *r)
 {
 	return vjp_extreme(b, r);
-}
-
-/* ---- one operand: t times the slope ---- */
-
-static hop_val exp_by(hop_build *b, hop_rule *r, hop_val t)
-{
-	return hop_emit(b, mul, t, r->out[0]);
-}
-
-hop_status hop_jvp_exp(hop_build *b, hop_rule *r)
-{
-	r->dout[0] = exp_by(b, r, r->din[0]);
-	return HOP_OK;
-}
-
-hop_status hop_vjp_exp(hop_build *b, hop_rule *r)
-{
-	r->din[0] = exp_by(b, r, r->dout[0]);
-	return HOP_OK;
-}
-
-static hop_val log_by(hop_build *b, hop_rule *r, hop_val t)
-{
-	return hop_emit(b, div, t, r->in[0]);
-}
-
-hop_status hop_jvp_log(hop_build *b, hop_rule *r)
-{
-	r->dout[0] = log_by(b, r, r->din[0]);
-	return HOP_OK;
-}
-
-hop_status hop_vjp_log(hop_build *b, hop_rule *r)
-{
-	r->din[0] = log_by(b, r, r->dout[0]);
-	return HOP_OK;
-}
-
-static hop_val sin_by(hop_build *b, hop_rule *r, hop_val t)
-{
-	return hop_emit(b, mul, t, hop_emit(b, cos, r->in[0]));
-}
-
-hop_status hop_jvp_sin(hop_build *b, hop_rule *r)
-{
-	r->dout[0] = sin_by(b, r, r->din[0]);
-	return HOP_OK;
-}
-
-hop_status hop_vjp_sin(hop_build *b, hop_rule *r)
-{
-	r->din[0] = sin_by(b, r, r->dout[0]);
-	return HOP_OK;
-}
-
-static hop_val cos_by(hop_build *b, hop_rule *r, hop_val t)
-{
-	return hop_emit(b, neg, hop_emit(b, mul, t, hop_emit(b, sin, r->in[0])));
-}
-
-hop_status hop_jvp_cos(hop_build *b, hop_rule *r)
-{
-	r->dout[0] = cos_by(b, r, r->din[0]);
-	return HOP_OK;
-}
-
-hop_status hop_vjp_cos(hop_build *b, hop_rule *r)
-{
-	r->din[0] = cos_by(b, r, r->dout[0]);
-	return HOP_OK;
-}
-
-/* tanh' = 1 - tanh^2 */
-static hop_val tanh_by(hop_build *b, hop_rule *r, hop_val t)
-{
-	hop_val y = r->out[0];
-	return hop_emit(b, mul, t, hop_emit(b, sub, like(b, y, 1), hop_emit(b, mul, y, y)));
-}
-
-hop_status hop_jvp_tanh(hop_build *b, hop_rule *r)
-{
-	r->dout[0] = tanh_by(b, r, r->din[0]);
-	return HOP_OK;
-}
-
-hop_status hop_vjp_tanh(hop_build *b, hop_rule *r)
-{
-	r->din[0] = tanh_by(b, r, r->dout[0]);
-	return HOP_OK;
-}
-
-/* sqrt' = 1/(2 sqrt) */
-static hop_val sqrt_by(hop_build *b, hop_rule *r, hop_val t)
-{
-	return hop_emit(b, div, hop_emit(b, mul, t, like(b, r->out[0], 0.5)), r->out[0]);
-}
-
-hop_status hop_jvp_sqrt(hop_build *b, hop_rule *r)
-{
-	r->dout[0] = sqrt_by(b, r, r->din[0]);
-	return HOP_OK;
-}
-
-hop_status hop_vjp_sqrt(hop_build *b, hop_rule *r)
-{
-	r->din[0] = sqrt_by(b, r, r->dout[0]);
-	return HOP_OK;
 }
 
 /* ---- select: the condition has no tangent ---- */

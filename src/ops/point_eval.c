@@ -65,12 +65,6 @@ static double f_mul(double x, double y)  { return x * y; }
 static double f_div(double x, double y)  { return x / y; }
 static double f_rem(double x, double y)  { return fmod(x, y); }
 static double f_neg(double x, double y)  { (void)y; return -x; }
-static double f_exp(double x, double y)  { (void)y; return exp(x); }
-static double f_log(double x, double y)  { (void)y; return log(x); }
-static double f_sin(double x, double y)  { (void)y; return sin(x); }
-static double f_cos(double x, double y)  { (void)y; return cos(x); }
-static double f_tanh(double x, double y) { (void)y; return tanh(x); }
-static double f_sqrt(double x, double y) { (void)y; return sqrt(x); }
 
 /* NaN wins; of two zeros either may be the answer. */
 static double f_max(double x, double y)
@@ -141,12 +135,6 @@ EVAL( rem,  f_rem,    i_rem )
 EVAL( max,  f_max,    i_max )
 EVAL( min,  f_min,    i_min )
 EVAL( neg,  f_neg,    i_neg )
-EVAL( exp,  f_exp,    NULL )
-EVAL( log,  f_log,    NULL )
-EVAL( sin,  f_sin,    NULL )
-EVAL( cos,  f_cos,    NULL )
-EVAL( tanh, f_tanh,   NULL )
-EVAL( sqrt, f_sqrt,   NULL )
 EVAL( and,  NULL,     i_and )
 EVAL( or,   NULL,     i_or )
 EVAL( not,  NULL,     i_not )

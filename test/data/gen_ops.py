@@ -53,7 +53,8 @@ CASES = [
 ] + [
     (n, [A], "%%1 = %s %%0" % n, "%1", g) for n, g in [
         ("neg", torch.neg), ("abs", torch.abs), ("exp", torch.exp), ("sin", torch.sin),
-        ("cos", torch.cos), ("tanh", torch.tanh)]
+        ("cos", torch.cos), ("tanh", torch.tanh), ("floor", torch.floor),
+        ("ceil", torch.ceil), ("trunc", torch.trunc), ("round", torch.round)]
 ] + [
     (n, [P], "%%1 = %s %%0" % n, "%1", g) for n, g in [
         ("log", torch.log), ("sqrt", torch.sqrt)]

@@ -185,6 +185,9 @@ static double fop1(enum hop_sop s, double x)
 	case HOP_SOP_tanh: return tanh(x);
 	case HOP_SOP_sqrt: return sqrt(x);
 	case HOP_SOP_floor: return floor(x);
+	case HOP_SOP_ceil: return ceil(x);
+	case HOP_SOP_trunc: return trunc(x);
+	case HOP_SOP_round: return nearbyint(x);
 	default: return NAN;
 	}
 }

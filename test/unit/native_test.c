@@ -73,6 +73,9 @@ static cell ref_float(enum hop_sop s, hop_dtype d, double a, double b)
 	case HOP_SOP_tanh: v = tanh(a); break;
 	case HOP_SOP_sqrt: v = sqrt(a); break;
 	case HOP_SOP_floor: v = floor(a); break;
+	case HOP_SOP_ceil: v = ceil(a); break;
+	case HOP_SOP_trunc: v = trunc(a); break;
+	case HOP_SOP_round: v = nearbyint(a); break;
 	case HOP_SOP_add: v = a + b; break;
 	case HOP_SOP_sub: v = a - b; break;
 	case HOP_SOP_mul: v = a * b; break;
@@ -227,7 +230,7 @@ static void test_sops(void **state)
 		for (int s = HOP_SOP_neg; s < HOP_SOP_select; s++) {
 			bool fl = hop_dtype_float((hop_dtype)d), ok;
 
-			if (s >= HOP_SOP_exp && s <= HOP_SOP_floor)
+			if (s >= HOP_SOP_exp && s <= HOP_SOP_round)
 				ok = fl;
 			else if (s == HOP_SOP_not || (s >= HOP_SOP_and && s <= HOP_SOP_xor))
 				ok = !fl;

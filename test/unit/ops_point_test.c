@@ -313,7 +313,8 @@ static void test_derivatives(void **state)
 	static const int op[] = {
 		HOP_OP_add, HOP_OP_sub, HOP_OP_mul, HOP_OP_div, HOP_OP_rem, HOP_OP_max,
 		HOP_OP_min, HOP_OP_neg, HOP_OP_exp, HOP_OP_log, HOP_OP_sin, HOP_OP_cos,
-		HOP_OP_tanh, HOP_OP_sqrt, HOP_OP_select, HOP_OP_cast,
+		HOP_OP_tanh, HOP_OP_sqrt, HOP_OP_floor, HOP_OP_ceil, HOP_OP_trunc, HOP_OP_round,
+		HOP_OP_select, HOP_OP_cast,
 	};
 	/* Away from ties, and from where rem and the casts jump. The last row is a direction
 	 * of the cotangent. */

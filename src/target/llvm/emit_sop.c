@@ -121,9 +121,12 @@ MATH(cos)
 MATH(tanh)
 #undef MATH
 
-#define INTRINSIC(name) SOP(name) { UNUSED; return call1(e, "llvm." #name, a[0]); }
-INTRINSIC(sqrt)
-INTRINSIC(floor)
+#define INTRINSIC(name, of) SOP(name) { UNUSED; return call1(e, "llvm." of, a[0]); }
+INTRINSIC(sqrt, "sqrt")
+INTRINSIC(floor, "floor")
+INTRINSIC(ceil, "ceil")
+INTRINSIC(trunc, "trunc")
+INTRINSIC(round, "roundeven")
 #undef INTRINSIC
 
 #define ARITHMETIC(name, f, i) \

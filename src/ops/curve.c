@@ -1,0 +1,83 @@
+/* curve.c -- functions of one float: what it is, and what its slope makes of a tangent t, in a
+ * line each. x is the operand, y the result. Both modes multiply by the slope, so one rule
+ * serves both; it emits ops that have derivatives themselves. */
+#include <math.h>
+
+#include "ops/ops.h"
+
+/* exp x -- e to the x
+ * log x -- natural logarithm
+ * sin x -- sine
+ * cos x -- cosine
+ * tanh x -- hyperbolic tangent
+ * sqrt x -- square root
+ * floor x -- the next whole number below
+ * ceil x -- the next whole number above
+ * trunc x -- the next whole number towards zero
+ * round x -- the nearest whole number; of two the even one */
+hop_status hop_infer_float(hop_infer *f)
+{
+	hop_dtype d = (hop_dtype)f->in[0]->dtype;
+
+	if (!hop_dtype_float(d))
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand is %s, not a float: cast first",
+		                      hop_opname(f), hop_dtype_name(d));
+	f->out[0] = f->in[0];
+	return HOP_OK;
+}
+
+static hop_status evaluate(hop_tensor *const *in, hop_tensor **out, double (*f)(double))
+{
+	for (int64_t i = 0; i < out[0]->count; i++)
+		hop_tensor_set_f(out[0], i, f(hop_tensor_f(in[0], i)));
+	return HOP_OK;
+}
+
+#define VALUE(name, value) \
+	static double at_##name(double x) { return value; } \
+	hop_status hop_eval_##name(hop_interp *p, const hop_node *n, hop_tensor *const *in, \
+	                           hop_tensor **out) \
+	{ \
+		(void)p, (void)n; \
+		return evaluate(in, out, at_##name); \
+	}
+
+/* A function with steps: its slope is zero where it has one (the row says so). */
+#define STEPS(name, value) VALUE(name, value)
+
+#define CURVE(name, value, slope) \
+	VALUE(name, value) \
+	static hop_val by_##name(hop_build *b, hop_val x, hop_val y, hop_val t) \
+	{ \
+		(void)x, (void)y; \
+		return slope; \
+	} \
+	hop_status hop_jvp_##name(hop_build *b, hop_rule *r) \
+	{ \
+		r->dout[0] = by_##name(b, r->in[0], r->out[0], r->din[0]); \
+		return HOP_OK; \
+	} \
+	hop_status hop_vjp_##name(hop_build *b, hop_rule *r) \
+	{ \
+		r->din[0] = by_##name(b, r->in[0], r->out[0], r->dout[0]); \
+		return HOP_OK; \
+	}
+
+#define ADD(p, q) hop_emit(b, add, p, q)
+#define SUB(p, q) hop_emit(b, sub, p, q)
+#define MUL(p, q) hop_emit(b, mul, p, q)
+#define DIV(p, q) hop_emit(b, div, p, q)
+#define OF(f, p)  hop_emit(b, f, p)
+#define K(v)      hop_emit_full(b, hop_typeof(b, x), v)
+
+/*     name   value             t times the slope */
+CURVE( exp,   exp(x),           MUL(t, y) )
+CURVE( log,   log(x),           DIV(t, x) )
+CURVE( sin,   sin(x),           MUL(t, OF(cos, x)) )
+CURVE( cos,   cos(x),           OF(neg, MUL(t, OF(sin, x))) )
+CURVE( tanh,  tanh(x),          MUL(t, SUB(K(1), MUL(y, y))) )
+CURVE( sqrt,  sqrt(x),          DIV(MUL(t, K(0.5)), y) )
+STEPS( floor, floor(x) )
+STEPS( ceil,  ceil(x) )
+STEPS( trunc, trunc(x) )
+STEPS( round, rint(x) )
