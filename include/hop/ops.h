@@ -57,6 +57,30 @@ hop_value hop_op_tanh(hop_trace *t, const char *file, int line,
 hop_value hop_op_sqrt(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_sqrt(t, x) hop_op_sqrt(t, __FILE__, __LINE__, x)
+hop_value hop_op_log1p(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_log1p(t, x) hop_op_log1p(t, __FILE__, __LINE__, x)
+hop_value hop_op_expm1(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_expm1(t, x) hop_op_expm1(t, __FILE__, __LINE__, x)
+hop_value hop_op_rsqrt(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_rsqrt(t, x) hop_op_rsqrt(t, __FILE__, __LINE__, x)
+hop_value hop_op_sinh(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_sinh(t, x) hop_op_sinh(t, __FILE__, __LINE__, x)
+hop_value hop_op_cosh(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_cosh(t, x) hop_op_cosh(t, __FILE__, __LINE__, x)
+hop_value hop_op_asinh(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_asinh(t, x) hop_op_asinh(t, __FILE__, __LINE__, x)
+hop_value hop_op_acosh(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_acosh(t, x) hop_op_acosh(t, __FILE__, __LINE__, x)
+hop_value hop_op_atanh(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_atanh(t, x) hop_op_atanh(t, __FILE__, __LINE__, x)
 hop_value hop_op_floor(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_floor(t, x) hop_op_floor(t, __FILE__, __LINE__, x)

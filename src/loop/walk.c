@@ -51,8 +51,10 @@ void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 int hop_stmt_blocks(hop_stmt *s, hop_block **out)
 {
 	/* Every pass comes by here, and in a long program the next statement is in no cache. */
-	__builtin_prefetch(s->next);
-	__builtin_prefetch((const char *)s->next + 64);
+	if (s->next) {
+		__builtin_prefetch(s->next);
+		__builtin_prefetch((const char *)s->next + 64);
+	}
 	switch (s->kind) {
 	case HOP_L_LOOP:
 		out[0] = &s->body;

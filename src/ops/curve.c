@@ -11,6 +11,14 @@
  * cos x -- cosine
  * tanh x -- hyperbolic tangent
  * sqrt x -- square root
+ * log1p x -- log(1 + x), also where 1 + x rounds to 1
+ * expm1 x -- exp(x) - 1, also where exp(x) rounds to 1
+ * rsqrt x -- 1 / sqrt(x)
+ * sinh x -- hyperbolic sine
+ * cosh x -- hyperbolic cosine
+ * asinh x -- what sinh makes x of
+ * acosh x -- what cosh makes x of, not negative; NaN below 1
+ * atanh x -- what tanh makes x of; NaN beyond 1 and -1
  * floor x -- the next whole number below
  * ceil x -- the next whole number above
  * trunc x -- the next whole number towards zero
@@ -77,6 +85,14 @@ CURVE( sin,   sin(x),           MUL(t, OF(cos, x)) )
 CURVE( cos,   cos(x),           OF(neg, MUL(t, OF(sin, x))) )
 CURVE( tanh,  tanh(x),          MUL(t, SUB(K(1), MUL(y, y))) )
 CURVE( sqrt,  sqrt(x),          DIV(MUL(t, K(0.5)), y) )
+CURVE( log1p, log1p(x),         DIV(t, ADD(x, K(1))) )
+CURVE( expm1, expm1(x),         MUL(t, ADD(y, K(1))) )
+CURVE( rsqrt, 1 / sqrt(x),      DIV(MUL(t, MUL(y, K(-0.5))), x) )
+CURVE( sinh,  sinh(x),          MUL(t, OF(cosh, x)) )
+CURVE( cosh,  cosh(x),          MUL(t, OF(sinh, x)) )
+CURVE( asinh, asinh(x),         DIV(t, OF(sqrt, ADD(MUL(x, x), K(1)))) )
+CURVE( acosh, acosh(x),         DIV(t, MUL(OF(sqrt, SUB(x, K(1))), OF(sqrt, ADD(x, K(1))))) )
+CURVE( atanh, atanh(x),         DIV(t, SUB(K(1), MUL(x, x))) )
 STEPS( floor, floor(x) )
 STEPS( ceil,  ceil(x) )
 STEPS( trunc, trunc(x) )

@@ -54,10 +54,16 @@ CASES = [
     (n, [A], "%%1 = %s %%0" % n, "%1", g) for n, g in [
         ("neg", torch.neg), ("abs", torch.abs), ("exp", torch.exp), ("sin", torch.sin),
         ("cos", torch.cos), ("tanh", torch.tanh), ("floor", torch.floor),
-        ("ceil", torch.ceil), ("trunc", torch.trunc), ("round", torch.round)]
+        ("ceil", torch.ceil), ("trunc", torch.trunc), ("round", torch.round),
+        ("expm1", torch.expm1), ("sinh", torch.sinh), ("cosh", torch.cosh),
+        ("asinh", torch.asinh)]
+] + [
+    ("acosh", [P + 1], "%1 = acosh %0", "%1", torch.acosh),
+    ("atanh", [A / 2], "%1 = atanh %0", "%1", torch.atanh),
 ] + [
     (n, [P], "%%1 = %s %%0" % n, "%1", g) for n, g in [
-        ("log", torch.log), ("sqrt", torch.sqrt)]
+        ("log", torch.log), ("sqrt", torch.sqrt), ("log1p", torch.log1p),
+        ("rsqrt", torch.rsqrt)]
 ] + [
     (n, [A, B], "%%2 = %s %%0, %%1\n  %%3 = cast %%2 {dtype = f64}" % n, "%3",
      lambda x, y, g=g: g(x, y).to(F)) for n, g in [

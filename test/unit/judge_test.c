@@ -132,6 +132,11 @@ static bool row_graph(hop_env *e, int op, hop_dtype d, hop_graph **out_g)
 	for (int i = 0; i < row->nin; i++)
 		in[i] = hop_build_param(&b, hop_type_get(e, op == HOP_OP_select && !i ? HOP_bool : d,
 		                                         2, dim));
+	/* where it is defined: from 1 on, or up to 1 */
+	if (op == HOP_OP_acosh && hop_dtype_float(d))
+		in[0] = hop_emit(&b, add, in[0], hop_emit_full(&b, hop_typeof(&b, in[0]), 1));
+	if (op == HOP_OP_atanh && hop_dtype_float(d))
+		in[0] = hop_emit(&b, mul, in[0], hop_emit_full(&b, hop_typeof(&b, in[0]), 0.25));
 	hop_val out = hop_emit_op(&b, op, NULL, (uint32_t)row->nin, in);
 	hop_status st = hop_seal(&b, 1, &out, NULL, out_g);
 	hop_diag_clear(e);

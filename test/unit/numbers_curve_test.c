@@ -19,6 +19,17 @@ static hop_value f_sin(hop_trace *t, hop_value x) { return hop_sin(t, x); }
 static hop_value f_cos(hop_trace *t, hop_value x) { return hop_cos(t, x); }
 static hop_value f_sqrt(hop_trace *t, hop_value x) { return hop_sqrt(t, x); }
 
+static hop_value f_log1p(hop_trace *t, hop_value x) { return hop_log1p(t, x); }
+static hop_value f_expm1(hop_trace *t, hop_value x) { return hop_expm1(t, x); }
+static hop_value f_rsqrt(hop_trace *t, hop_value x) { return hop_rsqrt(t, x); }
+static hop_value f_sinh(hop_trace *t, hop_value x) { return hop_sinh(t, x); }
+static hop_value f_cosh(hop_trace *t, hop_value x) { return hop_cosh(t, x); }
+static hop_value f_asinh(hop_trace *t, hop_value x) { return hop_asinh(t, x); }
+static hop_value f_acosh(hop_trace *t, hop_value x) { return hop_acosh(t, x); }
+static hop_value f_atanh(hop_trace *t, hop_value x) { return hop_atanh(t, x); }
+static double one_by_sqrt(double x) { return 1 / sqrt(x); }
+static long double one_by_sqrtl(long double x) { return 1 / sqrtl(x); }
+
 static const struct curve curves[] = {
 	{ "tanh", f_tanh, tanh, tanhl, 64, 2 },
 	{ "exp", f_exp, exp, expl, 1021, 2 },
@@ -26,6 +37,14 @@ static const struct curve curves[] = {
 	{ "sin", f_sin, sin, sinl, 1021, 2 },
 	{ "cos", f_cos, cos, cosl, 1021, 2 },
 	{ "sqrt", f_sqrt, sqrt, sqrtl, 1021, 0.501 },
+	{ "log1p", f_log1p, log1p, log1pl, 1021, 3 },
+	{ "expm1", f_expm1, expm1, expm1l, 1021, 3 },
+	{ "rsqrt", f_rsqrt, one_by_sqrt, one_by_sqrtl, 1021, 1.5 },
+	{ "sinh", f_sinh, sinh, sinhl, 1021, 3.5 },
+	{ "cosh", f_cosh, cosh, coshl, 1021, 3.5 },
+	{ "asinh", f_asinh, asinh, asinhl, 1021, 3.5 },
+	{ "acosh", f_acosh, acosh, acoshl, 1021, 3.5 },
+	{ "atanh", f_atanh, atanh, atanhl, 1021, 3.5 },
 };
 enum { NCURVE = sizeof curves / sizeof *curves };
 
