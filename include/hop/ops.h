@@ -39,6 +39,9 @@ hop_value hop_op_neg(hop_trace *t, const char *file, int line,
 hop_value hop_op_abs(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_abs(t, x) hop_op_abs(t, __FILE__, __LINE__, x)
+hop_value hop_op_sign(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_sign(t, x) hop_op_sign(t, __FILE__, __LINE__, x)
 hop_value hop_op_exp(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_exp(t, x) hop_op_exp(t, __FILE__, __LINE__, x)
@@ -111,6 +114,15 @@ hop_value hop_op_and(hop_trace *t, const char *file, int line,
 hop_value hop_op_or(hop_trace *t, const char *file, int line,
                     hop_value x, hop_value y);
 #define hop_or(t, x, y) hop_op_or(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_xor(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_xor(t, x, y) hop_op_xor(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_shl(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_shl(t, x, y) hop_op_shl(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_shr(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_shr(t, x, y) hop_op_shr(t, __FILE__, __LINE__, x, y)
 hop_value hop_op_not(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_not(t, x) hop_op_not(t, __FILE__, __LINE__, x)

@@ -1,4 +1,4 @@
-/* lower_curve.c -- functions of one float that are expressions of others: a target needs nothing
+/* lower_curve.c -- functions of one number that are expressions of others: a target needs nothing
  * for them. Each is written so that it keeps its precision where the plain formula loses it, and
  * has its limits at infinity. */
 #include "loop/lower.h"
@@ -18,13 +18,21 @@ typedef struct at {
 #define IF(p, x, y)     hop_lower_do(c.l, select, c.d, p, x, y)
 #define EQ(p, q)        hop_lower_do(c.l, eq, HOP_bool, p, q)
 #define LT(p, q)        hop_lower_do(c.l, lt, HOP_bool, p, q)
-#define K(v)            hop_lower_const(c.l, c.d, v, 0)
-#define INF             K((double)__builtin_inff())
+#define K(v)            hop_lower_const(c.l, c.d, v, (int64_t)(v))
+#define FAR(v)          hop_lower_const(c.l, c.d, (double)(v), 0)
+#define INF             FAR(__builtin_inff())
 
 /* y with the sign of x, zero included. */
 static hop_reg signed_as(at c, hop_reg y, hop_reg x)
 {
 	return IF(LT(x, K(0)), OF(neg, y), IF(EQ(x, K(0)), x, y));
+}
+
+static hop_reg sign_of(at c, hop_reg x)
+{
+	hop_reg up = IF(LT(K(0), x), K(1), IF(EQ(x, K(0)), K(0), x));
+
+	return IF(LT(x, K(0)), K(-1), up);
 }
 
 /* The error of u = 1 + x is what log(u) has too much: both are divided out. */
@@ -83,7 +91,7 @@ static hop_reg acosh_of(at c, hop_reg x)
 	hop_reg y = log1p_of(c, ADD(t, OF(sqrt, ADD(MUL(K(2), t), MUL(t, t)))));
 
 	y = IF(LT(x, K(1e9)), y, ADD(OF(log, x), K(0.69314718055994530942)));
-	return IF(LT(x, K(1)), K((double)__builtin_nanf("")), y);
+	return IF(LT(x, K(1)), FAR(__builtin_nanf("")), y);
 }
 
 static hop_reg atanh_of(at c, hop_reg x)
@@ -103,6 +111,7 @@ static hop_reg atanh_of(at c, hop_reg x)
 		l->reg = name##_of(c, hop_lower_arg(l, n, 0, l->ix)); \
 		return HOP_OK; \
 	}
+LOWER(sign)
 LOWER(log1p)
 LOWER(expm1)
 LOWER(rsqrt)

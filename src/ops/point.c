@@ -32,7 +32,8 @@ static hop_status check_same(hop_infer *f)
  * rem x y -- what div leaves, with the sign of x; integers: x rem 0 = x
  * max x y -- the larger, NaN if either is; on bool: or
  * min x y -- the smaller, NaN if either is; on bool: and
- * neg x -- minus x; integers wrap */
+ * neg x -- minus x; integers wrap
+ * sign x -- -1, 0 or 1; NaN of NaN */
 hop_status hop_infer_same(hop_infer *f)
 {
 	HOP_TRY(check_same(f));
@@ -56,6 +57,7 @@ hop_status hop_infer_compare(hop_infer *f)
 
 /* and x y -- both; integers: bit by bit
  * or x y -- either; integers: bit by bit
+ * xor x y -- one but not both; integers: bit by bit
  * not x -- the other one; integers: every bit */
 hop_status hop_infer_logic(hop_infer *f)
 {
@@ -63,6 +65,19 @@ hop_status hop_infer_logic(hop_infer *f)
 	if (hop_dtype_float(f->in[0]->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: on bool and integers, not on %s",
 		                      hop_opname(f), hop_dtype_name(f->in[0]->dtype));
+	f->out[0] = f->in[0];
+	return HOP_OK;
+}
+
+/* shl x n -- the bits of x, n places up; none are left when n is their number or more, or negative
+ * shr x n -- the bits of x, n places down, zeros coming in */
+hop_status hop_infer_shift(hop_infer *f)
+{
+	hop_dtype d = (hop_dtype)f->in[0]->dtype;
+	HOP_TRY(check_same(f));
+	if (d == HOP_bool || hop_dtype_float(d))
+		return hop_infer_fail(f, HOP_ETYPE, "%s: on integers, not on %s: cast first",
+		                      hop_opname(f), hop_dtype_name(d));
 	f->out[0] = f->in[0];
 	return HOP_OK;
 }

@@ -66,6 +66,12 @@ static double f_div(double x, double y)  { return x / y; }
 static double f_rem(double x, double y)  { return fmod(x, y); }
 static double f_neg(double x, double y)  { (void)y; return -x; }
 
+static double f_sign(double x, double y)
+{
+	(void)y;
+	return isnan(x) ? x : (x > 0) - (x < 0);
+}
+
 /* NaN wins; of two zeros either may be the answer. */
 static double f_max(double x, double y)
 {
@@ -115,7 +121,9 @@ static int64_t i_max(int64_t x, int64_t y) { return x > y ? x : y; }
 static int64_t i_min(int64_t x, int64_t y) { return x < y ? x : y; }
 static int64_t i_and(int64_t x, int64_t y) { return x & y; }
 static int64_t i_or(int64_t x, int64_t y)  { return x | y; }
+static int64_t i_xor(int64_t x, int64_t y) { return x ^ y; }
 static int64_t i_not(int64_t x, int64_t y) { (void)y; return ~x; }
+static int64_t i_sign(int64_t x, int64_t y) { (void)y; return (x > 0) - (x < 0); }
 
 /* ---- the cells ---- */
 
@@ -137,7 +145,9 @@ EVAL( min,  f_min,    i_min )
 EVAL( neg,  f_neg,    i_neg )
 EVAL( and,  NULL,     i_and )
 EVAL( or,   NULL,     i_or )
+EVAL( xor,  NULL,     i_xor )
 EVAL( not,  NULL,     i_not )
+EVAL( sign, f_sign,   i_sign )
 #undef EVAL
 
 #define EVAL(name, accept) \
@@ -153,6 +163,30 @@ EVAL( le,   1 | 2 )
 EVAL( eq,   2 )
 EVAL( ne,   1 | 4 | 8 )
 #undef EVAL
+
+/* Of the width of the dtype: bits that leave it are gone, none come in but zeros. */
+static hop_status shift(hop_tensor *const *in, hop_tensor **out, bool left)
+{
+	int w = 8 * (int)hop_dtype_bytes(in[0]->dtype);
+	for (int64_t i = 0; i < out[0]->count; i++) {
+		uint64_t x = (uint64_t)hop_tensor_i(in[0], i), n = (uint64_t)hop_tensor_i(in[1], i);
+		x = w == 32 ? (uint32_t)x : x;
+		put_int(out[0], i, n >= (uint64_t)w ? 0 : (int64_t)(left ? x << n : x >> n));
+	}
+	return HOP_OK;
+}
+
+hop_status hop_eval_shl(hop_interp *p, const hop_node *n, hop_tensor *const *in, hop_tensor **out)
+{
+	(void)p, (void)n;
+	return shift(in, out, true);
+}
+
+hop_status hop_eval_shr(hop_interp *p, const hop_node *n, hop_tensor *const *in, hop_tensor **out)
+{
+	(void)p, (void)n;
+	return shift(in, out, false);
+}
 
 hop_status hop_eval_select(hop_interp *p, const hop_node *n, hop_tensor *const *in,
                            hop_tensor **out)

@@ -52,8 +52,8 @@ CASES = [
         ("div", torch.div), ("rem", torch.fmod)]
 ] + [
     (n, [A], "%%1 = %s %%0" % n, "%1", g) for n, g in [
-        ("neg", torch.neg), ("abs", torch.abs), ("exp", torch.exp), ("sin", torch.sin),
-        ("cos", torch.cos), ("tanh", torch.tanh), ("floor", torch.floor),
+        ("neg", torch.neg), ("abs", torch.abs), ("sign", torch.sign), ("exp", torch.exp),
+        ("sin", torch.sin), ("cos", torch.cos), ("tanh", torch.tanh), ("floor", torch.floor),
         ("ceil", torch.ceil), ("trunc", torch.trunc), ("round", torch.round),
         ("expm1", torch.expm1), ("sinh", torch.sinh), ("cosh", torch.cosh),
         ("asinh", torch.asinh)]
@@ -71,6 +71,10 @@ CASES = [
 ] + [
     ("and", [i(12, 5, -1), i(10, 3, 6)], "%2 = and %0, %1", "%2", torch.bitwise_and),
     ("or", [i(12, 5, -1), i(10, 3, 6)], "%2 = or %0, %1", "%2", torch.bitwise_or),
+    ("xor", [i(12, 5, -1), i(10, 3, 6)], "%2 = xor %0, %1", "%2", torch.bitwise_xor),
+    ("shl", [i(12, 5, -1), i(10, 3, 6)], "%2 = shl %0, %1", "%2", torch.bitwise_left_shift),
+    # PyTorch's brings in copies of the sign, so only of numbers that have none
+    ("shr", [i(12345, 5, 99), i(4, 3, 0)], "%2 = shr %0, %1", "%2", torch.bitwise_right_shift),
     ("not", [i(12, 5, -1)], "%1 = not %0", "%1", torch.bitwise_not),
     ("select", [A, B], "%2 = lt %0, %1\n  %3 = select %2, %0, %1", "%3",
      lambda x, y: torch.where(x < y, x, y)),

@@ -123,6 +123,18 @@ static const double grad_abs[] = {
 	1, -0.54030230586813977, -0.41614683654714241, -0.98999249660044542,
 	-0.65364362086361194, 0.28366218546322625,
 };
+static const double in_sign[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.1207844992863123,
+	1.2397732551619094, 0.077136260643018151,
+};
+static const double out_sign[] = {
+	1, -1, 1, 1,
+	1, 1,
+};
+static const double grad_sign[] = {
+	0, 0, 0, 0,
+	0, 0,
+};
 static const double in_exp[] = {
 	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.1207844992863123,
 	1.2397732551619094, 0.077136260643018151,
@@ -413,6 +425,36 @@ static const double out_or[] = {
 	14, 7, -1,
 };
 static const double grad_or[] = {
+	0,
+};
+static const double in_xor[] = {
+	12, 5, -1, 10,
+	3, 6,
+};
+static const double out_xor[] = {
+	6, 6, -7,
+};
+static const double grad_xor[] = {
+	0,
+};
+static const double in_shl[] = {
+	12, 5, -1, 10,
+	3, 6,
+};
+static const double out_shl[] = {
+	12288, 40, -64,
+};
+static const double grad_shl[] = {
+	0,
+};
+static const double in_shr[] = {
+	12345, 5, 99, 4,
+	3, 0,
+};
+static const double out_shr[] = {
+	771, 0, 99,
+};
+static const double grad_shr[] = {
 	0,
 };
 static const double in_not[] = {
@@ -719,6 +761,13 @@ static const struct torch_op torch_ops[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_abs, out_abs, grad_abs },
+	{ "sign",
+	  "hop 1\n"
+	  "graph @f(%0: f64[2, 3]) {\n"
+	  "  %1 = sign %0\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_sign, out_sign, grad_sign },
 	{ "exp",
 	  "hop 1\n"
 	  "graph @f(%0: f64[2, 3]) {\n"
@@ -891,6 +940,27 @@ static const struct torch_op torch_ops[] = {
 	  "  return %2\n"
 	  "}\n",
 	  in_or, out_or, grad_or },
+	{ "xor",
+	  "hop 1\n"
+	  "graph @f(%0: i64[3], %1: i64[3]) {\n"
+	  "  %2 = xor %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_xor, out_xor, grad_xor },
+	{ "shl",
+	  "hop 1\n"
+	  "graph @f(%0: i64[3], %1: i64[3]) {\n"
+	  "  %2 = shl %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_shl, out_shl, grad_shl },
+	{ "shr",
+	  "hop 1\n"
+	  "graph @f(%0: i64[3], %1: i64[3]) {\n"
+	  "  %2 = shr %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_shr, out_shr, grad_shr },
 	{ "not",
 	  "hop 1\n"
 	  "graph @f(%0: i64[3]) {\n"
