@@ -100,11 +100,12 @@ hop_value hop_at_scatter_add(hop_trace *t, const char *file, int line, hop_value
 
 /* ---- many to one: naxes 0 = all axes; the axes go ---- */
 
-enum hop_reduce { HOP_REDUCE_SUM, HOP_REDUCE_MAX, HOP_REDUCE_MEAN };
+enum hop_reduce { HOP_REDUCE_SUM, HOP_REDUCE_MAX, HOP_REDUCE_MEAN, HOP_REDUCE_MIN };
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
                         hop_value x, int naxes, const int *axes);
 #define hop_sum(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_SUM, __VA_ARGS__)
 #define hop_amax(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MAX, __VA_ARGS__)
+#define hop_amin(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MIN, __VA_ARGS__)
 #define hop_mean(t, ...) \
 	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MEAN, __VA_ARGS__)
 #define hop_sum_all(t, x) \

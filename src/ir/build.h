@@ -153,6 +153,7 @@ hop_val hop_emit_pad(hop_build *b, hop_val x, const hop_size *start, const hop_s
                      const int64_t *step);
 hop_val hop_emit_sum(hop_build *b, hop_val x, int naxes, const int64_t *axes);
 hop_val hop_emit_amax(hop_build *b, hop_val x, int naxes, const int64_t *axes);
+hop_val hop_emit_amin(hop_build *b, hop_val x, int naxes, const int64_t *axes);
 hop_val hop_emit_iota(hop_build *b, hop_dtype d, int rank, const hop_size *dims, int axis);
 hop_val hop_emit_size(hop_build *b, hop_size s);                     /* i64 scalar */
 hop_val hop_emit_gather(hop_build *b, hop_val x, hop_val idx, int axis, int nbatch);

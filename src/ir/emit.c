@@ -188,6 +188,14 @@ hop_val hop_emit_amax(hop_build *b, hop_val x, int naxes, const int64_t *axes)
 	return hop_emit_op(b, HOP_OP_amax, &a, 1, &x);
 }
 
+hop_val hop_emit_amin(hop_build *b, hop_val x, int naxes, const int64_t *axes)
+{
+	if (b->st || !naxes)
+		return x;
+	struct hop_attr_amin a = { .axes = { naxes, axes } };
+	return hop_emit_op(b, HOP_OP_amin, &a, 1, &x);
+}
+
 hop_val hop_emit_iota(hop_build *b, hop_dtype d, int rank, const hop_size *dims, int axis)
 {
 	struct hop_attr_iota a = { .dtype = d, .dims = { rank, dims }, .axis = axis };

@@ -1,4 +1,4 @@
-/* lower_reduce.c -- lowering of sum and amax: a reducing loop for one element.
+/* lower_reduce.c -- lowering of sum, amax and amin: a reducing loop for one element.
  * Products of matrices are in lower_dot.c. */
 #include <math.h>
 
@@ -16,28 +16,40 @@ hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix)
 	return s;
 }
 
-static hop_reg identity(hop_lower *l, bool max, hop_dtype d)
+static enum hop_red combines(int op, hop_dtype d)
 {
-	if (!max)
+	if (op == HOP_OP_sum)
+		return HOP_RED_add;
+	if (op == HOP_OP_amax)
+		return d == HOP_bool ? HOP_RED_or : HOP_RED_max;
+	return d == HOP_bool ? HOP_RED_and : HOP_RED_min;
+}
+
+/* What changes nothing. */
+static hop_reg identity(hop_lower *l, int op, hop_dtype d)
+{
+	int64_t most = d == HOP_bool ? 1 : d == HOP_i32 ? INT32_MAX : INT64_MAX;
+
+	if (op == HOP_OP_sum)
 		return hop_lower_const(l, d, 0, 0);
-	return hop_lower_const(l, d, -INFINITY, d == HOP_i32 ? INT32_MIN :
-	                       d == HOP_i64 ? INT64_MIN : 0);
+	if (op == HOP_OP_amin)
+		return hop_lower_const(l, d, INFINITY, most);
+	return hop_lower_const(l, d, -INFINITY, d == HOP_bool ? 0 : -most - 1);
 }
 
 hop_status hop_lower_reduce(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0);
-	bool            max = n->op == HOP_OP_amax;
-	hop_ints        ax = max ? HOP_ATTR(n, amax)->axes : HOP_ATTR(n, sum)->axes;
+	hop_ints        ax = ((const struct hop_attr_sum *)n->attr)->axes;    /* all have these */
 	hop_dtype       d = (hop_dtype)t->dtype;
-	enum hop_red    red = !max ? HOP_RED_add : d == HOP_bool ? HOP_RED_or : HOP_RED_max;
+	enum hop_red    red = combines(n->op, d);
 	const hop_ix   *x[HOP_MAXRANK];
 	hop_scope      *at = hop_lower_red_scope(l, t->rank - (int)ax.n, l->ix);
 	hop_reg         init, r;
 
 	if (ax.n)
 		hop_lower_heavy(l);
-	init = identity(l, max, d);
+	init = identity(l, n->op, d);
 	for (int i = 0, k = 0, o = 0; i < t->rank; i++) {
 		if (k < ax.n && ax.v[k] == i) {
 			x[i] = hop_lower_open(l, HOP_LOOP_RED, t->dim[i], k ? NULL : at);

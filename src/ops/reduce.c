@@ -1,17 +1,26 @@
-/* reduce.c -- many elements to one: sum and amax along axes. Averages, norms and the like
+/* reduce.c -- many elements to one: sum, amax and amin along axes. Averages, norms and the like
  * are composites and not here. */
 #include "ops/shape.h"
 
 #include <math.h>
 
+/* The rows of this file have the same attributes. */
+_Static_assert(sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amax) &&
+               sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amin), "axes, and no more");
+
+static hop_ints axes_of(const void *attr)
+{
+	return ((const struct hop_attr_sum *)attr)->axes;
+}
+
 /* sum x {axes} -- add the elements along axes; none gives x, an empty axis gives 0
- * amax x {axes} -- the largest element along axes
- * The axes increase and disappear from the result. amax of bool is "any"; a NaN wins; an
- * empty axis gives the least value of the dtype. */
+ * amax x {axes} -- the largest element along axes; of bool: any of them
+ * amin x {axes} -- the smallest element along axes; of bool: all of them
+ * The axes increase and disappear from the result. A NaN wins; an empty axis gives the least
+ * value of the dtype, or the greatest. */
 hop_status hop_infer_reduce(hop_infer *f)
 {
-	hop_ints axes = f->op == HOP_OP_sum ? ((const struct hop_attr_sum *)f->attr)->axes
-	                                    : ((const struct hop_attr_amax *)f->attr)->axes;
+	hop_ints axes = axes_of(f->attr);
 	const hop_type *t = f->in[0];
 	hop_size dim[HOP_MAXRANK];
 	int64_t keep[HOP_MAXDIM];
@@ -91,6 +100,26 @@ static void fold_amax(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t bas
 	}
 }
 
+static void fold_amin(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+                      const int64_t *at, int64_t n)
+{
+	if (hop_dtype_float(x->dtype)) {
+		double s = INFINITY;
+		for (int64_t k = 0; k < n; k++) {
+			double v = hop_tensor_f(x, base + at[k]);
+			s = v < s || isnan(v) ? v : s;
+		}
+		hop_tensor_set_f(o, i, s);
+	} else {
+		int64_t s = x->dtype == HOP_bool ? 1 : x->dtype == HOP_i32 ? INT32_MAX : INT64_MAX;
+		for (int64_t k = 0; k < n; k++) {
+			int64_t v = hop_tensor_i(x, base + at[k]);
+			s = v < s ? v : s;
+		}
+		hop_tensor_set_i(o, i, s);
+	}
+}
+
 hop_status hop_eval_sum(hop_interp *p, const hop_node *n, hop_tensor *const *in,
                         hop_tensor **out)
 {
@@ -101,6 +130,12 @@ hop_status hop_eval_amax(hop_interp *p, const hop_node *n, hop_tensor *const *in
                          hop_tensor **out)
 {
 	return reduce(p, HOP_ATTR(n, amax)->axes, in[0], out[0], fold_amax);
+}
+
+hop_status hop_eval_amin(hop_interp *p, const hop_node *n, hop_tensor *const *in,
+                         hop_tensor **out)
+{
+	return reduce(p, HOP_ATTR(n, amin)->axes, in[0], out[0], fold_amin);
 }
 
 /* ---- derivatives ---- */
@@ -119,8 +154,8 @@ hop_status hop_vjp_sum(hop_build *b, hop_rule *r)
 	return HOP_OK;
 }
 
-/* Which elements are the largest, and how many there are: those that tie share. */
-static hop_val largest(hop_build *b, hop_rule *r, hop_ints axes, hop_val *out_count)
+/* Which elements are the extreme one, and how many there are: those that tie share. */
+static hop_val extremes(hop_build *b, hop_rule *r, hop_ints axes, hop_val *out_count)
 {
 	const hop_type *t = hop_typeof(b, r->in[0]);
 	hop_val is = hop_emit(b, eq, r->in[0], widen(b, r->out[0], t, axes));
@@ -128,13 +163,14 @@ static hop_val largest(hop_build *b, hop_rule *r, hop_ints axes, hop_val *out_co
 	return is;
 }
 
-/* The average tangent of the largest. The count is 0 for NaN and for empty axes: then
+/* Of amax and amin: the average tangent of those elements. The count is 0 for NaN and for
+ * empty axes: then
  * so is the tangent. */
 hop_status hop_jvp_amax(hop_build *b, hop_rule *r)
 {
-	hop_ints axes = HOP_ATTR(r->n, amax)->axes;
+	hop_ints axes = axes_of(r->n->attr);
 	const hop_type *t = hop_typeof(b, r->in[0]), *o = hop_typeof(b, r->out[0]);
-	hop_val count, is = largest(b, r, axes, &count);
+	hop_val count, is = extremes(b, r, axes, &count);
 	hop_val some = hop_emit(b, select, is, r->din[0], hop_emit_zeros(b, t));
 	hop_val total = hop_emit_sum(b, some, (int)axes.n, axes.v);
 	r->dout[0] = hop_emit(b, div, total, hop_emit(b, max, count, hop_emit_full(b, o, 1)));
@@ -143,9 +179,9 @@ hop_status hop_jvp_amax(hop_build *b, hop_rule *r)
 
 hop_status hop_vjp_amax(hop_build *b, hop_rule *r)
 {
-	hop_ints axes = HOP_ATTR(r->n, amax)->axes;
+	hop_ints axes = axes_of(r->n->attr);
 	const hop_type *t = hop_typeof(b, r->in[0]), *o = hop_typeof(b, r->out[0]);
-	hop_val count, is = largest(b, r, axes, &count);
+	hop_val count, is = extremes(b, r, axes, &count);
 	hop_val one = hop_emit(b, max, count, hop_emit_full(b, o, 1));
 	hop_val share = widen(b, hop_emit(b, div, r->dout[0], one), t, axes);
 	r->din[0] = hop_emit(b, select, is, share, hop_emit_zeros(b, t));
@@ -156,10 +192,7 @@ hop_status hop_vjp_amax(hop_build *b, hop_rule *r)
 
 hop_status hop_batch_reduce(hop_build *b, hop_rule *r)
 {
-	bool sum = r->n->op == HOP_OP_sum;
 	int64_t v[HOP_MAXDIM];
-	hop_ints a = sum ? HOP_ATTR(r->n, sum)->axes : HOP_ATTR(r->n, amax)->axes;
-	a = hop_axes_shift(a, false, v);
-	return hop_rule_batched(b, r, sum ? hop_emit_sum(b, r->in[0], (int)a.n, a.v)
-	                                  : hop_emit_amax(b, r->in[0], (int)a.n, a.v));
+	struct hop_attr_sum a = { .axes = hop_axes_shift(axes_of(r->n->attr), false, v) };
+	return hop_rule_batched(b, r, a.axes.n ? hop_emit_op(b, r->n->op, &a, 1, r->in) : r->in[0]);
 }

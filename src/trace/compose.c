@@ -62,7 +62,7 @@ static void make_reduce(hop_trace *t, void *arg)
 	struct compose *c = arg;
 	hop_build *b = &t->b;
 	int64_t axes[HOP_MAXRANK];
-	if ((unsigned)c->kind > HOP_REDUCE_MEAN) {
+	if ((unsigned)c->kind > HOP_REDUCE_MIN) {
 		hop_trace_fail(t, HOP_EVALUE, "reduce: there is no reduction %d", (int)c->kind);
 		return;
 	}
@@ -80,8 +80,9 @@ static void make_reduce(hop_trace *t, void *arg)
 		x = hop_value_read(t, c->x);
 	if (b->st)
 		return;
-	if (c->kind == HOP_REDUCE_MAX) {
-		c->r = hop_value_new(t, hop_emit_amax(b, x, n, axes));
+	if (c->kind == HOP_REDUCE_MAX || c->kind == HOP_REDUCE_MIN) {
+		c->r = hop_value_new(t, c->kind == HOP_REDUCE_MAX ? hop_emit_amax(b, x, n, axes)
+		                                                  : hop_emit_amin(b, x, n, axes));
 		return;
 	}
 	hop_val s = hop_emit_sum(b, x, n, axes);
@@ -100,8 +101,8 @@ hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduc
                         hop_value x, int naxes, const int *axes)
 {
 	static const char *const name[] = { [HOP_REDUCE_SUM] = "sum", [HOP_REDUCE_MAX] = "amax",
-	                                    [HOP_REDUCE_MEAN] = "mean" };
-	return run(t, (unsigned)r > HOP_REDUCE_MEAN ? "reduce" : name[r], file, line, make_reduce,
+	                                    [HOP_REDUCE_MEAN] = "mean", [HOP_REDUCE_MIN] = "amin" };
+	return run(t, (unsigned)r > HOP_REDUCE_MIN ? "reduce" : name[r], file, line, make_reduce,
 	           (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
 }
 

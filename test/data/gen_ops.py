@@ -100,6 +100,7 @@ CASES = [
      scatter),
     ("sum", [A], "%1 = sum %0 {axes = [0]}", "%1", lambda x: x.sum(0)),
     ("amax", [A], "%1 = amax %0 {axes = [1]}", "%1", lambda x: x.amax(1)),
+    ("amin", [A], "%1 = amin %0 {axes = [1]}", "%1", lambda x: x.amin(1)),
     ("dot", [M, N],
      "%2 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [1], rsum = [0]}", "%2",
      lambda x, y: x @ y),

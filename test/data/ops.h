@@ -678,6 +678,17 @@ static const double grad_amax[] = {
 	1, 0, 0, 0,
 	0.54030230586813977, 0,
 };
+static const double in_amin[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.1207844992863123,
+	1.2397732551619094, 0.077136260643018151,
+};
+static const double out_amin[] = {
+	-1.2092543627631231, 0.077136260643018151,
+};
+static const double grad_amin[] = {
+	0, 1, 0, 0,
+	0, 0.54030230586813977,
+};
 static const double in_dot[] = {
 	0.77380253360456042, -1.1582251029504667, 0.73197025826219519, 0.62027877025912259,
 	0.88360278538702408, 0.58598210581832522, -0.22913289886984645, -1.0968266976855321,
@@ -1075,6 +1086,13 @@ static const struct torch_op torch_ops[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_amax, out_amax, grad_amax },
+	{ "amin",
+	  "hop 1\n"
+	  "graph @f(%0: f64[2, 3]) {\n"
+	  "  %1 = amin %0 {axes = [1]}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_amin, out_amin, grad_amin },
 	{ "dot",
 	  "hop 1\n"
 	  "graph @f(%0: f64[2, 3], %1: f64[3, 4]) {\n"
