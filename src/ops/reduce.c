@@ -164,8 +164,7 @@ static hop_val extremes(hop_build *b, hop_rule *r, hop_ints axes, hop_val *out_c
 }
 
 /* Of amax and amin: the average tangent of those elements. The count is 0 for NaN and for
- * empty axes: then
- * so is the tangent. */
+ * empty axes: then so is the tangent. */
 hop_status hop_jvp_amax(hop_build *b, hop_rule *r)
 {
 	hop_ints axes = axes_of(r->n->attr);
