@@ -19,17 +19,12 @@ struct run {
 	hop_env           e;
 };
 
-static hop_array *param_array(const struct run *r, uint32_t i)
-{
-	return i < (uint32_t)r->f->nin ? r->in[i] : r->f->hidden[i - (uint32_t)r->f->nin];
-}
-
 /* Dtypes, and that no written array is passed twice. Shapes are bound later. */
 static hop_status check_inputs(struct run *r)
 {
 	const hop_graph *g = r->f->g;
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *a = param_array(r, i);
+		const hop_array *a = hop_fn_array(r->f, r->in, i);
 		if (!a || a->ctx != r->f->ctx)
 			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is missing or of another "
 			                "context", i);
@@ -40,15 +35,15 @@ static hop_status check_inputs(struct run *r)
 	}
 	for (int w = 0; w < r->f->nwrote; w++) {
 		uint32_t k = (uint32_t)r->f->wrote[w];
-		const hop_array *to = param_array(r, k);
+		const hop_array *to = hop_fn_array(r->f, r->in, k);
 		if (to->readonly)
 			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written, and its memory is "
 			                "read-only", k);
 		for (uint32_t i = 0; i < g->nparam; i++)
-			if (i != k && param_array(r, i) == to)
+			if (i != k && hop_fn_array(r->f, r->in, i) == to)
 				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written and is also "
 				                "input %u", k, i);
-			else if (i != k && hop_array_meet(param_array(r, i), to))
+			else if (i != k && hop_array_meet(hop_fn_array(r->f, r->in, i), to))
 				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written and shares "
 				                "memory with input %u", k, i);
 	}
@@ -97,13 +92,13 @@ static hop_status run_graph(struct run *r)
 	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout);
 	HOP_TRY(check_inputs(r));
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *p = param_array(r, i);
+		const hop_array *p = hop_fn_array(r->f, r->in, i);
 		rank[i] = p->rank;
 		dim[i] = p->dim;
 	}
 	HOP_TRY(hop_bind_shapes(&r->e, g, rank, dim, syms));
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *p = param_array(r, i);
+		const hop_array *p = hop_fn_array(r->f, r->in, i);
 		x[i] = hop_tensor_new(&r->ip, p->dtype, p->rank, p->dim);
 		if (p->bytes)
 			memcpy(x[i]->data, p->data, p->bytes);
@@ -114,7 +109,7 @@ static hop_status run_graph(struct run *r)
 		                  &r->out[i]))
 			hop_nomem(&r->e);
 	for (int i = 0; i < r->f->nwrote; i++) {
-		hop_array *p = param_array(r, (uint32_t)r->f->wrote[i]);
+		hop_array *p = hop_fn_array(r->f, r->in, (uint32_t)r->f->wrote[i]);
 		if (p->bytes)
 			memcpy(p->data, y[r->f->nout + i]->data, p->bytes);
 	}

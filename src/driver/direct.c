@@ -58,16 +58,11 @@ struct call {
 	int64_t           syms[HOP_MAXSYM];
 };
 
-static hop_array *param(const struct call *c, uint32_t i)
-{
-	return i < (uint32_t)c->f->nin ? c->in[i] : c->f->hidden[i - (uint32_t)c->f->nin];
-}
-
 static bool inputs_fit(struct call *c)
 {
 	const hop_graph *g = c->f->g;
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *a = param(c, i);
+		const hop_array *a = hop_fn_array(c->f, c->in, i);
 		if (!a || a->ctx != c->f->ctx || a->dtype != (hop_dtype)g->type[i]->dtype ||
 		    a->rank != g->type[i]->rank)
 			return false;
@@ -75,11 +70,14 @@ static bool inputs_fit(struct call *c)
 	}
 	for (int w = 0; w < c->f->nwrote; w++) {
 		uint32_t k = (uint32_t)c->f->wrote[w];
-		if (param(c, k)->readonly)
+		const hop_array *to = hop_fn_array(c->f, c->in, k);
+		if (to->readonly)
 			return false;
-		for (uint32_t i = 0; i < g->nparam; i++)
-			if (i != k && (param(c, i) == param(c, k) || hop_array_meet(param(c, i), param(c, k))))
+		for (uint32_t i = 0; i < g->nparam; i++) {
+			const hop_array *a = hop_fn_array(c->f, c->in, i);
+			if (i != k && (a == to || hop_array_meet(a, to)))
 				return false;
+		}
 	}
 	return true;
 }
@@ -126,7 +124,7 @@ static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 	if (s)
 		give_spare(c->x, s);
 	for (int i = 0; !st && i < f->nwrote; i++) {
-		hop_array *to = param(c, (uint32_t)f->wrote[i]);
+		hop_array *to = hop_fn_array(c->f, c->in, (uint32_t)f->wrote[i]);
 		if (to->bytes)
 			memcpy(to->data, c->wrote[i]->data, to->bytes);
 	}

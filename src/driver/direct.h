@@ -5,6 +5,12 @@
 #include "driver/exec.h"
 #include "trace/trace.h"
 
+/* The array of parameter i: the caller's, then those the function captured. */
+static inline hop_array *hop_fn_array(const hop_fn *f, hop_array *const *in, uint32_t i)
+{
+	return i < (uint32_t)f->nin ? in[i] : f->hidden[i - (uint32_t)f->nin];
+}
+
 /* False: it does not fit in some way, nothing was run, and out is as it was. Else *out_st is
  * what hop_run_with said, and out[] are new arrays if that is HOP_OK. */
 bool hop_call_direct(hop_fn *f, hop_exec *x, hop_array *const *in, hop_array **out,

@@ -15,9 +15,7 @@ const hop_soprow hop_soptab[HOP_NSOP] = {
 
 bool hop_sop_takes(enum hop_sop s, int dtype)
 {
-	int on = dtype == HOP_bool ? HOP_ON_B : hop_dtype_float((hop_dtype)dtype) ? HOP_ON_F : HOP_ON_I;
-
-	return (hop_soptab[s].on & on) != 0;
+	return hop_soptab[s].on >> hop_dtype_class((hop_dtype)dtype) & 1;
 }
 
 int hop_sop_cost(enum hop_sop s, int dtype)

@@ -21,8 +21,12 @@ enum hop_sop {
 	HOP_NSOP
 };
 
-/* The dtypes that a row is for. */
-enum { HOP_ON_B = 1, HOP_ON_I = 2, HOP_ON_F = 4, HOP_ON_BI = 3, HOP_ON_IF = 6, HOP_ON_BIF = 7 };
+/* The dtypes that a row is for: a bit for each class. */
+enum {
+	HOP_ON_B = 1 << HOP_DC_BOOL, HOP_ON_I = 1 << HOP_DC_INT, HOP_ON_F = 1 << HOP_DC_FLOAT,
+	HOP_ON_BI = HOP_ON_B | HOP_ON_I, HOP_ON_IF = HOP_ON_I | HOP_ON_F,
+	HOP_ON_BIF = HOP_ON_BI | HOP_ON_F
+};
 
 typedef struct hop_soprow {
 	const char *name;

@@ -59,8 +59,8 @@ static hop_reg rsqrt_of(at c, hop_reg x)
 	return DIV(K(1), OF(sqrt, x));
 }
 
-/* With m = expm1(|x|/2): (m + m/(m+1)) is twice sinh of half; the product stays in range as long
- * as the result does. */
+/* With m = expm1(|x|): (m + m/(m+1)) / 2, without cancellation. Where exp(-x) no longer counts,
+ * half of exp(x), as a product that stays in range as long as the result does. */
 static hop_reg sinh_of(at c, hop_reg x)
 {
 	hop_reg a = OF(abs, x), m = expm1_of(c, a), h = OF(exp, MUL(K(0.5), a));

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "loop/lower.h"
+#include "ops/shape.h"
 
 /* Where the loops go: around nothing the result does not depend on. */
 hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix)
@@ -40,7 +41,7 @@ static hop_reg identity(hop_lower *l, int op, hop_dtype d)
 hop_status hop_lower_reduce(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0);
-	hop_ints        ax = ((const struct hop_attr_sum *)n->attr)->axes;    /* all have these */
+	hop_ints        ax = hop_reduce_axes(n->attr);
 	hop_dtype       d = (hop_dtype)t->dtype;
 	enum hop_red    red = combines(n->op, d);
 	const hop_ix   *x[HOP_MAXRANK];

@@ -4,15 +4,6 @@
 
 #include <math.h>
 
-/* The rows of this file have the same attributes. */
-_Static_assert(sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amax) &&
-               sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amin), "axes, and no more");
-
-static hop_ints axes_of(const void *attr)
-{
-	return ((const struct hop_attr_sum *)attr)->axes;
-}
-
 /* sum x {axes} -- add the elements along axes; none gives x, an empty axis gives 0
  * amax x {axes} -- the largest element along axes; of bool: any of them
  * amin x {axes} -- the smallest element along axes; of bool: all of them
@@ -20,7 +11,7 @@ static hop_ints axes_of(const void *attr)
  * value of the dtype, or the greatest. */
 hop_status hop_infer_reduce(hop_infer *f)
 {
-	hop_ints axes = axes_of(f->attr);
+	hop_ints axes = hop_reduce_axes(f->attr);
 	const hop_type *t = f->in[0];
 	hop_size dim[HOP_MAXRANK];
 	int64_t keep[HOP_MAXDIM];
@@ -80,44 +71,37 @@ static void fold_sum(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base
 	}
 }
 
+/* A NaN wins. Integers start from the value that loses against all. */
+static void extreme(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+                    const int64_t *at, int64_t n, bool max)
+{
+	int64_t top = x->dtype == HOP_bool ? 1 : x->dtype == HOP_i32 ? INT32_MAX : INT64_MAX;
+	int64_t m = !max ? top : x->dtype == HOP_bool ? 0 : -top - 1;
+	double f = max ? -INFINITY : INFINITY;
+	for (int64_t k = 0; k < n; k++)
+		if (hop_dtype_float(x->dtype)) {
+			double v = hop_tensor_f(x, base + at[k]);
+			f = isnan(v) || (max ? v > f : v < f) ? v : f;
+		} else {
+			int64_t v = hop_tensor_i(x, base + at[k]);
+			m = (max ? v > m : v < m) ? v : m;
+		}
+	if (hop_dtype_float(x->dtype))
+		hop_tensor_set_f(o, i, f);
+	else
+		hop_tensor_set_i(o, i, m);
+}
+
 static void fold_amax(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
                       const int64_t *at, int64_t n)
 {
-	if (hop_dtype_float(x->dtype)) {
-		double s = -INFINITY;
-		for (int64_t k = 0; k < n; k++) {
-			double v = hop_tensor_f(x, base + at[k]);
-			s = v > s || isnan(v) ? v : s;
-		}
-		hop_tensor_set_f(o, i, s);
-	} else {
-		int64_t s = x->dtype == HOP_bool ? 0 : x->dtype == HOP_i32 ? INT32_MIN : INT64_MIN;
-		for (int64_t k = 0; k < n; k++) {
-			int64_t v = hop_tensor_i(x, base + at[k]);
-			s = v > s ? v : s;
-		}
-		hop_tensor_set_i(o, i, s);
-	}
+	extreme(o, i, x, base, at, n, true);
 }
 
 static void fold_amin(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
                       const int64_t *at, int64_t n)
 {
-	if (hop_dtype_float(x->dtype)) {
-		double s = INFINITY;
-		for (int64_t k = 0; k < n; k++) {
-			double v = hop_tensor_f(x, base + at[k]);
-			s = v < s || isnan(v) ? v : s;
-		}
-		hop_tensor_set_f(o, i, s);
-	} else {
-		int64_t s = x->dtype == HOP_bool ? 1 : x->dtype == HOP_i32 ? INT32_MAX : INT64_MAX;
-		for (int64_t k = 0; k < n; k++) {
-			int64_t v = hop_tensor_i(x, base + at[k]);
-			s = v < s ? v : s;
-		}
-		hop_tensor_set_i(o, i, s);
-	}
+	extreme(o, i, x, base, at, n, false);
 }
 
 hop_status hop_eval_sum(hop_interp *p, const hop_node *n, hop_tensor *const *in,
@@ -167,7 +151,7 @@ static hop_val extremes(hop_build *b, hop_rule *r, hop_ints axes, hop_val *out_c
  * empty axes: then so is the tangent. */
 hop_status hop_jvp_amax(hop_build *b, hop_rule *r)
 {
-	hop_ints axes = axes_of(r->n->attr);
+	hop_ints axes = hop_reduce_axes(r->n->attr);
 	const hop_type *t = hop_typeof(b, r->in[0]), *o = hop_typeof(b, r->out[0]);
 	hop_val count, is = extremes(b, r, axes, &count);
 	hop_val some = hop_emit(b, select, is, r->din[0], hop_emit_zeros(b, t));
@@ -178,7 +162,7 @@ hop_status hop_jvp_amax(hop_build *b, hop_rule *r)
 
 hop_status hop_vjp_amax(hop_build *b, hop_rule *r)
 {
-	hop_ints axes = axes_of(r->n->attr);
+	hop_ints axes = hop_reduce_axes(r->n->attr);
 	const hop_type *t = hop_typeof(b, r->in[0]), *o = hop_typeof(b, r->out[0]);
 	hop_val count, is = extremes(b, r, axes, &count);
 	hop_val one = hop_emit(b, max, count, hop_emit_full(b, o, 1));
@@ -192,6 +176,6 @@ hop_status hop_vjp_amax(hop_build *b, hop_rule *r)
 hop_status hop_batch_reduce(hop_build *b, hop_rule *r)
 {
 	int64_t v[HOP_MAXDIM];
-	struct hop_attr_sum a = { .axes = hop_axes_shift(axes_of(r->n->attr), false, v) };
+	struct hop_attr_sum a = { .axes = hop_axes_shift(hop_reduce_axes(r->n->attr), false, v) };
 	return hop_rule_batched(b, r, a.axes.n ? hop_emit_op(b, r->n->op, &a, 1, r->in) : r->in[0]);
 }

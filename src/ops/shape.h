@@ -45,6 +45,14 @@ static inline hop_status hop_rule_batched(hop_build *b, hop_rule *r, hop_val v)
 	return b->st;
 }
 
+/* The axes of a reduction: its rows have these and no other attributes. */
+_Static_assert(sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amax) &&
+               sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amin), "one attribute");
+static inline hop_ints hop_reduce_axes(const void *attr)
+{
+	return ((const struct hop_attr_sum *)attr)->axes;
+}
+
 /* Axes behind a new axis 0, which becomes the first of the list when `lead`. */
 hop_ints hop_axes_shift(hop_ints axes, bool lead, int64_t *v);
 /* The axes 0 .. rank-1 that are not in the list; returns how many. */

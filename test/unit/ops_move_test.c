@@ -446,6 +446,18 @@ static void test_values(void **state)
 	x = PARAM(r, HOP_i32, 0);
 	SAME(result(r, hop_emit_amax(b, x, 1, (int64_t[]){ 0 }),
 	            (hop_tensor *[]){ vec(r, HOP_i32, 0, NULL) }), INT32_MIN);
+	OPEN();                           /* amin: the same the other way round */
+	x = PARAM(r, HOP_f32, 3);
+	SAME(result(r, hop_emit_amin(b, x, 1, (int64_t[]){ 0 }),
+	            (hop_tensor *[]){ VEC(r, HOP_f32, 1, NAN, -7) }), NAN);
+	OPEN();
+	x = PARAM(r, HOP_bool, 3);
+	SAME(result(r, hop_emit_amin(b, x, 1, (int64_t[]){ 0 }),
+	            (hop_tensor *[]){ VEC(r, HOP_bool, 1, 0, 1) }), 0);
+	OPEN();
+	x = PARAM(r, HOP_i32, 0);
+	SAME(result(r, hop_emit_amin(b, x, 1, (int64_t[]){ 0 }),
+	            (hop_tensor *[]){ vec(r, HOP_i32, 0, NULL) }), INT32_MAX);
 	OPEN();                           /* f32 adds in double */
 	x = PARAM(r, HOP_f32, 3);
 	SAME(result(r, hop_emit_sum(b, x, 1, (int64_t[]){ 0 }),
