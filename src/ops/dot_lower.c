@@ -1,4 +1,4 @@
-/* lower_dot.c -- lowering of dot: a tile template when all three sizes are worth it, else
+/* dot_lower.c -- lowering of dot: a tile template when all three sizes are worth it, else
  * a reducing loop for one element. Does not pack; the target does. */
 #include "loop/lower.h"
 

@@ -1,4 +1,4 @@
-/* lower_curve.c -- functions of one number that are expressions of others: a target needs nothing
+/* curve_lower.c -- functions of one number that are expressions of others: a target needs nothing
  * for them. Each is written so that it keeps its precision where the plain formula loses it, and
  * has its limits at infinity. */
 #include "loop/lower.h"

@@ -1,4 +1,4 @@
-/* lower_call.c -- lowering of call, custom and cond. A body is inlined or becomes a
+/* call_lower.c -- lowering of call, custom and cond. A body is inlined or becomes a
  * function; the choice is in loop/lower.c. */
 #include "loop/lower.h"
 

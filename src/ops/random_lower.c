@@ -1,4 +1,4 @@
-/* lower_random.c -- lowering of random numbers: philox.h, written in scalar operations.
+/* random_lower.c -- lowering of random numbers: philox.h, written in scalar operations.
  * An element depends on its key and position only, so nothing is kept between them. */
 #include "loop/lower.h"
 #include "ops/philox.h"

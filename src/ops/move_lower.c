@@ -1,4 +1,4 @@
-/* lower_move.c -- lowering of ops that move values. Views only change the index; pad and
+/* move_lower.c -- lowering of ops that move values. Views only change the index; pad and
  * concat choose by masks, or store piece by piece when the whole value is wanted. */
 #include "loop/lower.h"
 

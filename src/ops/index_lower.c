@@ -1,4 +1,4 @@
-/* lower_index.c -- lowering of ops whose indices are data. Every index is clamped before
+/* index_lower.c -- lowering of ops whose indices are data. Every index is clamped before
  * it is used, so no read leaves its buffer, whatever the data say. */
 #include "loop/lower.h"
 

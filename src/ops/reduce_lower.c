@@ -1,5 +1,5 @@
-/* lower_reduce.c -- lowering of sum, amax and amin: a reducing loop for one element.
- * Products of matrices are in lower_dot.c. */
+/* reduce_lower.c -- lowering of sum, amax and amin: a reducing loop for one element.
+ * Products of matrices are in dot_lower.c. */
 #include <math.h>
 
 #include "loop/lower.h"

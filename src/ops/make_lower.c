@@ -1,5 +1,5 @@
-/* lower_make.c -- lowering of ops that make values: constants, iota, sizes.
- * Random numbers are in lower_random.c. */
+/* make_lower.c -- lowering of ops that make values: constants, iota, sizes.
+ * Random numbers are in random_lower.c. */
 #include <string.h>
 
 #include "loop/lower.h"

@@ -1,8 +1,8 @@
-/* lower_loop.c -- carries of loops. A step reads the old carries and writes the new ones
+/* loop_lower.c -- carries of loops. A step reads the old carries and writes the new ones
  * to buffers of their own, then moves them over; where each element depends on the same
  * element only, fusion later makes one loop of both and the second buffer goes away. An
  * update of a part of a carry is done in place at once. Does not know the operators. */
-#include "hops/lower_loop.h"
+#include "hops/loop_lower.h"
 
 hop_view hop_cell_new(hop_lower *l, hop_dtype d, hop_reg init)
 {

@@ -1,8 +1,8 @@
-/* lower_scan.c -- lowering of scan: one sequential loop, xs read and ys written at the
+/* scan_lower.c -- lowering of scan: one sequential loop, xs read and ys written at the
  * step's index. A scan that may stop is a loop with a test. Carries that only add up
  * products, as gradients of weights do, leave the loop: the factors of all steps are kept
  * and one large product follows. */
-#include "hops/lower_loop.h"
+#include "hops/loop_lower.h"
 
 enum { STACK_MIN = 8, STACK_MAX = 1 << 24 };     /* steps; elements kept for a factor */
 

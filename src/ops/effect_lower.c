@@ -1,4 +1,4 @@
-/* lower_effect.c -- lowering of effects: a call of the run time with operands in memory.
+/* effect_lower.c -- lowering of effects: a call of the run time with operands in memory.
  * The text is formatted there, not here. */
 #include "loop/lower.h"
 

@@ -1,6 +1,6 @@
-/* lower_while.c -- lowering of while: test and body inlined in one loop, carries in the
+/* while_lower.c -- lowering of while: test and body inlined in one loop, carries in the
  * buffers of the results. Tapes without a bound grow. */
-#include "hops/lower_loop.h"
+#include "hops/loop_lower.h"
 
 /* Tape k of the node: its buffer, zero where no trip writes. */
 static hop_view tape_new(hop_lower *l, const hop_node *n, int k)

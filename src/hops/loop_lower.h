@@ -1,4 +1,4 @@
-/* lower_loop.h -- what while and scan share when lowered: carries in buffers. */
+/* loop_lower.h -- what while and scan share when lowered: carries in buffers. */
 #ifndef HOP_LOWER_LOOP_H
 #define HOP_LOWER_LOOP_H
 

@@ -1,4 +1,4 @@
-/* lower_point.c -- lowering of element-by-element ops: one scalar operation each.
+/* point_lower.c -- lowering of element-by-element ops: one scalar operation each.
  * Whether the result is stored is not decided here. */
 #include "loop/lower.h"
 
