@@ -20,12 +20,11 @@ bool hop_ad_needs_mask(const hop_graph *g)
 	if (g->has_effect)
 		return true;
 	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		int k = hop_node_subs(&g->node[i], sub);
+		hop_graphs sub = hop_node_subs(&g->node[i]);
 		if (hop_optab[g->node[i].op].flags & HOP_F_U)
 			return true;
-		for (int j = 0; j < k; j++)
-			if (sub[j] && hop_ad_needs_mask(sub[j]))
+		for (int64_t j = 0; j < sub.n; j++)
+			if (sub.v[j] && hop_ad_needs_mask(sub.v[j]))
 				return true;
 	}
 	return false;
@@ -35,12 +34,11 @@ bool hop_ad_needs_mask(const hop_graph *g)
  * loop that must not run for lanes that are not there. */
 static bool wants_mask(const hop_node *n)
 {
-	const hop_graph *sub[HOP_MAXSUB];
-	int k = hop_node_subs(n, sub);
+	hop_graphs sub = hop_node_subs(n);
 	if (hop_optab[n->op].flags & (HOP_F_X | HOP_F_U))
 		return true;
-	for (int j = 0; j < k; j++)
-		if (sub[j] && hop_ad_needs_mask(sub[j]))
+	for (int64_t j = 0; j < sub.n; j++)
+		if (sub.v[j] && hop_ad_needs_mask(sub.v[j]))
 			return true;
 	return false;
 }

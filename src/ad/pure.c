@@ -6,16 +6,15 @@
 
 hop_status hop_ad_pure_node(hop_env *e, hop_arena *a, const hop_node *n, hop_node *out_n)
 {
-	const hop_opinfo *o = &hop_optab[n->op];
+	int nsub;
 	*out_n = *n;
-	if (!(o->flags & HOP_F_R))
+	if (!(hop_optab[n->op].flags & HOP_F_R))
 		return HOP_OK;
-	char *attr = hop_arena_dup(a, n->attr, hop_attr_bytes(n->op));
-	for (int i = 0; i < o->nfield; i++) {
-		const hop_graph **g = (const hop_graph **)(attr + hop_attr_offset(n->op, i));
-		if (o->field[i].kind == HOP_AK_graph && *g)
-			HOP_TRY(hop_ad_pure(e, *g, g));
-	}
+	void *attr = hop_attr_copy(e, a, n->op, n->attr, NULL, -1);
+	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
+	for (int i = 0; i < nsub; i++)
+		if (sub[i])
+			HOP_TRY(hop_ad_pure(e, sub[i], &sub[i]));
 	out_n->attr = attr;
 	return HOP_OK;
 }

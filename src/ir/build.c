@@ -106,11 +106,10 @@ static hop_status signs(hop_infer *f)
 
 bool hop_build_guard(hop_build *b, const hop_node *n)
 {
-	const hop_graph *sub[HOP_MAXSUB];
+	hop_graphs sub = hop_node_subs(n);
 	hop_sizes sargs = hop_node_sargs(n);
-	int k = hop_node_subs(n, sub);
-	for (int i = 0; i < k && i < hop_hoptab[n->op].runs; i++)
-		if (!hop_build_accepts(b, sub[i], sargs))
+	for (int i = 0; i < sub.n && i < hop_hoptab[n->op].runs; i++)
+		if (!hop_build_accepts(b, sub.v[i], sargs))
 			return true;
 	return false;
 }
@@ -119,9 +118,9 @@ bool hop_build_guard(hop_build *b, const hop_node *n)
 static hop_status levels(hop_infer *f)
 {
 	hop_node n = { .op = (uint16_t)f->op, .attr = f->attr };
-	const hop_graph *sub[HOP_MAXSUB];
-	for (int i = hop_node_subs(&n, sub); i-- > 0; )
-		if (sub[i] && sub[i]->depth >= HOP_MAXLEVEL)
+	hop_graphs sub = hop_node_subs(&n);
+	for (int64_t i = 0; i < sub.n; i++)
+		if (sub.v[i] && sub.v[i]->depth >= HOP_MAXLEVEL)
 			return hop_infer_fail(f, HOP_EREFUSED, "%s: bodies are nested more than %d deep",
 			                      hop_optab[f->op].name, HOP_MAXLEVEL);
 	return HOP_OK;

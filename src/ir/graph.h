@@ -23,6 +23,7 @@ typedef struct hop_graph hop_graph;
 typedef struct hop_ints  { int64_t n; const int64_t *v; } hop_ints;
 typedef struct hop_sizes { int64_t n; const hop_size *v; } hop_sizes;
 typedef struct hop_str   { int64_t n; const char *s; } hop_str;
+typedef struct hop_graphs { int64_t n; const hop_graph *const *v; } hop_graphs;
 
 /* Bytes of a constant, row-major. Sizes of its type are constants. */
 typedef struct hop_data {
@@ -31,17 +32,24 @@ typedef struct hop_data {
 	const void     *bytes;
 } hop_data;
 
+/* length, sargs and sym are sizes with a meaning of their own: the steps of a loop, the size
+ * arguments that all bodies of the node take, the local size symbol that the node binds
+ * (-1: none). A row has either graph fields, all in one place, or one field graphs. */
 #define HOP_ATTR_KINDS(K) \
-	K(int,   int64_t) \
-	K(bool,  int64_t) \
-	K(f64,   double) \
-	K(dtype, int64_t) \
-	K(ints,  hop_ints) \
-	K(size,  hop_size) \
-	K(sizes, hop_sizes) \
-	K(str,   hop_str) \
-	K(data,  const hop_data *) \
-	K(graph, const hop_graph *)
+	K(int,    int64_t) \
+	K(bool,   int64_t) \
+	K(f64,    double) \
+	K(dtype,  int64_t) \
+	K(ints,   hop_ints) \
+	K(size,   hop_size) \
+	K(sizes,  hop_sizes) \
+	K(length, hop_size) \
+	K(sargs,  hop_sizes) \
+	K(sym,    int64_t) \
+	K(str,    hop_str) \
+	K(data,   const hop_data *) \
+	K(graph,  const hop_graph *) \
+	K(graphs, hop_graphs)
 
 #define K(n, t) typedef t hop_attr_c_##n; \
 	_Static_assert(sizeof(t) % 8 == 0, "attribute types are multiples of 8 bytes");
@@ -56,10 +64,12 @@ enum hop_attr_kind {
 
 /* struct hop_attr_sum { hop_attr_c_ints axes; }; and so on for every row. */
 #define A(kind, name) hop_attr_c_##kind name;
+#define D(kind, name) hop_attr_c_##kind name;
 #define HOP_OP(name, in, out, flags, attrs, ...) \
 	struct hop_attr_##name { attrs int64_t end_; };   /* never empty */
 #include "ir/ops.def"
 #undef HOP_OP
+#undef D
 #undef A
 
 /* ---- the table ---- */
@@ -81,6 +91,7 @@ enum hop_flag {
 
 typedef struct hop_field {
 	uint8_t     kind;          /* hop_attr_kind */
+	bool        may_lack;      /* not written, it is zero, false or no body */
 	const char *name;
 } hop_field;
 
@@ -154,8 +165,13 @@ enum { HOP_MAXLEVEL = 400 };
 size_t      hop_attr_offset(int op, int field);
 size_t      hop_attr_bytes(int op);
 /* Bodies of a node in attribute order; an optional body may be NULL. */
-enum { HOP_MAXSUB = 4 };
-int         hop_node_subs(const hop_node *n, const hop_graph **out_sub);
+hop_graphs  hop_node_subs(const hop_node *n);
+/* The same of attributes that are being changed: a list to write into. */
+const hop_graph **hop_attr_subs(int op, void *attr, int *out_n);
+/* The field of body i: all of a list are one field. */
+const hop_field *hop_node_subfield(const hop_node *n, int i);
+/* The sizes that a field holds, none if it is of another kind. */
+hop_sizes   hop_attr_sizes(int op, const void *attr, int field);
 /* The size arguments passed to its bodies (empty when none). */
 hop_sizes   hop_node_sargs(const hop_node *n);
 /* The local size symbol that the node binds, or -1. */

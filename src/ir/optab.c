@@ -4,11 +4,13 @@
 
 #include <string.h>
 
-#define A(kind, name) { HOP_AK_##kind, #name },
+#define A(kind, name) { HOP_AK_##kind, false, #name },
+#define D(kind, name) { HOP_AK_##kind, true, #name },
 #define HOP_OP(name, in, out, flags, attrs, ...) \
-	static const hop_field fields_##name[] = { attrs { HOP_AK_none, NULL } };
+	static const hop_field fields_##name[] = { attrs { HOP_AK_none, false, NULL } };
 #include "ir/ops.def"
 #undef HOP_OP
+#undef D
 #undef A
 
 const hop_opinfo hop_optab[HOP_NOPS] = {
@@ -57,55 +59,98 @@ size_t hop_attr_bytes(int op)
 #define HOP_OP(name, in, out, flags, attrs, ...) \
 	_Static_assert(sizeof(struct hop_attr_##name) % 8 == 0, "attribute structs are packed");
 #define A(kind, name)
+#define D(kind, name)
 #include "ir/ops.def"
+#undef D
 #undef A
 #undef HOP_OP
 
-int hop_node_subs(const hop_node *n, const hop_graph **out_sub)
+/* The first field that holds bodies, or -1. */
+static int first_sub(int op)
 {
-	int k = 0;
-	if (!(hop_optab[n->op].flags & HOP_F_R))
-		return 0;
-	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		if (hop_optab[n->op].field[i].kind != HOP_AK_graph)
-			continue;
-		HOP_ASSERT(k < HOP_MAXSUB);
-		memcpy(&out_sub[k++], (const char *)n->attr + hop_attr_offset(n->op, i),
-		       sizeof *out_sub);
+	if (hop_optab[op].flags & HOP_F_R)
+		for (int i = 0; i < hop_optab[op].nfield; i++)
+			if (hop_optab[op].field[i].kind == HOP_AK_graph ||
+			    hop_optab[op].field[i].kind == HOP_AK_graphs)
+				return i;
+	return -1;
+}
+
+static hop_graphs subs(int op, const void *attr)
+{
+	int i = first_sub(op), n = 0;
+	if (i < 0)
+		return (hop_graphs){ 0, NULL };
+	const void *p = (const char *)attr + hop_attr_offset(op, i);
+	if (hop_optab[op].field[i].kind == HOP_AK_graphs)
+		return *(const hop_graphs *)p;
+	while (hop_optab[op].field[i + n].kind == HOP_AK_graph)
+		n++;
+	return (hop_graphs){ n, p };
+}
+
+hop_graphs hop_node_subs(const hop_node *n)
+{
+	return subs(n->op, n->attr);
+}
+
+const hop_field *hop_node_subfield(const hop_node *n, int i)
+{
+	const hop_field *f = &hop_optab[n->op].field[first_sub(n->op)];
+	return f->kind == HOP_AK_graphs ? f : f + i;
+}
+
+const hop_graph **hop_attr_subs(int op, void *attr, int *out_n)
+{
+	hop_graphs s = subs(op, attr);
+	*out_n = (int)s.n;
+	return (const hop_graph **)(uintptr_t)s.v;
+}
+
+hop_sizes hop_attr_sizes(int op, const void *attr, int field)
+{
+	const void *p = (const char *)attr + hop_attr_offset(op, field);
+	switch (hop_optab[op].field[field].kind) {
+	case HOP_AK_size:
+	case HOP_AK_length:
+		return (hop_sizes){ 1, p };
+	case HOP_AK_sizes:
+	case HOP_AK_sargs:
+		return *(const hop_sizes *)p;
+	default:
+		return (hop_sizes){ 0, NULL };
 	}
-	return k;
+}
+
+/* The field of this kind, or NULL; only for kinds that a row has once at most. */
+static void *only(int op, const void *attr, int kind)
+{
+	for (int i = 0; i < hop_optab[op].nfield; i++)
+		if (hop_optab[op].field[i].kind == kind)
+			return (char *)(uintptr_t)attr + hop_attr_offset(op, i);
+	return NULL;
 }
 
 hop_sizes hop_node_sargs(const hop_node *n)
 {
-	hop_sizes s = { 0, NULL };
-	if (!(hop_optab[n->op].flags & HOP_F_R))
-		return s;
-	for (int i = 0; i < hop_optab[n->op].nfield; i++)
-		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes &&
-		    !strcmp(hop_optab[n->op].field[i].name, "sargs"))
-			memcpy(&s, (const char *)n->attr + hop_attr_offset(n->op, i), sizeof s);
-	return s;
+	const hop_sizes *s = only(n->op, n->attr, HOP_AK_sargs);
+	return s ? *s : (hop_sizes){ 0, NULL };
 }
 
 bool hop_node_effect(const hop_node *n)
 {
-	const hop_graph *sub[HOP_MAXSUB];
+	hop_graphs sub = hop_node_subs(n);
 	if (hop_optab[n->op].flags & HOP_F_X)
 		return true;
-	int k = hop_node_subs(n, sub);
-	for (int i = 0; i < k; i++)
-		if (sub[i] && sub[i]->has_effect)
+	for (int i = 0; i < sub.n; i++)
+		if (sub.v[i] && sub.v[i]->has_effect)
 			return true;
 	return false;
 }
 
 int64_t *hop_attr_sym(int op, void *attr)
 {
-	for (int i = 0; i < hop_optab[op].nfield; i++)
-		if (!strcmp(hop_optab[op].field[i].name, "sym"))
-			return (int64_t *)((char *)attr + hop_attr_offset(op, i));
-	return NULL;
+	return only(op, attr, HOP_AK_sym);
 }
 
 int64_t hop_node_binds(const hop_node *n)
@@ -139,8 +184,10 @@ static bool field_equal(int k, const void *p, const void *q)
 		return a->n == b->n && !memcmp(a->v, b->v, (size_t)a->n * sizeof *a->v);
 	}
 	case HOP_AK_size:
+	case HOP_AK_length:
 		return hop_size_eq(*(const hop_size *)p, *(const hop_size *)q);
 	case HOP_AK_sizes:
+	case HOP_AK_sargs:
 		return sizes_equal(*(const hop_sizes *)p, *(const hop_sizes *)q);
 	case HOP_AK_str: {
 		const hop_str *a = p, *b = q;
@@ -148,6 +195,10 @@ static bool field_equal(int k, const void *p, const void *q)
 	}
 	case HOP_AK_data:
 		return data_equal(*(const hop_data *const *)p, *(const hop_data *const *)q);
+	case HOP_AK_graphs: {
+		const hop_graphs *a = p, *b = q;
+		return a->n == b->n && !memcmp(a->v, b->v, (size_t)a->n * sizeof *a->v);
+	}
 	default:
 		return !memcmp(p, q, kind_bytes[k]);      /* scalars, and interned graphs */
 	}
@@ -202,14 +253,21 @@ void *hop_attr_copy(hop_env *e, hop_arena *a, int op, const void *attr,
 			break;
 		}
 		case HOP_AK_size:
+		case HOP_AK_length:
 			*(hop_size *)p = subst(e, *(hop_size *)p, map, nmap);
 			break;
-		case HOP_AK_sizes: {
+		case HOP_AK_sizes:
+		case HOP_AK_sargs: {
 			hop_sizes *v = p;
 			hop_size *w = HOP_NEWN(a, hop_size, v->n);
 			for (int64_t k = 0; k < v->n; k++)
 				w[k] = subst(e, v->v[k], map, nmap);
 			v->v = w;
+			break;
+		}
+		case HOP_AK_graphs: {
+			hop_graphs *v = p;
+			v->v = hop_arena_dup(a, v->v, (size_t)v->n * sizeof *v->v);
 			break;
 		}
 		case HOP_AK_data:

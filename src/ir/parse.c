@@ -205,30 +205,53 @@ static hop_status check_types(hop_parser *p, hop_scope *s, const char *who, uint
 
 static hop_status graph_rest(hop_parser *p, const char *name, hop_graph **out_g);
 
-/* { then(...) -> ... { ... } else ... }: bodies in place. */
+/* A body in place, or by its name where a list of bodies is wanted. */
+static hop_status body(hop_parser *p, const hop_draft *d, const hop_tok *word, bool named,
+                       const hop_graph **out_g)
+{
+	hop_graph *g = NULL;
+	if (named && p->lex.tok.kind == HOP_T_GRAPH)
+		return hop_parse_body_name(p, out_g);
+	if (graph_rest(p, NULL, &g))
+		return hop_note(p->env, hop_loc_get(p->env, p->file, (int)d->at.line, 0),
+		                "in %.*s of %s", hop_parse_width(word), word->s,
+		                hop_optab[d->op].name);
+	*out_g = g;
+	return HOP_OK;
+}
+
+/* { then(...) -> ... { ... } else ... }: bodies in place. A list of bodies repeats its word. */
 static hop_status bodies(hop_parser *p, hop_draft *d)
 {
+	const hop_graph **list = NULL;
+	size_t cap = 0;
 	HOP_TRY(hop_parse_char(p, '{'));
 	HOP_TRY(hop_parse_enter(p));
 	while (!hop_parse_skip(p, '}')) {
 		hop_tok at = p->lex.tok;
 		int f = at.kind == HOP_T_IDENT ? hop_parse_field(d->op, at.s, at.n) : -1;
-		if (f < 0 || hop_optab[d->op].field[f].kind != HOP_AK_graph) {
+		int kind = f < 0 ? HOP_AK_none : hop_optab[d->op].field[f].kind;
+		if (kind != HOP_AK_graph && kind != HOP_AK_graphs) {
 			if (at.kind != HOP_T_IDENT)
 				return hop_parse_want(p, "the name of a body");
 			return hop_parse_fail(p, &at, "%s has no body of this name",
 			                      hop_optab[d->op].name);
 		}
-		if (d->given & 1u << f)
+		if (kind == HOP_AK_graph && d->given & 1u << f)
 			return hop_parse_fail(p, &at, "this body is given twice");
 		d->given |= 1u << f;
 		hop_lex_next(&p->lex);
-		hop_graph *g;
-		if (graph_rest(p, NULL, &g))
-			return hop_note(p->env, hop_loc_get(p->env, p->file, (int)d->at.line, 0),
-			                "in %.*s of %s", hop_parse_width(&at), at.s,
-			                hop_optab[d->op].name);
-		memcpy(d->attr + hop_attr_offset(d->op, f), &g, sizeof g);
+		void *to = d->attr + hop_attr_offset(d->op, f);
+		const hop_graph *g;
+		HOP_TRY(body(p, d, &at, kind == HOP_AK_graphs, &g));
+		if (kind == HOP_AK_graph) {
+			*(const hop_graph **)to = g;
+			continue;
+		}
+		hop_graphs *l = to;
+		list = hop_arena_grow(&p->env->tmp, list, sizeof *list, (size_t)l->n + 1, &cap);
+		list[l->n++] = g;
+		l->v = list;
 	}
 	p->depth--;
 	return HOP_OK;

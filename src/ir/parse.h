@@ -76,6 +76,8 @@ hop_status hop_parse_section(hop_parser *p);
 hop_status hop_parse_attrs(hop_parser *p, hop_scope *s, hop_draft *d);
 /* What was not written: put the default, or complain. After the bodies. */
 hop_status hop_parse_defaults(hop_parser *p, hop_scope *s, hop_draft *d);
+/* @name of a graph that stands above. */
+hop_status hop_parse_body_name(hop_parser *p, const hop_graph **out);
 /* Field of the op with this word, or -1. */
 int        hop_parse_field(int op, const char *s, size_t n);
 

@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Attributes of kind int that may be left out: zero is what nearly everyone means. */
-static const char *const zero_if_absent[] = {
-	"axis", "nbatch", "max_trips", "nx", "every", "nres",
-};
-
-/* Bodies that may be left out. */
-static const char *const no_body[] = { "jvp", "batch" };
-
 /* ---- numbers ---- */
 
 static hop_status integer(hop_parser *p, int64_t *out)
@@ -428,7 +420,7 @@ static hop_status string(hop_parser *p, hop_str *out)
 	return HOP_OK;
 }
 
-static hop_status body_name(hop_parser *p, const hop_graph **out)
+hop_status hop_parse_body_name(hop_parser *p, const hop_graph **out)
 {
 	hop_tok t = p->lex.tok;
 	if (t.kind != HOP_T_GRAPH)
@@ -464,15 +456,21 @@ static hop_status value(hop_parser *p, hop_scope *s, int kind, void *at)
 	case HOP_AK_ints:
 		return list(p, NULL, at);
 	case HOP_AK_size:
+	case HOP_AK_length:
 		return hop_parse_size(p, s, at);
 	case HOP_AK_sizes:
+	case HOP_AK_sargs:
 		return list(p, s, at);
+	case HOP_AK_sym:
+		return hop_parse_sym(p, s, true, at);
 	case HOP_AK_str:
 		return string(p, at);
 	case HOP_AK_data:
 		return hop_parse_data(p, at);
 	case HOP_AK_graph:
-		return body_name(p, at);
+		return hop_parse_body_name(p, at);
+	case HOP_AK_graphs:
+		return hop_parse_want(p, "no list of bodies: they stand in braces behind the types");
 	}
 	HOP_ASSERT(!"attribute kind");
 	return HOP_OK;
@@ -495,11 +493,7 @@ hop_status hop_parse_attrs(hop_parser *p, hop_scope *s, hop_draft *d)
 		hop_lex_next(&p->lex);
 		HOP_TRY(hop_parse_char(p, '='));
 		const hop_field *fd = &hop_optab[d->op].field[f];
-		void *at = d->attr + hop_attr_offset(d->op, f);
-		if (!strcmp(fd->name, "sym"))
-			HOP_TRY(hop_parse_sym(p, s, true, at));
-		else
-			HOP_TRY(value(p, s, fd->kind, at));
+		HOP_TRY(value(p, s, fd->kind, d->attr + hop_attr_offset(d->op, f)));
 	} while (hop_parse_skip(p, ','));
 	return hop_parse_char(p, '}');
 }
@@ -509,32 +503,14 @@ hop_status hop_parse_attrs(hop_parser *p, hop_scope *s, hop_draft *d)
 static void own_sizes(hop_parser *p, hop_scope *s, const hop_draft *d, hop_sizes *out)
 {
 	hop_node n = { .op = (uint16_t)d->op, .attr = d->attr };
-	const hop_graph *sub[HOP_MAXSUB];
+	hop_graphs sub = hop_node_subs(&n);
 	*out = (hop_sizes){ 0, NULL };
-	if (!hop_node_subs(&n, sub) || !sub[0] || !sub[0]->nsym)
+	if (!sub.n || !sub.v[0] || !sub.v[0]->nsym)
 		return;
 	hop_size *v = HOP_NEWN(&p->env->tmp, hop_size, s->b.nsym);
 	for (uint32_t i = 0; i < s->b.nsym; i++)
 		v[i] = hop_size_sym(p->env, (int)i);
 	*out = (hop_sizes){ s->b.nsym, v };
-}
-
-static bool among(const char *name, const char *const *list, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(name, list[i]))
-			return true;
-	return false;
-}
-
-static bool may_lack(const hop_field *f)
-{
-	if (f->kind == HOP_AK_graph)
-		return among(f->name, no_body, sizeof no_body / sizeof *no_body);
-	if (f->kind == HOP_AK_int)
-		return among(f->name, zero_if_absent,
-		             sizeof zero_if_absent / sizeof *zero_if_absent);
-	return f->kind == HOP_AK_bool;
 }
 
 hop_status hop_parse_defaults(hop_parser *p, hop_scope *s, hop_draft *d)
@@ -544,14 +520,14 @@ hop_status hop_parse_defaults(hop_parser *p, hop_scope *s, hop_draft *d)
 		void *at = d->attr + hop_attr_offset(d->op, i);
 		if (d->given & 1u << i)
 			continue;
-		if (!strcmp(f->name, "sym"))
+		bool body = f->kind == HOP_AK_graph || f->kind == HOP_AK_graphs;
+		if (f->kind == HOP_AK_sym)
 			*(int64_t *)at = -1;            /* whether it may be absent, infer says */
-		else if (!strcmp(f->name, "sargs"))
+		else if (f->kind == HOP_AK_sargs)
 			own_sizes(p, s, d, at);
-		else if (!may_lack(f))
+		else if (!f->may_lack)
 			return hop_parse_fail(p, &d->at, "%s needs the %s %.*s", hop_optab[d->op].name,
-			                      f->kind == HOP_AK_graph ? "body" : "attribute",
-			                      word_len(f->name), f->name);
+			                      body ? "body" : "attribute", word_len(f->name), f->name);
 	}
 	return HOP_OK;
 }

@@ -80,15 +80,13 @@ static void add_graph(struct printer *p, const hop_graph *g)
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
 		for (int k = 0; k < hop_optab[n->op].nfield; k++) {
-			int kind = hop_optab[n->op].field[k].kind;
-			if (kind == HOP_AK_data)
+			if (hop_optab[n->op].field[k].kind == HOP_AK_data)
 				add_data(p, *(const hop_data *const *)field_at(n, k));
-			if (kind != HOP_AK_graph)
-				continue;
-			const hop_graph *s = *(const hop_graph *const *)field_at(n, k);
-			if (s)
-				add_graph(p, s);
 		}
+		hop_graphs sub = hop_node_subs(n);
+		for (int64_t k = 0; k < sub.n; k++)
+			if (sub.v[k])
+				add_graph(p, sub.v[k]);
 	}
 	p->item = hop_arena_grow(p->tmp, p->item, sizeof *p->item, p->nitem + 1, &p->itemcap);
 	p->item[p->nitem++] = it;
@@ -311,9 +309,11 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 		break;
 	}
 	case HOP_AK_size:
+	case HOP_AK_length:
 		hop_size_print(b, *(const hop_size *)at, s->sym, s->nsym);
 		break;
-	case HOP_AK_sizes: {
+	case HOP_AK_sizes:
+	case HOP_AK_sargs: {
 		const hop_sizes *v = at;
 		hop_putc(b, '[');
 		for (int64_t i = 0; i < v->n; i++) {
@@ -331,6 +331,11 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 	case HOP_AK_data:
 		put_data(p, *(const hop_data *const *)at);
 		break;
+	case HOP_AK_sym: {
+		int64_t k = *(const int64_t *)at;
+		put_range(b, s->sym[k], s->g->range[k]);
+		break;
+	}
 	case HOP_AK_graph: {
 		struct item *it = hop_map_get(&p->item_of, at, sizeof(hop_graph *));
 		hop_putf(b, "@%s", it->name);
@@ -350,11 +355,15 @@ static void put_field(hop_buf *b, const char *name)
 	hop_putn(b, name, n && name[n - 1] == '_' ? n - 1 : n);
 }
 
-static struct item *body_item(struct printer *p, const hop_node *n, int field)
+static const struct item *item_of(struct printer *p, const hop_graph *g)
 {
-	if (hop_optab[n->op].field[field].kind != HOP_AK_graph)
-		return NULL;
-	return hop_map_get(&p->item_of, field_at(n, field), sizeof(hop_graph *));
+	return g ? hop_map_get(&p->item_of, &g, sizeof g) : NULL;
+}
+
+/* Bodies that stand in braces behind the node: those without a name, and all of a list. */
+static bool in_place(struct printer *p, const hop_graph *g, int kind)
+{
+	return g && (kind == HOP_AK_graphs || !item_of(p, g)->name);
 }
 
 /* What the parser puts when the attribute is not there, it leaves out. */
@@ -362,19 +371,21 @@ static bool left_out(struct printer *p, const struct scope *s, const hop_node *n
 {
 	const hop_field *f = &hop_optab[n->op].field[i];
 	const void *at = field_at(n, i);
+	if (f->kind == HOP_AK_graphs)
+		return true;
 	if (f->kind == HOP_AK_graph) {
-		struct item *it = body_item(p, n, i);
-		return !it || !it->name;
+		const hop_graph *g = *(const hop_graph *const *)at;
+		return !g || in_place(p, g, f->kind);
 	}
 	if (f->kind == HOP_AK_bool)
 		return !*(const int64_t *)at;
-	if (!strcmp(f->name, "sym"))
+	if (f->kind == HOP_AK_sym)
 		return *(const int64_t *)at < 0;
-	if (strcmp(f->name, "sargs"))
+	if (f->kind != HOP_AK_sargs)
 		return false;
-	const hop_graph *sub[HOP_MAXSUB];
+	hop_graphs sub = hop_node_subs(n);
 	hop_sizes v = *(const hop_sizes *)at;
-	if (!hop_node_subs(n, sub) || !sub[0] || !sub[0]->nsym)
+	if (!sub.n || !sub.v[0] || !sub.v[0]->nsym)
 		return v.n == 0;
 	bool same = v.n == s->g->nsym;
 	for (int64_t k = 0; same && k < v.n; k++)
@@ -393,11 +404,7 @@ static void put_attrs(struct printer *p, const struct scope *s, const hop_node *
 		any = true;
 		put_field(p->b, f->name);
 		hop_put(p->b, " = ");
-		if (!strcmp(f->name, "sym")) {
-			int64_t k = *(const int64_t *)field_at(n, i);
-			put_range(p->b, s->sym[k], s->g->range[k]);
-		} else
-			put_value(p, s, f->kind, field_at(n, i));
+		put_value(p, s, f->kind, field_at(n, i));
 	}
 	if (any)
 		hop_putc(p->b, '}');
@@ -427,13 +434,17 @@ static void put_graph(struct printer *p, const hop_graph *g, int depth);
 
 static void put_bodies(struct printer *p, const hop_node *n, int depth)
 {
-	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		struct item *it = body_item(p, n, i);
-		if (!it || it->name)
+	hop_graphs sub = hop_node_subs(n);
+	const hop_field *f = hop_node_subfield(n, 0);
+	for (int64_t i = 0; i < sub.n; i++) {
+		if (!in_place(p, sub.v[i], f->kind))
 			continue;
 		put_indent(p->b, depth);
-		put_field(p->b, hop_optab[n->op].field[i].name);
-		put_graph(p, it->g, depth);
+		put_field(p->b, hop_node_subfield(n, (int)i)->name);
+		if (item_of(p, sub.v[i])->name)
+			hop_putf(p->b, " @%s\n", item_of(p, sub.v[i])->name);
+		else
+			put_graph(p, sub.v[i], depth);
 	}
 }
 
@@ -458,10 +469,9 @@ static void put_node(struct printer *p, const struct scope *s, const hop_node *n
 		hop_type_print(b, s->g->type[n->out0.id + i], s->sym, s->nsym);
 	}
 	bool bodies = false;
-	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		struct item *it = body_item(p, n, i);
-		bodies |= it && !it->name;
-	}
+	hop_graphs sub = hop_node_subs(n);
+	for (int64_t i = 0; i < sub.n; i++)
+		bodies |= in_place(p, sub.v[i], hop_node_subfield(n, 0)->kind);
 	if (bodies)
 		hop_put(b, " {");
 	put_loc(p, s, n->loc);

@@ -37,12 +37,9 @@ void hop_size_mentions(hop_size s, uint32_t nsym, uint8_t *need)
 void hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need)
 {
 	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		const void *p = (const char *)n->attr + hop_attr_offset(n->op, i);
-		if (hop_optab[n->op].field[i].kind == HOP_AK_size)
-			hop_size_mentions(*(const hop_size *)p, nsym, need);
-		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes)
-			for (int64_t k = 0; k < ((const hop_sizes *)p)->n; k++)
-				hop_size_mentions(((const hop_sizes *)p)->v[k], nsym, need);
+		hop_sizes s = hop_attr_sizes(n->op, n->attr, i);
+		for (int64_t k = 0; k < s.n; k++)
+			hop_size_mentions(s.v[k], nsym, need);
 	}
 }
 
@@ -154,12 +151,10 @@ static bool identity(const hop_build *b, const hop_size *map, hop_env *e)
 
 static uint32_t deepest(const hop_node *n, uint32_t depth)
 {
-	const hop_graph *sub[HOP_MAXSUB];
-	if (!(hop_optab[n->op].flags & HOP_F_R))
-		return depth;
-	for (int i = hop_node_subs(n, sub); i-- > 0; )
-		if (sub[i] && sub[i]->depth >= depth)
-			depth = sub[i]->depth + 1;
+	hop_graphs sub = hop_node_subs(n);
+	for (int64_t i = 0; i < sub.n; i++)
+		if (sub.v[i] && sub.v[i]->depth >= depth)
+			depth = sub.v[i]->depth + 1;
 	return depth;
 }
 
@@ -287,9 +282,11 @@ static void put_attr(hop_buf *h, int op, const void *attr)
 			break;
 		}
 		case HOP_AK_size:
+		case HOP_AK_length:
 			put_size(h, *(const hop_size *)p);
 			break;
-		case HOP_AK_sizes: {
+		case HOP_AK_sizes:
+		case HOP_AK_sargs: {
 			const hop_sizes *v = p;
 			put_u(h, (uint64_t)v->n);
 			for (int64_t k = 0; k < v->n; k++)
@@ -312,6 +309,13 @@ static void put_attr(hop_buf *h, int op, const void *attr)
 			const hop_graph *s = *(const hop_graph *const *)p;
 			hop_hash none = { 0, 0 };
 			put(h, s ? &s->hash : &none, sizeof none);
+			break;
+		}
+		case HOP_AK_graphs: {
+			const hop_graphs *v = p;
+			put_u(h, (uint64_t)v->n);
+			for (int64_t k = 0; k < v->n; k++)
+				put(h, &v->v[k]->hash, sizeof v->v[k]->hash);
 			break;
 		}
 		default:
@@ -436,11 +440,10 @@ static bool wanted(hop_graph *g)
 	bool keep = g->kept || __atomic_load_n(&g->refs, __ATOMIC_ACQUIRE);
 	g->kept = false;
 	for (uint32_t i = 0; keep && i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		int n = hop_node_subs(&g->node[i], sub);
-		for (int k = 0; k < n; k++)
-			if (sub[k])
-				((hop_graph *)(uintptr_t)sub[k])->kept = true;
+		hop_graphs sub = hop_node_subs(&g->node[i]);
+		for (int64_t k = 0; k < sub.n; k++)
+			if (sub.v[k])
+				((hop_graph *)(uintptr_t)sub.v[k])->kept = true;
 	}
 	return keep;
 }

@@ -68,16 +68,12 @@ static hop_status attr_syms(struct verifier *v, const hop_node *n, int *have)
 {
 	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
 		const hop_field *f = &hop_optab[n->op].field[i];
-		hop_sizes s = { 0, NULL };
-		if (f->kind == HOP_AK_size)
-			s = (hop_sizes){ 1, field_at(n, i) };
-		if (f->kind == HOP_AK_sizes)
-			s = *(const hop_sizes *)field_at(n, i);
+		hop_sizes s = hop_attr_sizes(n->op, n->attr, i);
 		for (int64_t k = 0; k < s.n; k++)
 			if (hop_size_nsym(s.v[k]) > *have)
 				return BROKEN(v, n->loc, "%s: %s uses a size that is not bound yet",
 				              hop_optab[n->op].name, f->name);
-		if (strcmp(f->name, "sym") || *(const int64_t *)field_at(n, i) < 0)
+		if (f->kind != HOP_AK_sym || *(const int64_t *)field_at(n, i) < 0)
 			continue;
 		if (*(const int64_t *)field_at(n, i) != (*have)++)
 			return BROKEN(v, n->loc, "%s binds its size out of order",
@@ -182,19 +178,18 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 	HOP_TRY(numbers(v, g));
 	bool effect = false, guard = false;
 	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		int k = hop_node_subs(&g->node[i], sub);
+		hop_graphs sub = hop_node_subs(&g->node[i]);
 		guard |= g->node[i].guard;
 		effect |= (hop_optab[g->node[i].op].flags & HOP_F_X) != 0;
-		for (int j = 0; j < k; j++) {
-			if (!sub[j])
+		for (int j = 0; j < sub.n; j++) {
+			if (!sub.v[j])
 				continue;
-			if (sub[j]->ctx != g->ctx)
+			if (sub.v[j]->ctx != g->ctx)
 				return BROKEN(v, g->node[i].loc, "a body of another context");
-			if (graph(v, sub[j]))
+			if (graph(v, sub.v[j]))
 				return hop_note(v->env, g->node[i].loc, "in body %d of %s", j,
 				                hop_optab[g->node[i].op].name);
-			effect |= sub[j]->has_effect;
+			effect |= sub.v[j]->has_effect;
 		}
 	}
 	if (guard != g->has_guard)

@@ -300,24 +300,23 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 /* How often a body is called in all graphs reachable from g. */
 static void count_calls(hop_lower *l, const hop_graph *g)
 {
-	const hop_graph *sub[HOP_MAXSUB];
-	const void      *key[2] = { g, "" };
+	const void *key[2] = { g, "" };
 
 	if (hop_map_get(&l->ncall, key, sizeof key))
 		return;
 	hop_map_put(&l->ncall, key, sizeof key, l);
 	for (uint32_t i = 0; i < g->nnode; i++) {
-		int k = hop_node_subs(&g->node[i], sub);
-		for (int j = 0; j < k; j++) {
-			if (!sub[j])
+		hop_graphs sub = hop_node_subs(&g->node[i]);
+		for (int64_t j = 0; j < sub.n; j++) {
+			if (!sub.v[j])
 				continue;
-			int *n = hop_map_get(&l->ncall, &sub[j], sizeof sub[j]);
+			int *n = hop_map_get(&l->ncall, &sub.v[j], sizeof sub.v[j]);
 			if (!n) {
 				n = HOP_NEW(l->w, int);
-				hop_map_put(&l->ncall, &sub[j], sizeof sub[j], n);
+				hop_map_put(&l->ncall, &sub.v[j], sizeof sub.v[j], n);
 			}
 			++*n;
-			count_calls(l, sub[j]);
+			count_calls(l, sub.v[j]);
 		}
 	}
 }

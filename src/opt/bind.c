@@ -102,9 +102,10 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *old, void *a
 	const void **elem = HOP_NEWN(&e->tmp, const void *, np);
 	for (uint32_t i = loop ? f.nc + f.nx : 0; i < np; i++)
 		any |= (elem[i] = hop_fold_splat(w, in[lead + i])) != NULL;
-	const hop_graph **s;
-	for (int i = 0; any && (s = hop_rw_sub(n->op, attr, i)); i++)
-		HOP_TRY(bind_body(e, *s, elem, s));
+	int nsub;
+	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
+	for (int i = 0; any && i < nsub; i++)
+		HOP_TRY(bind_body(e, sub[i], elem, &sub[i]));
 	return hop_rw_keep(w, n, in, attr, out);
 }
 

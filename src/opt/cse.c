@@ -20,7 +20,14 @@ static void put_field(hop_buf *k, const hop_field *f, const void *p)
 		hop_putn(k, (const char *)v->v, (size_t)v->n * sizeof *v->v);
 		break;
 	}
-	case HOP_AK_sizes: {
+	case HOP_AK_graphs: {
+		const hop_graphs *v = p;
+		hop_putn(k, (const char *)&v->n, sizeof v->n);
+		hop_putn(k, (const char *)v->v, (size_t)v->n * sizeof *v->v);
+		break;
+	}
+	case HOP_AK_sizes:
+	case HOP_AK_sargs: {
 		const hop_sizes *v = p;
 		hop_putn(k, (const char *)&v->n, sizeof v->n);
 		for (int64_t i = 0; i < v->n; i++)
@@ -28,6 +35,7 @@ static void put_field(hop_buf *k, const hop_field *f, const void *p)
 		break;
 	}
 	case HOP_AK_size:
+	case HOP_AK_length:
 		hop_putn(k, p, sizeof(hop_size));
 		break;
 	case HOP_AK_str: {
@@ -42,11 +50,11 @@ static void put_field(hop_buf *k, const hop_field *f, const void *p)
 		hop_putn(k, d->bytes, d->nbyte);
 		break;
 	}
+	case HOP_AK_sym:                         /* the name of a symbol is no content */
+		hop_putc(k, *(const int64_t *)p >= 0);
+		break;
 	default:
-		if (strcmp(f->name, "sym"))      /* the name of a symbol is no content */
-			hop_putn(k, p, 8);
-		else
-			hop_putc(k, *(const int64_t *)p >= 0);
+		hop_putn(k, p, 8);
 	}
 }
 
@@ -84,9 +92,7 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 	hop_buf_open(&key, w->env);
 	put_key(&key, n, in, attr);
 	struct found *f = hop_map_get(seen, key.s, key.n);
-	int64_t old = -1, *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
-	if (sym)
-		old = *sym;
+	int64_t old = hop_node_binds(n);
 	hop_status st = HOP_OK;
 	if (f) {
 		for (uint32_t k = 0; k < n->nout; k++)

@@ -283,24 +283,13 @@ static bool mentioned(const hop_graph *g, int64_t sym)
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
 		for (int k = 0; k < hop_optab[n->op].nfield; k++) {
-			const void *p = (const char *)n->attr + hop_attr_offset(n->op, k);
-			hop_sizes s = { 0, NULL };
-			if (hop_optab[n->op].field[k].kind == HOP_AK_size)
-				s = (hop_sizes){ 1, p };
-			if (hop_optab[n->op].field[k].kind == HOP_AK_sizes)
-				s = *(const hop_sizes *)p;
+			hop_sizes s = hop_attr_sizes(n->op, n->attr, k);
 			for (int64_t j = 0; j < s.n; j++)
 				if (size_has(s.v[j], sym))
 					return true;
 		}
 	}
 	return false;
-}
-
-static int64_t bound(const hop_node *n)
-{
-	int64_t *s = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
-	return s ? *s : -1;
 }
 
 static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)
@@ -311,7 +300,8 @@ static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)
 	for (uint32_t i = g->nnode; i-- > 0; ) {
 		const hop_node *n = &g->node[i];
 		struct plan *p = &plan[i];
-		p->keep = hop_node_effect(n) || n->guard || (bound(n) >= 0 && mentioned(g, bound(n)));
+		p->keep = hop_node_effect(n) || n->guard || 
+		          (hop_node_binds(n) >= 0 && mentioned(g, hop_node_binds(n)));
 		for (uint32_t k = 0; k < n->nout; k++)
 			p->keep |= need[n->out0.id + k];
 		if (!p->keep)
@@ -338,11 +328,12 @@ static void *new_attr(hop_rw *w, const hop_node *n, const struct plan *p, bool t
 {
 	hop_env *e = w->env;
 	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, w->smap, w->nsmap);
-	int j = 0;
+	int nsub, j = 0;
+	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
 	if (p->test)
-		*hop_rw_sub(n->op, attr, j++) = p->test;
+		sub[j++] = p->test;
 	for (int i = 0; i < 2 && p->body[i]; i++)
-		*hop_rw_sub(n->op, attr, j++) = p->body[i];
+		sub[j++] = p->body[i];
 	if (n->op == HOP_OP_scan) {
 		((struct hop_attr_scan *)attr)->ncarry = p->nc;
 		((struct hop_attr_scan *)attr)->nx = p->nx;
@@ -391,13 +382,14 @@ static hop_status emit_plan(hop_rw *w, const hop_node *n, const struct plan *p)
 static hop_status emit_plain(hop_rw *w, const hop_node *n)
 {
 	hop_env *e = w->env;
-	const hop_graph **s;
+	int nsub;
 	if (!(hop_optab[n->op].flags & HOP_F_R))
 		return hop_rw_copy(w, n);
 	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, NULL, -1);
-	for (int i = 0; (s = hop_rw_sub(n->op, attr, i)); i++)
-		if (*s)
-			HOP_TRY(hop_opt_dce(e, *s, s));
+	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
+	for (int i = 0; i < nsub; i++)
+		if (sub[i])
+			HOP_TRY(hop_opt_dce(e, sub[i], &sub[i]));
 	hop_node copy = *n;
 	copy.attr = attr;
 	return hop_rw_copy(w, &copy);

@@ -23,14 +23,14 @@ static void count(struct run *r, const hop_graph *g)
 		return;
 	hop_map_put(&r->seen, &g, sizeof g, r);
 	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		int k = hop_node_subs(&g->node[i], sub);
-		for (int j = 0; j < k; j++) {
-			if (!sub[j])
+		hop_graphs sub = hop_node_subs(&g->node[i]);
+		for (int64_t j = 0; j < sub.n; j++) {
+			const hop_graph *s = sub.v[j];
+			if (!s)
 				continue;
-			count(r, sub[j]);
-			uintptr_t n = (uintptr_t)hop_map_get(&r->calls, &sub[j], sizeof *sub);
-			hop_map_put(&r->calls, &sub[j], sizeof *sub, (void *)(n + 1));
+			count(r, s);
+			uintptr_t n = (uintptr_t)hop_map_get(&r->calls, &s, sizeof s);
+			hop_map_put(&r->calls, &s, sizeof s, (void *)(n + 1));
 		}
 	}
 }
@@ -48,18 +48,19 @@ static bool types_kept(hop_rw *w, const hop_node *n)
 static hop_status node(struct run *r, hop_rw *w, const hop_node *n)
 {
 	hop_env *e = r->env;
-	const hop_graph *sub[HOP_MAXSUB], **s;
-	if (!hop_node_subs(n, sub))
+	int nsub;
+	if (!(hop_optab[n->op].flags & HOP_F_R))
 		return hop_rw_copy(w, n);
 	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, NULL, -1);
-	for (int i = 0; (s = hop_rw_sub(n->op, attr, i)); i++)
-		if (*s)
-			HOP_TRY(walk(r, *s, s));
+	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub), *callee = sub[0];
+	for (int i = 0; i < nsub; i++)
+		if (sub[i])
+			HOP_TRY(walk(r, sub[i], &sub[i]));
 	hop_node copy = *n;
 	copy.attr = attr;
 	if (n->op == HOP_OP_call) {
 		const struct hop_attr_call *a = attr;
-		bool single = (uintptr_t)hop_map_get(&r->calls, &sub[0], sizeof *sub) == 1;
+		bool single = (uintptr_t)hop_map_get(&r->calls, &callee, sizeof callee) == 1;
 		hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);
 		hop_size *v = HOP_NEWN(&e->tmp, hop_size, a->sargs.n);
 		for (uint32_t k = 0; k < n->nin; k++)

@@ -107,10 +107,11 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 	hop_val *all = HOP_NEWN(&e->tmp, hop_val, n->nin + m.n);
 	memcpy(all, in, n->nin * sizeof *in);
 	memcpy(all + n->nin, m.val, m.n * sizeof *all);
-	int k = 0;
+	int k = 0, nsub;
+	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
 	if (f.test)
-		*hop_rw_sub(n->op, attr, k++) = f.test;
-	*hop_rw_sub(n->op, attr, k) = f.body;
+		sub[k++] = f.test;
+	sub[k] = f.body;
 	hop_node wide = *n;
 	wide.nin += m.n;
 	return hop_rw_keep(w, &wide, all, attr, out);

@@ -11,12 +11,7 @@
 static bool local_sizes(const hop_graph *g, const hop_node *n)
 {
 	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		const void *p = (const char *)n->attr + hop_attr_offset(n->op, i);
-		hop_sizes s = { 0, NULL };
-		if (hop_optab[n->op].field[i].kind == HOP_AK_size)
-			s = (hop_sizes){ 1, p };
-		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes)
-			s = *(const hop_sizes *)p;
+		hop_sizes s = hop_attr_sizes(n->op, n->attr, i);
 		for (int64_t k = 0; k < s.n; k++)
 			if (hop_size_nsym(s.v[k]) > (int)g->nsym)
 				return true;
@@ -27,15 +22,14 @@ static bool local_sizes(const hop_graph *g, const hop_node *n)
 /* Runs to an end, touches nothing, binds nothing: may run although the loop would not. */
 static bool movable(const hop_graph *g, const hop_node *n)
 {
-	const hop_graph *sub[HOP_MAXSUB];
+	hop_graphs sub = hop_node_subs(n);
 	int flags = hop_optab[n->op].flags;
 	if (n->attr && hop_attr_sym(n->op, (void *)(uintptr_t)n->attr))
 		return false;
 	if (!(flags & (HOP_F_P | HOP_F_R)) || local_sizes(g, n))
 		return false;
-	int k = hop_node_subs(n, sub);
-	for (int i = 0; i < k; i++)
-		if (sub[i] && hop_ad_needs_mask(sub[i]))
+	for (int64_t i = 0; i < sub.n; i++)
+		if (sub.v[i] && hop_ad_needs_mask(sub.v[i]))
 			return false;
 	return true;
 }

@@ -11,8 +11,7 @@ static void mark(const hop_graph *g, bool *need)
 {
 	for (uint32_t i = g->nnode; i-- > 0; ) {
 		const hop_node *n = &g->node[i];
-		int64_t *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
-		bool live = hop_node_effect(n) || n->guard || (sym && *sym >= 0);
+		bool live = hop_node_effect(n) || n->guard || hop_node_binds(n) >= 0;
 		for (uint32_t k = 0; k < n->nout; k++)
 			live |= need[n->out0.id + k];
 		for (uint32_t k = 0; k < n->nin && live; k++)
@@ -56,8 +55,7 @@ hop_status hop_rw_reform(hop_env *e, const hop_graph *g, const int32_t *pmap,
 	mark(g, need);
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
-		int64_t *sym = n->attr ? hop_attr_sym(n->op, (void *)(uintptr_t)n->attr) : NULL;
-		bool live = hop_node_effect(n) || n->guard || (sym && *sym >= 0);
+		bool live = hop_node_effect(n) || n->guard || hop_node_binds(n) >= 0;
 		for (uint32_t k = 0; k < n->nout; k++)
 			live |= need[n->out0.id + k];
 		if (live && hop_rw_copy(&w, n))

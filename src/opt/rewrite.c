@@ -9,14 +9,6 @@
 /* No inlining past these: a graph may grow so many times, or to so many nodes. */
 enum { MAX_TIMES = 4, MAX_NODES = 20000, MAX_LOCALS = 48 };
 
-const hop_graph **hop_rw_sub(int op, void *attr, int k)
-{
-	for (int i = 0; i < hop_optab[op].nfield; i++)
-		if (hop_optab[op].field[i].kind == HOP_AK_graph && !k--)
-			return (const hop_graph **)((char *)attr + hop_attr_offset(op, i));
-	return NULL;
-}
-
 /* ---- copying ---- */
 
 static void open_maps(hop_rw *w, hop_env *e, const hop_graph *g)
@@ -103,12 +95,11 @@ hop_status hop_rw_copy(hop_rw *w, const hop_node *n)
 
 static hop_status do_bodies(hop_rw *w, const hop_rw_pass *p, int op, void *attr)
 {
-	if (!(hop_optab[op].flags & HOP_F_R))
-		return HOP_OK;
-	const hop_graph **s;
-	for (int i = 0; (s = hop_rw_sub(op, attr, i)); i++)
-		if (*s)
-			HOP_TRY(hop_rw_graph(w->env, p, *s, s));
+	int n;
+	const hop_graph **sub = hop_attr_subs(op, attr, &n);
+	for (int i = 0; i < n; i++)
+		if (sub[i])
+			HOP_TRY(hop_rw_graph(w->env, p, sub[i], &sub[i]));
 	return HOP_OK;
 }
 

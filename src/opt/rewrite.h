@@ -53,9 +53,6 @@ const hop_node *hop_rw_def(const hop_rw *w, hop_val v, int op);
 bool hop_rw_inline(hop_rw *w, const hop_graph *body, hop_sizes sargs, const hop_val *in,
                    hop_val *out);
 
-/* Address of body number i (in the order of hop_node_subs). */
-const hop_graph **hop_rw_sub(int op, void *attr, int i);
-
 /* ---- bodies ---- */
 
 /* Other parameters and results: old parameter i becomes new parameter pmap[i], or nothing

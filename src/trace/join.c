@@ -61,12 +61,9 @@ static void type_syms(const hop_type *t, sym_fn *f, void *user)
 static void node_syms(const hop_node *n, sym_fn *f, void *user)
 {
 	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		const void *p = (const char *)n->attr + hop_attr_offset(n->op, i);
-		if (hop_optab[n->op].field[i].kind == HOP_AK_size)
-			size_syms(*(const hop_size *)p, f, user);
-		if (hop_optab[n->op].field[i].kind == HOP_AK_sizes)
-			for (int64_t k = 0; k < ((const hop_sizes *)p)->n; k++)
-				size_syms(((const hop_sizes *)p)->v[k], f, user);
+		hop_sizes s = hop_attr_sizes(n->op, n->attr, i);
+		for (int64_t k = 0; k < s.n; k++)
+			size_syms(s.v[k], f, user);
 	}
 }
 

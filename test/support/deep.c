@@ -38,10 +38,9 @@ static double work(hop_env *e, const hop_graph *g, const int64_t *syms)
 	}
 	for (uint32_t i = 0; i < g->nnode && all <= MOST_WORK; i++) {
 		const hop_node *n = &g->node[i];
-		const hop_graph *sub[HOP_MAXSUB];
+		hop_graphs sub = hop_node_subs(n);
 		hop_sizes a = hop_node_sargs(n);
 		int64_t *args = HOP_NEWN(&e->tmp, int64_t, a.n + 1), trips = 1;
-		int nsub = hop_node_subs(n, sub);
 		if (n->op == HOP_OP_while)
 			trips = HOP_ATTR(n, while)->max_trips ? HOP_ATTR(n, while)->max_trips : MOST_WORK + 1;
 		if (n->op == HOP_OP_scan &&
@@ -50,9 +49,9 @@ static double work(hop_env *e, const hop_graph *g, const int64_t *syms)
 		for (int64_t k = 0; k < a.n; k++)
 			if (!hop_size_eval(a.v[k], own, (int)(g->nsym + g->nlocal), &args[k]))
 				return 2 * MOST_WORK;
-		for (int k = 0; k < nsub; k++)
-			if (sub[k] && sub[k]->nsym == a.n)
-				all += (double)(trips < 1 ? 1 : trips) * work(e, sub[k], args);
+		for (int k = 0; k < sub.n; k++)
+			if (sub.v[k] && sub.v[k]->nsym == a.n)
+				all += (double)(trips < 1 ? 1 : trips) * work(e, sub.v[k], args);
 	}
 	return all;
 }

@@ -516,9 +516,9 @@ bool gen_has_f32(const hop_graph *g)
 		if (g->type[v]->dtype == HOP_f32)
 			return true;
 	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0;)
-			if (sub[k] && gen_has_f32(sub[k]))
+		hop_graphs sub = hop_node_subs(&g->node[i]);
+		for (int64_t k = 0; k < sub.n; k++)
+			if (sub.v[k] && gen_has_f32(sub.v[k]))
 				return true;
 	}
 	return false;

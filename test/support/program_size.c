@@ -191,11 +191,11 @@ hop_val gen_local(gen_scope *s)
 bool gen_loops(const hop_graph *g)
 {
 	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
+		hop_graphs sub = hop_node_subs(&g->node[i]);
 		if (g->node[i].op == HOP_OP_scan && !hop_size_const(HOP_ATTR(&g->node[i], scan)->length))
 			return true;
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0; )
-			if (sub[k] && gen_loops(sub[k]))
+		for (int64_t k = 0; k < sub.n; k++)
+			if (sub.v[k] && gen_loops(sub.v[k]))
 				return true;
 	}
 	return false;
@@ -205,9 +205,9 @@ uint32_t gen_weight(const hop_graph *g, uint32_t most)
 {
 	uint32_t n = g->nnode;
 	for (uint32_t i = 0; i < g->nnode && n < most; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		for (int k = hop_node_subs(&g->node[i], sub); k-- > 0; )
-			n += sub[k] ? gen_weight(sub[k], most) : 0;
+		hop_graphs sub = hop_node_subs(&g->node[i]);
+		for (int64_t k = 0; k < sub.n; k++)
+			n += sub.v[k] ? gen_weight(sub.v[k], most) : 0;
 	}
 	return n;
 }

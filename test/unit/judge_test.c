@@ -111,12 +111,11 @@ static void test_programs(void **state)
 static void mark_rows(const hop_graph *g, bool *used)
 {
 	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_graph *sub[HOP_MAXSUB];
-		int n = hop_node_subs(&g->node[i], sub);
+		hop_graphs sub = hop_node_subs(&g->node[i]);
 		used[g->node[i].op] = true;
-		for (int k = 0; k < n; k++)
-			if (sub[k])
-				mark_rows(sub[k], used);
+		for (int64_t k = 0; k < sub.n; k++)
+			if (sub.v[k])
+				mark_rows(sub.v[k], used);
 	}
 }
 
