@@ -95,6 +95,19 @@ hop_sizes hop_rule_sargs(hop_build *b, const hop_rule *r)
 	return (hop_sizes){ s.n, v };
 }
 
+void *hop_rule_attr(hop_build *b, hop_rule *r)
+{
+	const hop_node *n = r->n;
+	void *attr = hop_attr_copy(b->env, &b->arena, n->op, n->attr, r->smap, r->nsmap);
+	int64_t *sym = attr ? hop_attr_sym(n->op, attr) : NULL;
+	if (sym && *sym >= 0) {
+		int64_t old = *sym;
+		*sym = hop_build_local(b, r->g->range[old], NULL);
+		r->smap[old] = hop_size_sym(b->env, (int)*sym);
+	}
+	return attr;
+}
+
 void hop_body_open(hop_build *b, hop_env *e, const hop_graph *g)
 {
 	hop_build_open(b, e);

@@ -4,6 +4,7 @@
 
 #include "hops/hops.h"
 #include "ir/interp.h"
+#include "ir/sig.h"
 
 /* A body's type as the node's graph sees it. */
 const hop_type *hop_body_type(hop_env *e, const hop_type *t, hop_sizes sargs);
@@ -20,6 +21,9 @@ hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
 
 /* The node's size arguments, as sizes of the graph being built. */
 hop_sizes hop_rule_sargs(hop_build *b, const hop_rule *r);
+/* The node's attributes, to be changed and emitted: sizes are those of the graph being
+ * built, a bound symbol is a new one, and the source's symbol means it from now on. */
+void     *hop_rule_attr(hop_build *b, hop_rule *r);
 /* Start a graph with the size parameters of g; its parameters are the caller's work. */
 void      hop_body_open(hop_build *b, hop_env *e, const hop_graph *g);
 /* The same for a graph that runs when g may not: it takes sizes that g would refuse. */

@@ -22,11 +22,6 @@ hop_status hop_eval_call(hop_interp *p, const hop_node *n, hop_tensor *const *in
 	return hop_interp_body(p, n, HOP_ATTR(n, call)->body, in, out);
 }
 
-void hop_active_call(hop_env *e, const hop_node *n, const bool *in, bool *out)
-{
-	hop_ad_active(e, HOP_ATTR(n, call)->body, in, out);
-}
-
 /* cond pred operands {sargs then else} -- apply one of two graphs; only that one runs */
 hop_status hop_infer_cond(hop_infer *f)
 {
@@ -56,14 +51,3 @@ hop_status hop_eval_cond(hop_interp *p, const hop_node *n, hop_tensor *const *in
 	return hop_interp_body(p, n, hop_tensor_i(in[0], 0) ? a->then : a->else_, in + 1, out);
 }
 
-void hop_active_cond(hop_env *e, const hop_node *n, const bool *in, bool *out)
-{
-	const struct hop_attr_cond *a = HOP_ATTR(n, cond);
-	hop_mark m = hop_mark_at(&e->tmp);
-	bool *other = HOP_NEWN(&e->tmp, bool, n->nout);
-	hop_ad_active(e, a->then, in + 1, out);
-	hop_ad_active(e, a->else_, in + 1, other);
-	for (uint32_t k = 0; k < n->nout; k++)
-		out[k] |= other[k];
-	hop_rewind(&e->tmp, m);
-}

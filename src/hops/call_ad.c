@@ -5,31 +5,6 @@
 
 #include <string.h>
 
-/* jvp (call g x) = call (jvp g) x dx */
-hop_status hop_jvp_call(hop_build *b, hop_rule *r)
-{
-	const hop_graph *g = HOP_ATTR(r->n, call)->body, *j;
-	hop_arena *tmp = &b->env->tmp;
-	bool *outs = HOP_NEWN(tmp, bool, g->nout);
-	hop_val *in = HOP_NEWN(tmp, hop_val, 2 * g->nparam);
-	hop_val *out = HOP_NEWN(tmp, hop_val, 2 * g->nout);
-	uint32_t n = g->nparam;
-
-	hop_ad_active(b->env, g, r->act, outs);
-	HOP_TRY(hop_ad_jvp(b->env, g, r->act, outs, &j));
-	memcpy(in, r->in, n * sizeof *in);
-	for (uint32_t i = 0; i < g->nparam; i++)
-		if (r->act[i])
-			in[n++] = r->din[i];
-	HOP_TRY(hop_emit_call(b, j, hop_rule_sargs(b, r), in, out));
-	memcpy(r->out, out, g->nout * sizeof *out);
-	n = g->nout;
-	for (uint32_t i = 0; i < g->nout; i++)
-		if (outs[i])
-			r->dout[i] = out[n++];
-	return HOP_OK;
-}
-
 struct saved {
 	const hop_graph *g;
 	const hop_cut   *cut;

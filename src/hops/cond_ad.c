@@ -9,31 +9,6 @@
 
 #include <string.h>
 
-hop_status hop_jvp_cond(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
-	hop_env *e = b->env;
-	uint32_t np = a->then->nparam, no = a->then->nout, n = np;
-	const hop_graph *t, *f;
-	bool *outs = HOP_NEWN(&e->tmp, bool, no);
-	hop_val *in = HOP_NEWN(&e->tmp, hop_val, 2 * np), *out = HOP_NEWN(&e->tmp, hop_val, 2 * no);
-
-	hop_active_cond(e, r->n, r->act, outs);
-	HOP_TRY(hop_ad_jvp(e, a->then, r->act + 1, outs, &t));
-	HOP_TRY(hop_ad_jvp(e, a->else_, r->act + 1, outs, &f));
-	memcpy(in, r->in + 1, np * sizeof *in);
-	for (uint32_t i = 0; i < np; i++)
-		if (r->act[i + 1])
-			in[n++] = r->din[i + 1];
-	HOP_TRY(hop_emit_cond(b, t, f, hop_rule_sargs(b, r), r->in[0], in, out));
-	memcpy(r->out, out, no * sizeof *out);
-	n = no;
-	for (uint32_t i = 0; i < no; i++)
-		if (outs[i])
-			r->dout[i] = out[n++];
-	return HOP_OK;
-}
-
 /* ---- reverse ---- */
 
 struct saved {

@@ -40,14 +40,4 @@ typedef struct hop_loop_vals {
 hop_status hop_loop_reverse(hop_build *b, const hop_loop *l, const hop_loop_vals *v,
                             hop_val *dcarry, hop_val *dx, hop_val *dk);
 
-/* The jvp of a body with parameters regrouped: carries and their tangents, xs and theirs,
- * consts and theirs -> carries', tangents, ys, tangents, stop. */
-hop_status hop_loop_jvp(hop_env *e, const hop_loop *l, hop_graph **out_g);
-/* A test graph that ignores the tangents. */
-hop_status hop_loop_test(hop_env *e, const hop_graph *test, uint32_t nc, const bool *act,
-                         hop_graph **out_g);
-/* Operands regrouped the same way: x's then the tangents of the active ones (solid). */
-uint32_t   hop_loop_pairs(hop_build *b, uint32_t n, const hop_val *x, const hop_val *dx,
-                          const bool *act, hop_val *out);
-
 #endif

@@ -121,21 +121,3 @@ hop_status hop_eval_scan(hop_interp *p, const hop_node *n, hop_tensor *const *in
 	return HOP_OK;
 }
 
-/* Carries reach their activity by fix-point; the count and the stop flag have none. */
-void hop_active_scan(hop_env *e, const hop_node *n, const bool *in, bool *out)
-{
-	const struct hop_attr_scan *a = HOP_ATTR(n, scan);
-	uint32_t lead = a->counted ? 1 : 0, nc = (uint32_t)a->ncarry;
-	hop_mark m = hop_mark_at(&e->tmp);
-	bool *act = HOP_NEWN(&e->tmp, bool, n->nin);
-	memcpy(act, in + lead, (n->nin - lead) * sizeof *act);
-	for (bool more = true; more; ) {
-		more = false;
-		hop_ad_active(e, a->body, act, out);
-		for (uint32_t k = 0; k < nc; k++)
-			if (out[k] && !act[k])
-				act[k] = more = true;
-	}
-	memcpy(out, act, nc * sizeof *out);
-	hop_rewind(&e->tmp, m);
-}

@@ -16,53 +16,6 @@ static hop_loop loop_of(const hop_node *n)
 	                   .ny = a->body->nout - nc - (a->stops ? 1 : 0), .stops = a->stops };
 }
 
-hop_status hop_jvp_scan(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_scan *a = HOP_ATTR(r->n, scan);
-	hop_env *e = b->env;
-	hop_loop l = loop_of(r->n);
-	uint32_t lead = a->counted ? 1 : 0, np = l.nc + l.nx + l.nk;
-	const hop_val *in = r->in + lead, *din = r->din + lead;
-	hop_graph *body;
-	l.live = HOP_NEWN(&e->tmp, bool, r->n->nout);
-	l.act = HOP_NEWN(&e->tmp, bool, np);
-	hop_active_scan(e, r->n, r->act, l.live);
-	memcpy(l.act, r->act + lead, np);
-	memcpy(l.act, l.live, l.nc);
-	if (l.stops)
-		l.live[r->n->nout - 1] = false;
-	HOP_TRY(hop_loop_jvp(e, &l, &body));
-	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, 2 * l.nc);
-	hop_val *x = HOP_NEWN(&e->tmp, hop_val, 2 * l.nx), *k = HOP_NEWN(&e->tmp, hop_val, 2 * l.nk);
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, body->nout);
-	hop_scan_args s = { .body = body, .sargs = hop_rule_sargs(b, r),
-	                    .length = hop_size_subst(e, a->length, r->smap, r->nsmap),
-	                    .reverse = a->reverse, .stops = a->stops, .every = a->every,
-	                    .count = lead ? r->in[0] : HOP_ZERO, .carry = carry, .x = x,
-	                    .konst = k };
-	s.ncarry = hop_loop_pairs(b, l.nc, in, din, l.act, carry);
-	s.nx = hop_loop_pairs(b, l.nx, in + l.nc, din + l.nc, l.act + l.nc, x);
-	s.nconst = hop_loop_pairs(b, l.nk, in + l.nc + l.nx, din + l.nc + l.nx,
-	                          l.act + l.nc + l.nx, k);
-	if (b->st)
-		return b->st;
-	HOP_TRY(hop_emit_scan(b, &s, out));
-	uint32_t j = 0;
-	for (uint32_t i = 0; i < l.nc; i++)
-		r->out[i] = out[j++];
-	for (uint32_t i = 0; i < l.nc; i++)
-		if (l.live[i])
-			r->dout[i] = out[j++];
-	for (uint32_t i = l.nc; i < l.nc + l.ny; i++)
-		r->out[i] = out[j++];
-	for (uint32_t i = l.nc; i < l.nc + l.ny; i++)
-		if (l.live[i])
-			r->dout[i] = out[j++];
-	if (l.stops)
-		r->out[l.nc + l.ny] = out[j++];
-	return HOP_OK;
-}
-
 /* ---- reverse ---- */
 
 struct saved {

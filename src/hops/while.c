@@ -119,24 +119,3 @@ hop_status hop_eval_while(hop_interp *p, const hop_node *n, hop_tensor *const *i
 	return HOP_OK;
 }
 
-/* A carry is active if its initial value is, or if a trip makes it so: fix-point. */
-void hop_active_while(hop_env *e, const hop_node *n, const bool *in, bool *out)
-{
-	const struct hop_attr_while *a = HOP_ATTR(n, while);
-	uint32_t nc = (uint32_t)a->ncarry;
-	hop_mark m = hop_mark_at(&e->tmp);
-	bool *act = HOP_NEWN(&e->tmp, bool, n->nin);
-	bool *res = HOP_NEWN(&e->tmp, bool, a->body->nout);
-	memcpy(act, in, n->nin * sizeof *act);
-	for (bool more = true; more; ) {
-		more = false;
-		hop_ad_active(e, a->body, act, res);
-		for (uint32_t k = 0; k < nc; k++)
-			if (res[k] && !act[k])
-				act[k] = more = true;
-	}
-	memcpy(out, act, nc * sizeof *out);
-	out[nc] = false;
-	memcpy(out + nc + 1, res + nc, (a->body->nout - nc) * sizeof *out);
-	hop_rewind(&e->tmp, m);
-}

@@ -21,53 +21,6 @@ static void rebind(hop_rule *r, hop_size cap)
 		r->smap[s] = cap;
 }
 
-hop_status hop_jvp_while(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_while *a = HOP_ATTR(r->n, while);
-	hop_env *e = b->env;
-	uint32_t nc = (uint32_t)a->ncarry, nk = r->n->nin - nc, nt = a->body->nout - nc;
-	hop_graph *body, *test;
-	hop_size cap;
-	hop_loop l = { .body = a->body, .nc = nc, .nk = nk, .ny = nt };
-	bool *act = HOP_NEWN(&e->tmp, bool, r->n->nin);
-	bool *outs = HOP_NEWN(&e->tmp, bool, r->n->nout);
-
-	hop_active_while(e, r->n, r->act, outs);
-	memcpy(act, outs, nc);
-	memcpy(act + nc, r->act + nc, nk);
-	l.act = act;
-	l.live = HOP_NEWN(&e->tmp, bool, a->body->nout);
-	memcpy(l.live, outs, nc);
-	memcpy(l.live + nc, outs + nc + 1, nt);
-	HOP_TRY(hop_loop_jvp(e, &l, &body));
-	HOP_TRY(hop_loop_test(e, a->test, nc, act, &test));
-	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, 2 * nc);
-	hop_val *konst = HOP_NEWN(&e->tmp, hop_val, 2 * nk);
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, body->nout + 1);
-	hop_while_args w = { .test = test, .body = body, .sargs = hop_rule_sargs(b, r),
-	                     .max_trips = a->max_trips, .carry = carry, .konst = konst,
-	                     .trips = trip_range(r), .out_cap = a->sym >= 0 ? &cap : NULL };
-	w.ncarry = hop_loop_pairs(b, nc, r->in, r->din, act, carry);
-	w.nconst = hop_loop_pairs(b, nk, r->in + nc, r->din + nc, act + nc, konst);
-	if (b->st)
-		return b->st;
-	HOP_TRY(hop_emit_while(b, &w, out));
-	if (a->sym >= 0)
-		rebind(r, cap);
-	uint32_t k = nc;
-	memcpy(r->out, out, nc * sizeof *out);
-	for (uint32_t i = 0; i < nc; i++)
-		if (act[i])
-			r->dout[i] = out[k++];
-	r->out[nc] = out[k++];
-	memcpy(r->out + nc + 1, out + k, nt * sizeof *out);
-	k += nt;
-	for (uint32_t i = 0; i < nt; i++)
-		if (l.live[nc + i])
-			r->dout[nc + 1 + i] = out[k++];
-	return HOP_OK;
-}
-
 struct saved {
 	hop_loop  l;
 	hop_sizes sargs;

@@ -1,6 +1,7 @@
 /* build.c -- a graph under construction: parameters, symbols, nodes with inferred types.
  * Sealing is in seal.c; the helpers over particular ops are in emit.c. */
 #include "ir/rule.h"
+#include "ir/sig.h"
 
 #include <string.h>
 
@@ -108,8 +109,8 @@ bool hop_build_guard(hop_build *b, const hop_node *n)
 {
 	hop_graphs sub = hop_node_subs(n);
 	hop_sizes sargs = hop_node_sargs(n);
-	for (int i = 0; i < sub.n && i < hop_hoptab[n->op].runs; i++)
-		if (!hop_build_accepts(b, sub.v[i], sargs))
+	for (int i = 0; i < sub.n; i++)
+		if (hop_sig_runs(n, i) && !hop_build_accepts(b, sub.v[i], sargs))
 			return true;
 	return false;
 }

@@ -30,10 +30,14 @@ const hop_opinfo hop_optab[HOP_NOPS] = {
 
 /* Second rows: empty for plain ops. */
 const hop_hopinfo hop_hoptab[HOP_NOPS] = {
-#define HOP_HOP(name_, active_, fwd_, bwd_, runs_) \
-	[HOP_OP_##name_] = { hop_active_##active_, hop_fwd_##fwd_, hop_bwd_##bwd_, runs_ },
+#define HOP_SIG(...)
+#define HOP_BODY(...)
+#define HOP_HOP(name_, active_, fwd_, bwd_) \
+	[HOP_OP_##name_] = { hop_active_##active_, hop_fwd_##fwd_, hop_bwd_##bwd_ },
 #include "ir/hops.def"
 #undef HOP_HOP
+#undef HOP_BODY
+#undef HOP_SIG
 };
 
 static const size_t kind_bytes[] = {

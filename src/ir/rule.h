@@ -85,10 +85,14 @@ typedef hop_status hop_half_fn(hop_build *b, hop_rule *r);     /* fwd, bwd */
 	hop_batch_fn hop_batch_##batch;  hop_lower_fn hop_lower_##lower;
 #include "ir/ops.def"
 #undef HOP_OP
-#define HOP_HOP(name, active, fwd, bwd, runs) \
+#define HOP_SIG(...)
+#define HOP_BODY(...)
+#define HOP_HOP(name, active, fwd, bwd) \
 	hop_active_fn hop_active_##active; hop_half_fn hop_fwd_##fwd, hop_bwd_##bwd;
 #include "ir/hops.def"
 #undef HOP_HOP
+#undef HOP_BODY
+#undef HOP_SIG
 hop_jvp_fn hop_jvp_zero, hop_jvp_none, hop_jvp_todo;
 hop_vjp_fn hop_vjp_zero, hop_vjp_none, hop_vjp_todo;
 hop_batch_fn hop_batch_todo;
@@ -115,7 +119,6 @@ extern const hop_opinfo hop_optab[HOP_NOPS];
 typedef struct hop_hopinfo {
 	hop_active_fn *active;
 	hop_half_fn   *fwd, *bwd;
-	int            runs;              /* bodies that the node itself may run */
 } hop_hopinfo;
 extern const hop_hopinfo hop_hoptab[HOP_NOPS];
 

@@ -300,7 +300,7 @@ static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)
 	for (uint32_t i = g->nnode; i-- > 0; ) {
 		const hop_node *n = &g->node[i];
 		struct plan *p = &plan[i];
-		p->keep = hop_node_effect(n) || n->guard || 
+		p->keep = hop_node_effect(n) || n->guard ||
 		          (hop_node_binds(n) >= 0 && mentioned(g, hop_node_binds(n)));
 		for (uint32_t k = 0; k < n->nout; k++)
 			p->keep |= need[n->out0.id + k];
