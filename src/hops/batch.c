@@ -76,3 +76,18 @@ hop_val hop_emit_swap(hop_build *b, hop_val x)
 	axes[1] = 0;
 	return hop_emit_permute(b, x, axes);
 }
+
+hop_status hop_batch_carries(hop_build *b, const hop_rule *r, const hop_graph *body,
+                             bool masked, uint32_t nc, bool *bin)
+{
+	bool *bo = HOP_NEWN(&b->env->tmp, bool, body->nout);
+	const hop_graph *h;
+	for (bool more = true; more; ) {
+		more = false;
+		HOP_TRY(hop_batch_body(b, r, body, masked, bin, NULL, &h, bo));
+		for (uint32_t k = 0; k < nc; k++)
+			if (bo[k] && !bin[k])
+				bin[k] = more = true;
+	}
+	return HOP_OK;
+}

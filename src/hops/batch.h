@@ -10,6 +10,10 @@
 hop_status hop_batch_body(hop_build *b, const hop_rule *r, const hop_graph *g, bool masked,
                           const bool *bin, const bool *force, const hop_graph **out_g,
                           bool *out_batched);
+/* Which of the first nc parameters of a step become batched: those that start so, or that a
+ * step makes so. bin grows. */
+hop_status hop_batch_carries(hop_build *b, const hop_rule *r, const hop_graph *body,
+                             bool masked, uint32_t nc, bool *bin);
 /* The size arguments of a batched body: the node's, then the batch size if symbolic. */
 hop_sizes  hop_batch_sargs(hop_build *b, const hop_rule *r);
 /* The batch size as a body made by hop_batch_body (of source body g) sees it. */

@@ -56,11 +56,13 @@ hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out)
 	if (b->st)
 		return b->st;
 	bool counted = !hop_is_zero(s->count);
+	struct hop_attr_map m = { .nx = s->nx, .length = s->length, .sargs = s->sargs,
+	                          .body = s->body };
 	struct hop_attr_scan a = { .ncarry = s->ncarry, .nx = s->nx, .length = s->length,
 	                           .reverse = s->reverse, .counted = counted,
 	                           .stops = s->stops, .every = s->every, .sargs = s->sargs,
 	                           .body = s->body };
-	hop_mark m = hop_mark_at(&b->env->tmp);
+	hop_mark mark = hop_mark_at(&b->env->tmp);
 	uint32_t n = 0;
 	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, 1 + s->ncarry + s->nx + s->nconst);
 	if (counted)
@@ -71,7 +73,8 @@ hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out)
 		all[n++] = s->x[i];
 	for (uint32_t i = 0; i < s->nconst; i++)
 		all[n++] = s->konst[i];
-	hop_val v = hop_emit_op(b, HOP_OP_scan, &a, n, all);
-	hop_rewind(&b->env->tmp, m);
+	hop_val v = s->unordered ? hop_emit_op(b, HOP_OP_map, &m, n, all)
+	                         : hop_emit_op(b, HOP_OP_scan, &a, n, all);
+	hop_rewind(&b->env->tmp, mark);
 	return spread(b, v, s->body->nout, out);
 }

@@ -1,6 +1,6 @@
 /* hops.h -- the operators with bodies: how their operands and results are laid out.
  * This page is the contract between capture, inference, evaluation, transforms and
- * lowering. All bodies of a node take the node's size arguments `sargs` as their size
+ * lowering; hops.def says it for machines. All bodies of a node take the node's size arguments `sargs` as their size
  * parameters, so a body's type T reads as T[sargs] in the node's graph.
  *
  * call    in: the body's parameters.           out: its results.
@@ -26,6 +26,12 @@
  *         no later step runs. ys of steps not run are zero. steps = number of steps run.
  *         every: what reverse mode keeps: 0 = all residuals, k > 0 = carries every k steps
  *         and recompute, -1 = k near the square root of length.
+ *
+ * map     in: nx xs of type [length, t], then consts.   out: ys of type [length, t].
+ *         body(slices of xs, consts) -> ys. The steps have no order; otherwise a scan.
+ *
+ * switch  in: index (i64 scalar), operands.     out: the results of any branch.
+ *         branch k runs, k being index clamped to 0 .. number of branches - 1.
  *
  * custom  in: operands.                         out: nouts results, then nres residuals.
  *         fwd(operands) -> nouts results, saved values. nres is 0, or the number of saved
@@ -64,11 +70,25 @@ typedef struct hop_scan_args {
 	uint32_t         ncarry, nx, nconst;
 	hop_size         length;
 	bool             reverse, stops;
+	bool             unordered;       /* a map: no carries, not counted, does not stop */
 	int64_t          every;
 	hop_val          count;           /* HOP_ZERO = not counted */
 	const hop_val   *carry, *x, *konst;
 } hop_scan_args;
 hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out);
+
+/* A scan or a map, read. A map is a scan of no carries whose steps have no order. */
+typedef struct hop_steps {
+	const hop_graph *body;
+	hop_sizes        sargs;
+	hop_size         length;
+	uint32_t         lead, nc, nx, nk, ny;    /* count, carries, xs, consts; ys */
+	bool             reverse, stops, unordered;
+	int64_t          every;
+} hop_steps;
+/* False if the attributes ask for more operands than there are. */
+bool      hop_steps_read(int op, const void *attr, uint32_t nin, hop_steps *out);
+hop_steps hop_steps_of(const hop_node *n);
 
 /* `every` of a scan whose steps are recomputed from their carries: made by the chunked form
  * of every = k. */

@@ -197,6 +197,7 @@ hop_status hop_loop_reverse(hop_build *b, const hop_loop *l, const hop_loop_vals
 	                    .nx = y.nxs + y.ny, .nconst = y.nk, .length = v->length,
 	                    .reverse = v->reverse, .count = v->count, .carry = carry, .x = x,
 	                    .konst = konst };
+	s.unordered = v->unordered && !s.ncarry;
 	HOP_TRY(hop_emit_scan(b, &s, out));
 	uint32_t c = 0, k = y.nca, j = y.nca + y.nka;
 	for (uint32_t i = 0; i < l->nc; i++)

@@ -34,6 +34,7 @@ typedef struct hop_loop_vals {
 	hop_val        count;            /* steps that ran, or HOP_ZERO for all */
 	hop_size       length;
 	bool           reverse;          /* direction of the reverse scan */
+	bool           unordered;        /* its steps need no order, if nothing adds up */
 	hop_sizes      sargs;
 } hop_loop_vals;
 /* Emit the reverse scan; sets cotangents of carries, xs, consts (HOP_ZERO if inactive). */

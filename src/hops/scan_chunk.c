@@ -14,7 +14,7 @@ struct chunker {
 	hop_env         *e;
 	const hop_graph *g;              /* that has the scan */
 	const hop_node  *n;
-	const struct hop_attr_scan *a;
+	hop_steps        a;
 	uint32_t         lead, nc, nx, nk, ny;
 	hop_range        range;          /* of the length */
 	int64_t          k;              /* steps a chunk */
@@ -36,11 +36,9 @@ static int64_t root(hop_range r)
 
 static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_node *n)
 {
-	const struct hop_attr_scan *a = HOP_ATTR(n, scan);
-	struct chunker c = { .e = e, .g = g, .n = n, .a = a, .lead = a->counted ? 1 : 0,
-	                     .nc = (uint32_t)a->ncarry, .nx = (uint32_t)a->nx };
-	c.nk = n->nin - c.lead - c.nc - c.nx;
-	c.ny = a->body->nout - c.nc - (a->stops ? 1 : 0);
+	hop_steps s = hop_steps_of(n), *a = &s;
+	struct chunker c = { .e = e, .g = g, .n = n, .a = s, .lead = s.lead, .nc = s.nc,
+	                     .nx = s.nx, .nk = s.nk, .ny = s.ny };
 	c.range = hop_size_range(a->length, g->range, (int)(g->nsym + g->nlocal));
 	c.k = a->every > 0 ? a->every : root(c.range);
 	if (c.k > c.range.hi)
@@ -49,7 +47,7 @@ static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_nod
 	                                     : hop_size_sym(e, (int)a->body->nsym);
 	hop_size up = hop_size_add(e, c.length, hop_size_of(c.k - 1));
 	c.chunks = hop_size_div(e, up, hop_size_of(c.k));
-	c.limited = a->counted || !hop_size_eq(c.length, hop_size_mul(e, c.chunks,
+	c.limited = a->lead || !hop_size_eq(c.length, hop_size_mul(e, c.chunks,
 	                                                              hop_size_of(c.k)));
 	return c;
 }
@@ -61,11 +59,11 @@ static void open_syms(const struct chunker *c, hop_build *b)
 {
 	hop_sizes s = hop_node_sargs(c->n);
 	hop_build_open(b, c->e);
-	for (uint32_t i = 0; i < c->a->body->nsym; i++) {
+	for (uint32_t i = 0; i < c->a.body->nsym; i++) {
 		hop_range r = hop_size_range(s.v[i], c->g->range, (int)(c->g->nsym + c->g->nlocal));
 		r.lo = r.lo < 0 ? 0 : r.lo;
 		r.hi = r.hi < r.lo ? r.lo : r.hi;
-		hop_build_sym(b, r, c->a->body->symname[i]);
+		hop_build_sym(b, r, c->a.body->symname[i]);
 	}
 	if (!hop_size_const(c->length))
 		hop_build_sym(b, c->range, NULL);
@@ -82,11 +80,11 @@ static hop_sizes own_syms(hop_env *e, uint32_t n)
 /* The body with one carry more: whether the step said stop. */
 static hop_status inner_body(const struct chunker *c, const hop_graph **out_g)
 {
-	const hop_graph *g = c->a->body;
+	const hop_graph *g = c->a.body;
 	hop_env *e = c->e;
 	hop_build b;
 	hop_graph *made;
-	if (!c->a->stops) {
+	if (!c->a.stops) {
 		*out_g = g;
 		return HOP_OK;
 	}
@@ -122,7 +120,7 @@ static hop_val chunk_count(hop_build *b, const struct chunker *c, hop_val n, hop
  * ys, [stop]. */
 static hop_status outer_body(const struct chunker *c, hop_graph **out_g)
 {
-	const struct hop_attr_scan *a = c->a;
+	const hop_steps *a = &c->a;
 	const hop_graph *g = a->body, *body;
 	hop_env *e = c->e;
 	hop_build b;
@@ -222,7 +220,7 @@ static void outer_counts(hop_build *b, const struct chunker *c, hop_val count, h
 
 bool hop_scan_chunkable(const hop_graph *g, const hop_node *n)
 {
-	const struct hop_attr_scan *a = HOP_ATTR(n, scan);
+	hop_steps s = hop_steps_of(n), *a = &s;
 	hop_range r = hop_size_range(a->length, g->range, (int)(g->nsym + g->nlocal));
 	if ((a->every <= 0 && a->every != HOP_EVERY_SQRT) || r.hi < 1)
 		return false;
@@ -239,7 +237,7 @@ hop_status hop_scan_chunk(hop_env *e, const hop_graph *g, const hop_node *node,
                           hop_graph **out_g)
 {
 	struct chunker c = open_chunker(e, g, node);
-	const struct hop_attr_scan *a = c.a;
+	const hop_steps *a = &c.a;
 	hop_graph *body;
 	hop_build b;
 	HOP_TRY(outer_body(&c, &body));

@@ -2,6 +2,7 @@
  * step's index. A scan that may stop is a loop with a test. Carries that only add up
  * products, as gradients of weights do, leave the loop: the factors of all steps are kept
  * and one large product follows. */
+#include "hops/hops.h"
 #include "hops/loop_lower.h"
 
 enum { STACK_MIN = 8, STACK_MAX = 1 << 24 };     /* steps; elements kept for a factor */
@@ -22,7 +23,7 @@ typedef struct late {
 
 typedef struct scan {
 	const hop_node *n;
-	const struct hop_attr_scan *a;
+	hop_steps    a;
 	int          nc, nx, ny, first;   /* first: operand of the first carry */
 	hop_size     length;
 	hop_carries  c;
@@ -114,7 +115,7 @@ static void find_late(hop_lower *l, scan *s)
 {
 	s->kept = HOP_NEWN(l->w, kept, 2 * s->nc);
 	s->late = HOP_NEWN(l->w, late, s->nc);
-	if (s->a->counted || s->a->stops || s->in->g->has_effect || s->in->tests ||
+	if (s->a.lead || s->a.stops || s->in->g->has_effect || s->in->tests ||
 	    (hop_size_const(s->length) && s->length.k < STACK_MIN))
 		return;
 	for (int i = 0; i < s->nc; i++) {
@@ -179,7 +180,7 @@ static hop_status before(hop_lower *l, scan *s)
 	hop_carries_plan(l, &s->c, s->in, s->dest);
 	for (int k = 0; k < s->ny; k++)
 		s->dest[s->nc + k] = s->ys[k];
-	if (s->a->stops)
+	if (s->a.stops)
 		s->dest[s->nc + s->ny].buf = HOP_VIEW_REG;
 	find_late(l, s);
 	HOP_TRY(hop_lower_decide(l, s->in, s->dest, fixed));
@@ -205,7 +206,7 @@ static hop_reg count(hop_lower *l, scan *s)
 {
 	hop_reg r;
 
-	if (!s->a->counted)
+	if (!s->a.lead)
 		return 0;
 	r = hop_lower_scalar(l, s->n, 0);
 	r = hop_lower_do(l, min, HOP_i64, r, hop_lower_sizereg(l, s->length));
@@ -218,7 +219,7 @@ static hop_status plain(hop_lower *l, scan *s)
 	const hop_ix *t = hop_lower_open(l, HOP_LOOP_SEQ, s->length, NULL);
 
 	l->cur->stmt->bound = n;
-	l->cur->stmt->reverse = s->a->reverse;
+	l->cur->stmt->reverse = s->a.reverse;
 	HOP_TRY(step(l, s, t));
 	hop_carries_step(l, s->n, &s->c);
 	hop_lower_close(l);
@@ -245,7 +246,7 @@ static hop_status stopping(hop_lower *l, scan *s)
 	hop_lower_enter(l, w, &w->body, false);
 	t = hop_cell_get(l, HOP_i64, &steps);
 	hop_reg at = t;
-	if (s->a->reverse)
+	if (s->a.reverse)
 		at = hop_lower_do(l, sub, HOP_i64, hop_lower_do(l, sub, HOP_i64, n, one), t);
 	HOP_TRY(step(l, s, hop_ix_reg(l, at, s->length)));
 	stop = hop_lower_out_reg(l, s->in, s->nc + s->ny);
@@ -259,23 +260,23 @@ static hop_status stopping(hop_lower *l, scan *s)
 
 hop_status hop_lower_scan(hop_lower *l, const hop_node *n)
 {
-	scan s = { .n = n, .a = HOP_ATTR(n, scan) };
+	scan s = { .n = n, .a = hop_steps_of(n) };
 
-	s.nc = (int)s.a->ncarry;
-	s.nx = (int)s.a->nx;
-	s.first = s.a->counted ? 1 : 0;
-	s.ny = (int)n->nout - s.nc - (s.a->stops ? 1 : 0);
-	s.length = hop_lower_size(l, s.a->length);
+	s.nc = (int)s.a.nc;
+	s.nx = (int)s.a.nx;
+	s.first = (int)s.a.lead;
+	s.ny = (int)s.a.ny;
+	s.length = hop_lower_size(l, s.a.length);
 	s.ys = HOP_NEWN(l->w, hop_view, s.ny);
-	s.dest = HOP_NEWN(l->w, hop_view, s.a->body->nout);
+	s.dest = HOP_NEWN(l->w, hop_view, s.a.body->nout);
 	HOP_TRY(hop_carries_init(l, n, s.first, s.nc, &s.c));
 	for (int k = 0; k < s.ny; k++) {
 		s.ys[k] = hop_lower_result(l, n, s.nc + k);
-		if (s.a->counted || s.a->stops)
+		if (s.a.lead || s.a.stops)
 			hop_lower_fill(l, hop_lower_out(l, n, s.nc + k), &s.ys[k]);
 	}
-	s.in = hop_lower_body(l, n, s.a->body);
+	s.in = hop_lower_body(l, n, s.a.body);
 	s.in->many = !hop_size_const(s.length) || s.length.k >= 8;
 	HOP_TRY(before(l, &s));
-	return s.a->stops ? stopping(l, &s) : plain(l, &s);
+	return s.a.stops ? stopping(l, &s) : plain(l, &s);
 }

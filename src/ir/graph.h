@@ -174,6 +174,8 @@ const hop_field *hop_node_subfield(const hop_node *n, int i);
 hop_sizes   hop_attr_sizes(int op, const void *attr, int field);
 /* The size arguments passed to its bodies (empty when none). */
 hop_sizes   hop_node_sargs(const hop_node *n);
+/* The number of steps of a loop that has one, else NULL. */
+const hop_size *hop_attr_length(int op, const void *attr);
 /* The local size symbol that the node binds, or -1. */
 int64_t     hop_node_binds(const hop_node *n);
 /* Sets need[s - nsym] for the local symbols s that its sizes mention: whoever binds them

@@ -141,6 +141,11 @@ hop_sizes hop_node_sargs(const hop_node *n)
 	return s ? *s : (hop_sizes){ 0, NULL };
 }
 
+const hop_size *hop_attr_length(int op, const void *attr)
+{
+	return only(op, attr, HOP_AK_length);
+}
+
 bool hop_node_effect(const hop_node *n)
 {
 	hop_graphs sub = hop_node_subs(n);

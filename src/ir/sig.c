@@ -169,7 +169,7 @@ void hop_body_roles(const hop_node *n, int i, hop_roles *r)
 void hop_sig_count(int op, void *attr, enum hop_role role, uint32_t n)
 {
 	for (const struct place *p = node_list(op).in; p->how; p++)
-		if (p->role == role && p->how == HOW_N)
+		if (p->role == role && (p->how == HOW_N || p->how == HOW_IF))
 			*(int64_t *)((char *)attr + p->attr) = n;
 }
 

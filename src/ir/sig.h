@@ -55,7 +55,8 @@ void hop_node_roles(const hop_node *n, hop_roles *out);
 /* Of its body number i; whether the node itself may run it. */
 void hop_body_roles(const hop_node *n, int i, hop_roles *out);
 bool hop_sig_runs(const hop_node *n, int i);
-/* Set the attribute that says how many operands of a role there are; REST needs none. */
+/* Set the attribute that says how many operands of a role there are, or whether there is one;
+ * REST needs none. */
 void hop_sig_count(int op, void *attr, enum hop_role role, uint32_t n);
 
 /* A body that gives results of the node, and not only whether to go on. */

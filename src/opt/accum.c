@@ -29,7 +29,7 @@ struct term {
 struct scan {
 	hop_rw          *w;
 	const hop_graph *g;          /* the body */
-	hop_loop_form    f;
+	hop_form         f;
 	bool             all;        /* every step runs */
 	uint32_t        *uses;
 	const hop_node **reader;     /* [nvalue] the last node that reads a value */
@@ -198,14 +198,13 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
                        hop_val *out)
 {
 	hop_env *e = w->env;
-	struct hop_attr_scan *a = attr;
 	struct scan s = { .w = w };
-	if (n->op != HOP_OP_scan || !hop_loop_read(n->op, attr, &s.f))
+	if (!hop_form_read(n, attr, &s.f) || !s.f.length || !s.f.nc)
 		return hop_rw_keep(w, n, in, attr, out);
-	s.g = s.f.body;
+	s.g = s.f.body[s.f.main];
 	if (!hop_build_accepts(&w->b, s.g, s.f.sargs))      /* it may refuse; see lift.c */
 		return hop_rw_keep(w, n, in, attr, out);
-	s.all = !a->counted && !a->stops;
+	s.all = s.f.all;
 	s.more = HOP_NEWN(&e->tmp, hop_val, 2 * MAX_TERMS);
 	count_uses(&s);
 	struct sum *sum = HOP_NEWN(&e->tmp, struct sum, s.f.nc);
@@ -223,7 +222,7 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 	}
 	if (!s.nterm)
 		return hop_rw_keep(w, n, in, attr, out);
-	HOP_TRY(build(&s, sum, &a->body));
+	HOP_TRY(build(&s, sum, &s.f.body[s.f.main]));
 	hop_node wide = *n;
 	wide.nout += s.nmore;
 	hop_val *res = HOP_NEWN(&e->tmp, hop_val, wide.nout);

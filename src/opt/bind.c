@@ -54,15 +54,14 @@ static hop_val one_row(hop_rw *w, hop_val x)
 }
 
 /* xs of equal rows become the last operands. */
-static hop_status move_xs(hop_rw *w, const hop_node *n, hop_val *in, struct hop_attr_scan *a)
+static hop_status move_xs(hop_rw *w, const hop_node *n, hop_val *in, void *attr,
+                          const hop_form *f)
 {
 	hop_env *e = w->env;
-	const hop_graph *g = a->body;
-	uint32_t lead = a->counted ? 1 : 0, nc = (uint32_t)a->ncarry, nx = (uint32_t)a->nx;
-	uint32_t k = 0, gone = 0;
+	const hop_graph **body = &f->body[f->main], *g = *body;
+	uint32_t lead = f->lead, nc = f->nc, nx = f->nx, k = 0, gone = 0;
 	int32_t *pmap = HOP_NEWN(&e->tmp, int32_t, g->nparam);
 	hop_val *row = HOP_NEWN(&e->tmp, hop_val, nx), *now = HOP_NEWN(&e->tmp, hop_val, n->nin);
-	uint32_t *sel = HOP_NEWN(&e->tmp, uint32_t, g->nout);
 	for (uint32_t i = 0; i < nx; i++)
 		gone += !hop_is_bad(row[i] = one_row(w, in[lead + nc + i]));
 	if (!gone || w->b.st)
@@ -76,10 +75,8 @@ static hop_status move_xs(hop_rw *w, const hop_node *n, hop_val *in, struct hop_
 			now[lead + k] = moves ? row[i - nc] : in[lead + i];
 			pmap[i] = (int32_t)k++;
 		}
-	for (uint32_t i = 0; i < g->nout; i++)
-		sel[i] = i;
-	HOP_TRY(hop_rw_reform(e, g, pmap, g->nparam, g->nout, sel, &a->body));
-	a->nx -= gone;
+	HOP_TRY(hop_rw_reform(e, g, pmap, g->nparam, g->nout, hop_rw_all(e, g->nout), body));
+	hop_sig_count(n->op, attr, HOP_R_x, nx - gone);
 	memcpy(in, now, n->nin * sizeof *in);
 	return HOP_OK;
 }
@@ -88,24 +85,22 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *old, void *a
                        hop_val *out)
 {
 	hop_env *e = w->env;
-	hop_loop_form f;
-	bool loop = hop_loop_read(n->op, attr, &f), any = false;
-	if (!loop && n->op != HOP_OP_cond)
+	hop_form f;
+	bool any = false;
+	if (!hop_form_read(n, attr, &f) || !(f.r.loop || f.r.in.pred.n || f.r.in.index.n))
 		return hop_rw_keep(w, n, old, attr, out);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);
 	memcpy(in, old, n->nin * sizeof *in);
-	if (n->op == HOP_OP_scan) {
-		HOP_TRY(move_xs(w, n, in, attr));
-		hop_loop_read(n->op, attr, &f);
+	if (f.nx) {
+		HOP_TRY(move_xs(w, n, in, attr, &f));
+		hop_form_read(n, attr, &f);
 	}
-	uint32_t lead = loop ? f.lead : 1, np = n->nin - lead;
+	uint32_t np = n->nin - f.lead;
 	const void **elem = HOP_NEWN(&e->tmp, const void *, np);
-	for (uint32_t i = loop ? f.nc + f.nx : 0; i < np; i++)
-		any |= (elem[i] = hop_fold_splat(w, in[lead + i])) != NULL;
-	int nsub;
-	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
-	for (int i = 0; any && i < nsub; i++)
-		HOP_TRY(bind_body(e, sub[i], elem, &sub[i]));
+	for (uint32_t i = f.nc + f.nx; i < np; i++)
+		any |= (elem[i] = hop_fold_splat(w, in[f.lead + i])) != NULL;
+	for (int i = 0; any && i < f.nbody; i++)
+		HOP_TRY(bind_body(e, f.body[i], elem, &f.body[i]));
 	return hop_rw_keep(w, n, in, attr, out);
 }
 

@@ -13,23 +13,21 @@
 
 enum { MAX_ROUNDS = 4 };         /* each may uncover more; nearly always two do */
 
-/* An operator seen as parameters and results of its bodies. */
+/* An operator seen as parameters and results of its bodies. Bodies that give results give the
+ * same ones; the others only say whether to go on. */
 struct form {
-	uint32_t         nlead;      /* operands in front of the parameters */
-	uint32_t         np, nc, nx; /* parameters: carries, xs, the rest the same each time */
-	uint32_t         nres;       /* results of each body, the stop flag included */
-	uint32_t         trips;      /* index of the result that no body makes, or UINT32_MAX */
-	int              nbody;      /* bodies that make results */
-	const hop_graph *body[2], *test;
-	bool             loop, stops;
-	hop_sizes        sargs;
+	hop_form   f;
+	hop_roles  body;             /* of those that give results */
+	bool      *gives;            /* [nbody] */
+	uint32_t   np;               /* parameters */
+	uint32_t   nres;             /* results of a body that gives some, stop included */
 };
 
 /* What becomes of an operator. */
 struct plan {
 	bool             keep;       /* the node is needed at all */
 	bool             other;      /* it changes: the rest is set */
-	const hop_graph *body[2], *test;
+	const hop_graph **body;
 	uint32_t         nin, nc, nx, nres;
 	uint32_t        *in;         /* [nin] kept operands */
 	uint32_t        *sel;        /* [nres] kept results of the bodies */
@@ -39,57 +37,51 @@ struct plan {
 
 static uint32_t result_of(const struct form *f, uint32_t k)
 {
-	return k < f->trips ? k : k + 1;
+	return hop_form_result(&f->f.r, &f->body, k);
 }
 
-static bool read_form(const hop_node *n, struct form *f)
+static bool read_form(hop_env *e, const hop_node *n, struct form *f)
 {
-	const void *attr = n->attr;
-	hop_loop_form l;
-	*f = (struct form){ .trips = UINT32_MAX, .nbody = 1 };
-	if (hop_loop_read(n->op, attr, &l)) {
-		f->nlead = l.lead;
-		f->nc = l.nc;
-		f->nx = l.nx;
-		f->body[0] = l.body;
-		f->test = l.test;
-		f->stops = l.stops;
-		f->loop = true;
-		if (l.test)
-			f->trips = l.nc;
-	} else if (n->op == HOP_OP_call) {
-		f->body[0] = HOP_ATTR(n, call)->body;
-	} else if (n->op == HOP_OP_cond) {
-		f->nlead = 1;
-		f->nbody = 2;
-		f->body[0] = HOP_ATTR(n, cond)->then;
-		f->body[1] = HOP_ATTR(n, cond)->else_;
-	} else {
+	*f = (struct form){ .np = n->nin };
+	if (!hop_form_read(n, (void *)(uintptr_t)n->attr, &f->f))
 		return false;
+	f->np -= f->f.lead;
+	f->nres = f->f.body[f->f.main]->nout;
+	f->gives = HOP_NEWN(&e->tmp, bool, f->f.nbody);
+	for (int j = 0; j < f->f.nbody; j++) {
+		hop_roles b;
+		hop_body_roles(n, j, &b);
+		f->gives[j] = hop_sig_gives(&b);
+		if (j == f->f.main)
+			f->body = b;
 	}
-	f->sargs = hop_node_sargs(n);
-	f->np = n->nin - f->nlead;
-	f->nres = f->body[0]->nout;
 	return true;
 }
 
+/* The result that counts steps and that no body has a say in, or UINT32_MAX. */
+static uint32_t own_count(const struct form *f)
+{
+	return f->f.r.out.steps.n && !f->f.stops ? f->f.r.out.steps.at : UINT32_MAX;
+}
+
+static bool is_x(const struct form *f, uint32_t i)
+{
+	return i >= f->f.nc && i < f->f.nc + f->f.nx;
+}
+
 /* Which parameters are needed for these results; carries by fix-point, `res` grows. */
-static void needed(hop_env *e, const struct form *f, bool *res, bool *par)
+static void needed(hop_env *e, const struct form *f, const struct plan *p, bool *res,
+                   bool *par)
 {
 	bool *one = HOP_NEWN(&e->tmp, bool, f->np);
 	for (bool more = true; more; ) {
 		more = false;
-		for (int j = 0; j < f->nbody; j++) {
-			hop_rw_needs(e, f->body[j], res, one);
+		for (int j = 0; j < f->f.nbody; j++) {
+			hop_rw_needs(e, p->body[j], f->gives[j] ? res : NULL, one);
 			for (uint32_t i = 0; i < f->np; i++)
 				par[i] |= one[i];
 		}
-		if (f->test) {
-			hop_rw_needs(e, f->test, NULL, one);
-			for (uint32_t i = 0; i < f->np; i++)
-				par[i] |= one[i];
-		}
-		for (uint32_t k = 0; k < f->nc; k++) {
+		for (uint32_t k = 0; k < f->f.nc; k++) {
 			if (par[k] && !res[k])
 				res[k] = more = true;
 			par[k] |= res[k];        /* its initial value may be its final one */
@@ -98,31 +90,32 @@ static void needed(hop_env *e, const struct form *f, bool *res, bool *par)
 }
 
 /* Result k of every body is parameter *out_p. */
-static bool is_param(const struct form *f, uint32_t k, uint32_t *out_p)
+static bool is_param(const struct form *f, const struct plan *p, uint32_t k, uint32_t *out_p)
 {
-	*out_p = f->body[0]->out[k].id;
-	for (int j = 0; j < f->nbody; j++)
-		if (f->body[j]->out[k].id != *out_p)
+	const hop_graph *g = p->body[f->f.main];
+	*out_p = g->out[k].id;
+	for (int j = 0; j < f->f.nbody; j++)
+		if (f->gives[j] && p->body[j]->out[k].id != *out_p)
 			return false;
-	return *out_p < f->body[0]->nparam;
+	return *out_p < g->nparam;
 }
 
-/* Results that are operands: all of call and cond, unchanged carries of loops, xs that a
- * scan of all its steps stacks again. */
+/* Results that are operands: all of what runs once, unchanged carries of loops, xs that a
+ * loop of all its steps stacks again. */
 static void find_forwards(const hop_graph *g, const hop_node *n, const struct form *f,
                           struct plan *p)
 {
+	bool loop = f->f.r.loop;
 	for (uint32_t k = 0; k < f->nres; k++) {
 		uint32_t i;
 		p->fwd[k] = -1;
-		if (!is_param(f, k, &i))
+		if (!is_param(f, p, k, &i))
 			continue;
-		bool again = f->loop && k >= f->nc && i >= f->nc && i < f->nc + f->nx && !f->nlead &&
-		             !f->stops;
-		if (f->loop && !again && (k >= f->nc || i != k))
+		bool again = loop && k >= f->f.nc && is_x(f, i) && f->f.all;
+		if (loop && !again && (k >= f->f.nc || i != k))
 			continue;
-		if (g->type[n->in[f->nlead + i].id] == g->type[n->out0.id + result_of(f, k)])
-			p->fwd[k] = (int32_t)(f->nlead + i);
+		if (g->type[n->in[f->f.lead + i].id] == g->type[n->out0.id + result_of(f, k)])
+			p->fwd[k] = (int32_t)(f->f.lead + i);
 	}
 }
 
@@ -131,7 +124,7 @@ static void find_forwards(const hop_graph *g, const hop_node *n, const struct fo
 static void keep_waiting(const struct form *f, const bool *live, struct plan *p)
 {
 	uint32_t first = UINT32_MAX;
-	if (live[f->trips])
+	if (own_count(f) != UINT32_MAX && live[own_count(f)])
 		return;
 	for (uint32_t k = 0; k < f->nres; k++) {
 		if (!live[result_of(f, k)])
@@ -148,7 +141,7 @@ static void keep_waiting(const struct form *f, const bool *live, struct plan *p)
 static void find_doubles(const hop_graph *g, const hop_node *n, const struct form *f,
                          struct plan *p)
 {
-	uint32_t from = f->loop ? f->nc : 0, to = f->nres - (f->stops ? 1 : 0);
+	uint32_t from = f->f.nc, to = f->nres - (f->f.stops ? 1 : 0);
 	for (uint32_t k = 0; k < f->nres; k++)
 		p->same[k] = -1;
 	for (uint32_t k = from; k < to; k++)
@@ -156,28 +149,26 @@ static void find_doubles(const hop_graph *g, const hop_node *n, const struct for
 			bool eq = p->same[i] < 0 && p->fwd[i] < 0 &&
 			          g->type[n->out0.id + result_of(f, i)] ==
 			          g->type[n->out0.id + result_of(f, k)];
-			for (int j = 0; j < f->nbody; j++)
-				eq = eq && hop_same(f->body[j]->out[i], f->body[j]->out[k]);
+			for (int j = 0; j < f->f.nbody; j++)
+				eq = eq && (!f->gives[j] || hop_same(p->body[j]->out[i], p->body[j]->out[k]));
 			if (eq)
 				p->same[k] = (int32_t)i;
 		}
 }
 
 /* The parameter that takes the same value as i and does so every time, or i itself. */
-static uint32_t twin(const hop_node *n, const struct form *f, const bool *fixed, uint32_t i)
+static uint32_t twin(const hop_node *n, const struct form *f, const struct plan *p,
+                     const bool *fixed, uint32_t i)
 {
-	if (i < f->nc && !fixed[i])
+	if (i < f->f.nc && !fixed[i])
 		return i;
-	bool x = i >= f->nc && i < f->nc + f->nx;
 	for (uint32_t k = 0; k < i; k++) {
-		bool kx = k >= f->nc && k < f->nc + f->nx, ok = kx == x;
-		if (!ok || (k < f->nc && !fixed[k]) ||
-		    !hop_same(n->in[f->nlead + k], n->in[f->nlead + i]))
+		bool ok = is_x(f, k) == is_x(f, i);
+		if (!ok || (k < f->f.nc && !fixed[k]) ||
+		    !hop_same(n->in[f->f.lead + k], n->in[f->f.lead + i]))
 			continue;
-		for (int j = 0; j < f->nbody; j++)
-			ok = ok && f->body[j]->type[k] == f->body[j]->type[i];
-		if (f->test)
-			ok = ok && f->test->type[k] == f->test->type[i];
+		for (int j = 0; j < f->f.nbody; j++)
+			ok = ok && p->body[j]->type[k] == p->body[j]->type[i];
 		if (ok)
 			return k;
 	}
@@ -191,23 +182,23 @@ static uint32_t number_params(hop_env *e, const hop_node *n, const struct form *
 	bool *fixed = HOP_NEWN(&e->tmp, bool, f->np);      /* carries that never change */
 	uint32_t *tw = HOP_NEWN(&e->tmp, uint32_t, f->np), m = 0;
 	bool *used = HOP_NEWN(&e->tmp, bool, f->np);
-	for (uint32_t k = 0; k < f->nc; k++)
+	for (uint32_t k = 0; k < f->f.nc; k++)
 		fixed[k] = p->fwd[k] >= 0;
 	for (uint32_t i = 0; i < f->np; i++) {
-		tw[i] = twin(n, f, fixed, i);
+		tw[i] = twin(n, f, p, fixed, i);
 		pmap[i] = -1;
 		used[tw[i]] |= par[i];
 	}
-	for (uint32_t i = 0; i < f->nlead; i++)
+	for (uint32_t i = 0; i < f->f.lead; i++)
 		p->in[p->nin++] = i;
 	for (int group = 0; group < 3; group++)
 		for (uint32_t i = 0; i < f->np; i++) {
-			int of = i < f->nc && !fixed[i] ? 0 : i >= f->nc && i < f->nc + f->nx ? 1 : 2;
+			int of = i < f->f.nc && !fixed[i] ? 0 : is_x(f, i) ? 1 : 2;
 			if (of != group || !used[i] || tw[i] != i)
 				continue;
 			pmap[i] = (int32_t)m++;
-			p->in[p->nin++] = f->nlead + i;
-			p->nc += group == 0 && f->loop;
+			p->in[p->nin++] = f->f.lead + i;
+			p->nc += group == 0;
 			p->nx += group == 1;
 		}
 	for (uint32_t i = 0; i < f->np; i++)
@@ -221,40 +212,42 @@ static hop_status make_plan(hop_env *e, const hop_graph *g, const hop_node *n,
                             const bool *live, struct plan *p)
 {
 	struct form f;
-	if (!read_form(n, &f))
+	if (!read_form(e, n, &f))
 		return HOP_OK;
-	for (int j = 0; j < f.nbody; j++)
-		HOP_TRY(hop_opt_dce(e, f.body[j], &f.body[j]));
-	if (f.test)
-		HOP_TRY(hop_opt_dce(e, f.test, &f.test));
 	hop_arena *tmp = &e->tmp;
 	bool *res = HOP_NEWN(tmp, bool, f.nres), *par = HOP_NEWN(tmp, bool, f.np);
 	int32_t *pmap = HOP_NEWN(tmp, int32_t, f.np);
+	p->body = HOP_NEWN(tmp, const hop_graph *, f.f.nbody);
+	for (int j = 0; j < f.f.nbody; j++)
+		HOP_TRY(hop_opt_dce(e, f.f.body[j], &p->body[j]));
 	p->fwd = HOP_NEWN(tmp, int32_t, f.nres);
 	p->same = HOP_NEWN(tmp, int32_t, f.nres);
 	p->in = HOP_NEWN(tmp, uint32_t, n->nin);
 	p->sel = HOP_NEWN(tmp, uint32_t, f.nres);
 	p->other = true;
 	find_forwards(g, n, &f, p);
-	if (n->op == HOP_OP_while && !HOP_ATTR(n, while)->max_trips)
+	if (hop_optab[n->op].flags & HOP_F_U)
 		keep_waiting(&f, live, p);
 	find_doubles(g, n, &f, p);
 	for (uint32_t k = 0; k < f.nres; k++)
 		if (live[result_of(&f, k)] && p->fwd[k] < 0)
 			res[p->same[k] < 0 ? k : (uint32_t)p->same[k]] = true;
-	if (f.stops)
+	if (f.f.stops)
 		res[f.nres - 1] = true;
-	needed(e, &f, res, par);
+	needed(e, &f, p, res, par);
 	for (uint32_t k = 0; k < f.nres; k++)
 		if (res[k] && p->fwd[k] < 0 && p->same[k] < 0)
 			p->sel[p->nres++] = k;
 	uint32_t m = number_params(e, n, &f, p, par, pmap);
-	for (int j = 0; j < f.nbody; j++) {
-		HOP_TRY(hop_rw_reform(e, f.body[j], pmap, m, p->nres, p->sel, &p->body[j]));
+	for (int j = 0; j < f.f.nbody; j++) {
+		const hop_graph *body = p->body[j];
+		if (f.gives[j])
+			HOP_TRY(hop_rw_reform(e, body, pmap, m, p->nres, p->sel, &p->body[j]));
+		else
+			HOP_TRY(hop_rw_reform(e, body, pmap, m, body->nout, hop_rw_all(e, body->nout),
+			                      &p->body[j]));
 		HOP_TRY(hop_opt_dce(e, p->body[j], &p->body[j]));
 	}
-	if (f.test)
-		HOP_TRY(hop_rw_reform(e, f.test, pmap, m, 1, (uint32_t[]){ 0 }, &p->test));
 	return HOP_OK;
 }
 
@@ -315,7 +308,7 @@ static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)
 		for (uint32_t k = 0; k < p->nin; k++)
 			need[n->in[p->in[k]].id] = true;
 		struct form f;
-		read_form(n, &f);
+		read_form(e, n, &f);
 		for (uint32_t k = 0; k < f.nres; k++)
 			if (p->fwd[k] >= 0 && need[n->out0.id + result_of(&f, k)])
 				need[n->in[p->fwd[k]].id] = true;
@@ -323,30 +316,24 @@ static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)
 	return HOP_OK;
 }
 
-/* Attributes of the operator as planned. */
-static void *new_attr(hop_rw *w, const hop_node *n, const struct plan *p, bool tapes)
+/* Attributes of the operator as planned. A symbol that it binds is bound again if stacked
+ * results have it as their size, or others mention it. */
+static void *new_attr(hop_rw *w, const hop_node *n, const struct plan *p, bool stacks)
 {
 	hop_env *e = w->env;
 	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, w->smap, w->nsmap);
-	int nsub, j = 0;
+	int nsub;
 	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
-	if (p->test)
-		sub[j++] = p->test;
-	for (int i = 0; i < 2 && p->body[i]; i++)
-		sub[j++] = p->body[i];
-	if (n->op == HOP_OP_scan) {
-		((struct hop_attr_scan *)attr)->ncarry = p->nc;
-		((struct hop_attr_scan *)attr)->nx = p->nx;
-	}
-	if (n->op == HOP_OP_while) {
-		struct hop_attr_while *a = attr;
-		int64_t old = a->sym;
-		a->ncarry = p->nc;
-		a->sym = -1;
-		if (old >= 0 && (tapes || mentioned(w->g, old))) {
-			a->sym = hop_build_local(&w->b, w->g->range[old], w->g->symname[old]);
-			w->smap[old] = hop_size_sym(e, (int)a->sym);
-		}
+	memcpy(sub, p->body, (size_t)nsub * sizeof *sub);
+	hop_sig_count(n->op, attr, HOP_R_carry, p->nc);
+	hop_sig_count(n->op, attr, HOP_R_x, p->nx);
+	int64_t *sym = hop_attr_sym(n->op, attr), old = sym ? *sym : -1;
+	if (old < 0)
+		return attr;
+	*sym = -1;
+	if (stacks || mentioned(w->g, old)) {
+		*sym = hop_build_local(&w->b, w->g->range[old], w->g->symname[old]);
+		w->smap[old] = hop_size_sym(e, (int)*sym);
 	}
 	return attr;
 }
@@ -355,7 +342,8 @@ static hop_status emit_plan(hop_rw *w, const hop_node *n, const struct plan *p)
 {
 	hop_env *e = w->env;
 	struct form f;
-	read_form(n, &f);
+	hop_roles node, body;
+	read_form(e, n, &f);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, p->nin), *out = w->map + n->out0.id;
 	for (uint32_t k = 0; k < p->nin; k++)
 		in[k] = w->map[n->in[p->in[k]].id];
@@ -364,11 +352,13 @@ static hop_status emit_plan(hop_rw *w, const hop_node *n, const struct plan *p)
 	hop_val v = hop_emit_op(&w->b, n->op, attr, p->nin, in);
 	if (w->b.st)
 		return w->b.st;
+	const hop_node *made = &w->b.node[w->b.nnode - 1];
+	hop_node_roles(made, &node);
+	hop_body_roles(made, f.f.main, &body);
 	for (uint32_t k = 0; k < p->nres; k++)
-		out[result_of(&f, p->sel[k])] =
-			(hop_val){ v.id + k + (f.test && k >= p->nc ? 1 : 0) };
-	if (f.test)
-		out[f.trips] = (hop_val){ v.id + p->nc };
+		out[result_of(&f, p->sel[k])].id = v.id + hop_form_result(&node, &body, k);
+	if (own_count(&f) != UINT32_MAX)
+		out[own_count(&f)].id = v.id + node.out.steps.at;
 	for (uint32_t k = 0; k < f.nres; k++) {
 		if (p->fwd[k] >= 0)
 			out[result_of(&f, k)] = w->map[n->in[p->fwd[k]].id];

@@ -409,10 +409,9 @@ static hop_val simplify(hop_rw *w, const hop_node *n, const hop_val *in, const v
 static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *attr,
                        hop_val *out)
 {
+	if (hop_optab[n->op].flags & HOP_F_R)
+		return hop_fold_bodies(w, n, in, attr, out);
 	switch (n->op) {
-	case HOP_OP_cond:  return hop_fold_cond(w, n, in, attr, out);
-	case HOP_OP_scan:  return hop_fold_scan(w, n, in, attr, out);
-	case HOP_OP_while: return hop_fold_while(w, n, in, attr, out);
 	case HOP_OP_broadcast:
 	case HOP_OP_as_size:       /* a repeated scalar stays one; a bound symbol stays bound */
 		break;

@@ -21,6 +21,6 @@ bool hop_fold_test(hop_rw *w, const hop_graph *g, const int64_t *syms,
 /* A constant; one that holds the same element everywhere is a repeated scalar. */
 hop_val hop_fold_emit(hop_rw *w, const hop_type *t, const void *bytes);
 
-hop_rw_fn hop_fold_cond, hop_fold_scan, hop_fold_while;
+hop_rw_fn hop_fold_bodies;
 
 #endif

@@ -35,13 +35,12 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
                        hop_val *out)
 {
 	hop_env *e = w->env;
-	struct hop_attr_scan *a = attr;
-	hop_loop_form f;
-	if (n->op != HOP_OP_scan || a->counted || a->stops || !hop_loop_read(n->op, attr, &f))
+	hop_form f;
+	if (!hop_form_read(n, attr, &f) || !f.all)
 		return hop_rw_keep(w, n, in, attr, out);
-	const hop_graph *body = f.body;
+	const hop_graph *body = f.body[f.main];
 	hop_lift l;
-	hop_lift_open(&l, w, &f, body, in, true, a->length);
+	hop_lift_open(&l, w, &f, body, in, true, *f.length);
 	bool *want = HOP_NEWN(&e->tmp, bool, body->nnode), any = false;
 	for (uint32_t i = 0; i < body->nnode; i++)
 		any |= want[i] = body->node[i].nout == 1 && wanted(&l, &body->node[i]) &&
@@ -66,8 +65,8 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 		all[at + nmore++] = l.val[v];
 	}
 	memcpy(all + at + nmore, in + at, (n->nin - at) * sizeof *all);
-	HOP_TRY(hop_rw_widen(e, body, at, nmore, type, repl, &a->body));
-	a->nx += nmore;
+	HOP_TRY(hop_rw_widen(e, body, at, nmore, type, repl, &f.body[f.main]));
+	hop_sig_count(n->op, attr, HOP_R_x, f.nx + nmore);
 	hop_node wide = *n;
 	wide.nin += nmore;
 	return hop_rw_keep(w, &wide, all, attr, out);

@@ -53,25 +53,26 @@ static hop_status node(struct run *r, hop_rw *w, const hop_node *n)
 		return hop_rw_copy(w, n);
 	void *attr = hop_attr_copy(e, &e->tmp, n->op, n->attr, NULL, -1);
 	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub), *callee = sub[0];
+	hop_form f;
 	for (int i = 0; i < nsub; i++)
 		if (sub[i])
 			HOP_TRY(walk(r, sub[i], &sub[i]));
 	hop_node copy = *n;
 	copy.attr = attr;
-	if (n->op == HOP_OP_call) {
-		const struct hop_attr_call *a = attr;
+	if (hop_form_read(n, attr, &f) && !f.r.loop && !f.lead) {      /* it runs, and once */
+		const hop_graph *body = f.body[f.main];
 		bool single = (uintptr_t)hop_map_get(&r->calls, &callee, sizeof callee) == 1;
 		hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);
-		hop_size *v = HOP_NEWN(&e->tmp, hop_size, a->sargs.n);
+		hop_size *v = HOP_NEWN(&e->tmp, hop_size, f.sargs.n);
 		for (uint32_t k = 0; k < n->nin; k++)
 			in[k] = w->map[n->in[k].id];
-		for (int64_t k = 0; k < a->sargs.n; k++)
-			v[k] = hop_size_subst(e, a->sargs.v[k], w->smap, w->nsmap);
+		for (int64_t k = 0; k < f.sargs.n; k++)
+			v[k] = hop_size_subst(e, f.sargs.v[k], w->smap, w->nsmap);
 		w->b.loc = n->loc;
-		if ((single || a->body->nnode <= SMALL) &&
-		    hop_rw_inline(w, a->body, (hop_sizes){ a->sargs.n, v }, in,
+		if ((single || body->nnode <= SMALL) &&
+		    hop_rw_inline(w, body, (hop_sizes){ f.sargs.n, v }, in,
 		                  w->map + n->out0.id) &&
-		    (w->b.st || a->body->has_effect || types_kept(w, n)))
+		    (w->b.st || body->has_effect || types_kept(w, n)))
 			return w->b.st;
 	}
 	return hop_rw_copy(w, &copy);

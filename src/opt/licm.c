@@ -19,7 +19,7 @@ struct more {
 };
 
 /* Emit the costly constant part of one body; repl says which values it replaces. */
-static hop_status lift_body(hop_rw *w, const hop_loop_form *f, const hop_graph *body,
+static hop_status lift_body(hop_rw *w, const hop_form *f, const hop_graph *body,
                             const hop_val *in, struct more *m, int32_t *repl)
 {
 	hop_lift l;
@@ -55,17 +55,19 @@ static int32_t *none(hop_env *e, const hop_graph *g)
 }
 
 /* Drop those of the new parameters that nothing reads: inner parts of what moved. */
-static hop_status trim(hop_env *e, struct more *m, uint32_t np, const hop_graph **body,
-                       const hop_graph **test)
+static hop_status trim(hop_env *e, struct more *m, uint32_t np, int nbody,
+                       const hop_graph **body)
 {
 	uint32_t all = np + m->n, k = 0;
-	bool *used = HOP_NEWN(&e->tmp, bool, all), *more = HOP_NEWN(&e->tmp, bool, all);
+	bool *used = HOP_NEWN(&e->tmp, bool, all), *one = HOP_NEWN(&e->tmp, bool, all);
 	int32_t *pmap = HOP_NEWN(&e->tmp, int32_t, all);
-	hop_rw_needs(e, *body, NULL, used);
-	if (*test)
-		hop_rw_needs(e, *test, NULL, more);
+	for (int j = 0; j < nbody; j++) {
+		hop_rw_needs(e, body[j], NULL, one);
+		for (uint32_t i = 0; i < all; i++)
+			used[i] |= one[i];
+	}
 	for (uint32_t i = 0; i < all; i++) {
-		bool keep = i < np || used[i] || more[i];
+		bool keep = i < np || used[i];
 		pmap[i] = keep ? (int32_t)(np + k) : -1;
 		if (i < np) {
 			pmap[i] = (int32_t)i;
@@ -74,13 +76,9 @@ static hop_status trim(hop_env *e, struct more *m, uint32_t np, const hop_graph 
 		}
 	}
 	m->n = k;
-	const hop_graph **g[2] = { body, test };
-	for (int j = 0; j < 2 && *g[j]; j++) {
-		uint32_t *sel = HOP_NEWN(&e->tmp, uint32_t, (*g[j])->nout);
-		for (uint32_t i = 0; i < (*g[j])->nout; i++)
-			sel[i] = i;
-		HOP_TRY(hop_rw_reform(e, *g[j], pmap, np + k, (*g[j])->nout, sel, g[j]));
-	}
+	for (int j = 0; j < nbody; j++)
+		HOP_TRY(hop_rw_reform(e, body[j], pmap, np + k, body[j]->nout,
+		                      hop_rw_all(e, body[j]->nout), &body[j]));
 	return HOP_OK;
 }
 
@@ -88,30 +86,27 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
                        hop_val *out)
 {
 	hop_env *e = w->env;
-	hop_loop_form f;
-	if (!hop_loop_read(n->op, attr, &f))
+	hop_form f;
+	if (!hop_form_read(n, attr, &f) || !f.r.loop)
 		return hop_rw_keep(w, n, in, attr, out);
-	uint32_t np = n->nin - f.lead, room = f.body->nvalue + (f.test ? f.test->nvalue : 0);
+	uint32_t np = n->nin - f.lead, room = 0;
+	for (int j = 0; j < f.nbody; j++)
+		room += f.body[j]->nvalue;
 	struct more m = { 0, HOP_NEWN(&e->tmp, hop_val, room),
 	                  HOP_NEWN(&e->tmp, const hop_type *, room) };
-	int32_t *rb = none(e, f.body), *rt = f.test ? none(e, f.test) : NULL;
-	HOP_TRY(lift_body(w, &f, f.body, in + f.lead, &m, rb));
-	if (f.test)
-		HOP_TRY(lift_body(w, &f, f.test, in + f.lead, &m, rt));
+	int32_t **repl = HOP_NEWN(&e->tmp, int32_t *, f.nbody);
+	for (int j = 0; j < f.nbody; j++) {
+		repl[j] = none(e, f.body[j]);
+		HOP_TRY(lift_body(w, &f, f.body[j], in + f.lead, &m, repl[j]));
+	}
 	if (!m.n)
 		return hop_rw_keep(w, n, in, attr, out);
-	HOP_TRY(hop_rw_widen(e, f.body, np, m.n, m.type, rb, &f.body));
-	if (f.test)
-		HOP_TRY(hop_rw_widen(e, f.test, np, m.n, m.type, rt, &f.test));
-	HOP_TRY(trim(e, &m, np, &f.body, &f.test));
+	for (int j = 0; j < f.nbody; j++)
+		HOP_TRY(hop_rw_widen(e, f.body[j], np, m.n, m.type, repl[j], &f.body[j]));
+	HOP_TRY(trim(e, &m, np, f.nbody, f.body));
 	hop_val *all = HOP_NEWN(&e->tmp, hop_val, n->nin + m.n);
 	memcpy(all, in, n->nin * sizeof *in);
 	memcpy(all + n->nin, m.val, m.n * sizeof *all);
-	int k = 0, nsub;
-	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
-	if (f.test)
-		sub[k++] = f.test;
-	sub[k] = f.body;
 	hop_node wide = *n;
 	wide.nin += m.n;
 	return hop_rw_keep(w, &wide, all, attr, out);

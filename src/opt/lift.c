@@ -83,7 +83,7 @@ static uint8_t kind_of(const hop_lift *l, const hop_node *n)
 	return k == HOP_LIFT_SLICE && !batches(n) ? HOP_LIFT_NO : k;
 }
 
-void hop_lift_open(hop_lift *l, hop_rw *w, const hop_loop_form *f, const hop_graph *body,
+void hop_lift_open(hop_lift *l, hop_rw *w, const hop_form *f, const hop_graph *body,
                    const hop_val *in, bool slices, hop_size length)
 {
 	hop_arena *tmp = &w->env->tmp;

@@ -22,7 +22,7 @@ typedef struct hop_lift {
 } hop_lift;
 
 /* in: operands of the body's parameters. xs are SLICE only if `slices`. */
-void hop_lift_open(hop_lift *l, hop_rw *w, const hop_loop_form *f, const hop_graph *body,
+void hop_lift_open(hop_lift *l, hop_rw *w, const hop_form *f, const hop_graph *body,
                    const hop_val *in, bool slices, hop_size length);
 /* Emit everything that want[] (nodes) needs outside, and those nodes. A node whose type
  * comes out otherwise is HOP_LIFT_NO afterwards. */

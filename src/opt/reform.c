@@ -1,4 +1,4 @@
-/* reform.c -- bodies with other parameters and results, and how loops are laid out. What
+/* reform.c -- bodies with other parameters and results, and how operators are laid out. What
  * should change is decided by the passes. */
 #include "opt/rewrite.h"
 
@@ -71,6 +71,14 @@ hop_status hop_rw_reform(hop_env *e, const hop_graph *g, const int32_t *pmap,
 	return st;
 }
 
+const uint32_t *hop_rw_all(hop_env *e, uint32_t n)
+{
+	uint32_t *sel = HOP_NEWN(&e->tmp, uint32_t, n);
+	for (uint32_t i = 0; i < n; i++)
+		sel[i] = i;
+	return sel;
+}
+
 hop_status hop_rw_widen(hop_env *e, const hop_graph *g, uint32_t at, uint32_t nmore,
                         const hop_type *const *more, const int32_t *repl,
                         const hop_graph **out_g)
@@ -103,29 +111,39 @@ hop_status hop_rw_widen(hop_env *e, const hop_graph *g, uint32_t at, uint32_t nm
 	return st;
 }
 
-bool hop_loop_read(int op, const void *attr, hop_loop_form *l)
+bool hop_form_read(const hop_node *n, void *attr, hop_form *f)
 {
-	*l = (hop_loop_form){ .lead = 0 };
-	if (op == HOP_OP_while) {
-		const struct hop_attr_while *a = attr;
-		l->test = a->test;
-		l->body = a->body;
-		l->sargs = a->sargs;
-		l->nc = (uint32_t)a->ncarry;
-		l->ny = a->body->nout - l->nc;
-		return true;
-	}
-	if (op != HOP_OP_scan)
+	hop_node now = { .op = n->op, .nin = n->nin, .nout = n->nout, .attr = attr };
+	*f = (hop_form){ .main = -1 };
+	if (!(hop_optab[n->op].flags & HOP_F_R))
 		return false;
-	const struct hop_attr_scan *a = attr;
-	l->body = a->body;
-	l->sargs = a->sargs;
-	l->lead = a->counted ? 1 : 0;
-	l->nc = (uint32_t)a->ncarry;
-	l->nx = (uint32_t)a->nx;
-	l->stops = a->stops;
-	l->ny = a->body->nout - l->nc - (a->stops ? 1 : 0);
+	f->body = hop_attr_subs(n->op, attr, &f->nbody);
+	for (int j = 0; j < f->nbody; j++) {
+		hop_roles b;
+		hop_body_roles(&now, j, &b);
+		if (!b.run)
+			return false;
+		if (f->main < 0 && hop_sig_gives(&b)) {
+			f->main = j;
+			f->stops = b.out.stop.n;
+		}
+	}
+	hop_node_roles(&now, &f->r);
+	f->lead = f->r.lead;
+	f->nc = f->r.in.carry.n;
+	f->nx = f->r.in.x.n;
+	f->ny = f->r.out.y.n;
+	f->sargs = hop_node_sargs(&now);
+	f->length = hop_attr_length(n->op, attr);
+	f->all = f->length && !f->r.in.count.n && !f->stops;
 	return true;
+}
+
+uint32_t hop_form_result(const hop_roles *node, const hop_roles *body, uint32_t k)
+{
+	if (body->out.stop.n && k == body->out.stop.at)
+		return node->out.steps.at;
+	return hop_sig_result(node, body, k);
 }
 
 double hop_rw_guess(const hop_build *b, const hop_type *t)

@@ -4,6 +4,7 @@
 #define HOP_REWRITE_H
 
 #include "hops/hops.h"
+#include "ir/sig.h"
 
 /* One graph being copied into b. */
 typedef struct hop_rw {
@@ -60,6 +61,8 @@ bool hop_rw_inline(hop_rw *w, const hop_graph *body, hop_sizes sargs, const hop_
 hop_status hop_rw_reform(hop_env *e, const hop_graph *g, const int32_t *pmap,
                          uint32_t nparam, uint32_t nout, const uint32_t *sel,
                          const hop_graph **out_g);
+/* 0 .. n-1: all results. */
+const uint32_t *hop_rw_all(hop_env *e, uint32_t n);
 /* More parameters, in front of parameter `at`: value v is parameter repl[v] of them instead
  * of what made it, unless repl[v] < 0. */
 hop_status hop_rw_widen(hop_env *e, const hop_graph *g, uint32_t at, uint32_t nmore,
@@ -68,19 +71,28 @@ hop_status hop_rw_widen(hop_env *e, const hop_graph *g, uint32_t at, uint32_t nm
 /* Which parameters the results with want[k] (NULL = all) and the effects need. */
 void hop_rw_needs(hop_env *e, const hop_graph *g, const bool *want, bool *param);
 
+/* ---- operators ---- */
 
-/* ---- loops: where things lie; see hops.h ---- */
-
-typedef struct hop_loop_form {
-	const hop_graph *test, *body;    /* test: while only */
-	hop_sizes        sargs;
-	uint32_t         lead;           /* operands in front of the body's parameters */
-	uint32_t         nc, nx;
-	uint32_t         ny;             /* ys or tapes */
-	bool             stops;
-} hop_loop_form;
-/* False if op is no loop. */
-bool hop_loop_read(int op, const void *attr, hop_loop_form *out_l);
+/* An operator that does nothing but run its bodies, read by its signature. Those with rules
+ * of their own keep the form they have. */
+typedef struct hop_form {
+	hop_roles         r;         /* of the node */
+	uint32_t          lead;      /* operands in front of the bodies' parameters */
+	uint32_t          nc, nx;    /* parameters: carries, slices; the rest the same each time */
+	uint32_t          ny;        /* stacked results */
+	bool              stops;     /* the last result of the body says so */
+	bool              all;       /* every step of `length` runs */
+	int               nbody;
+	const hop_graph **body;      /* [nbody], in the attributes */
+	int               main;      /* the first that gives results */
+	hop_sizes         sargs;
+	const hop_size   *length;    /* of a loop that has one */
+} hop_form;
+/* False if n is no such operator. attr: its attributes, perhaps changed. */
+bool hop_form_read(const hop_node *n, void *attr, hop_form *out);
+/* Which result of the node has to do with result k of a body that gives results: stop is
+ * where the steps are counted. */
+uint32_t hop_form_result(const hop_roles *node, const hop_roles *body, uint32_t k);
 
 /* How many elements, for rules of thumb: a symbol counts as 64, or the nearest size that
  * its range allows. */

@@ -76,13 +76,12 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
                        hop_val *out)
 {
 	hop_env *e = w->env;
-	struct hop_attr_scan *a = attr;
-	hop_loop_form f;
-	if (n->op != HOP_OP_scan || a->counted || a->stops || !hop_loop_read(n->op, attr, &f))
+	hop_form f;
+	if (!hop_form_read(n, attr, &f) || !f.all)
 		return hop_rw_keep(w, n, in, attr, out);
-	const hop_graph *g = f.body;
+	const hop_graph *g = f.body[f.main];
 	hop_lift l;
-	hop_lift_open(&l, w, &f, g, in, false, a->length);
+	hop_lift_open(&l, w, &f, g, in, false, *f.length);
 	uint32_t *uses = HOP_NEWN(&e->tmp, uint32_t, g->nvalue);
 	int *side = HOP_NEWN(&e->tmp, int, g->nout);
 	bool *want = HOP_NEWN(&e->tmp, bool, g->nnode), any = false;
@@ -109,7 +108,7 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 		if (side[k] >= 0 &&
 		    l.kind[g->node[g->def[g->out[k].id]].in[1 - side[k]].id] != HOP_LIFT_SAME)
 			side[k] = -1;
-	HOP_TRY(restack(e, g, side, f.nc, &a->body));
+	HOP_TRY(restack(e, g, side, f.nc, &f.body[f.main]));
 	HOP_TRY(hop_rw_keep(w, n, in, attr, out));
 	for (uint32_t k = f.nc; k < g->nout && !w->b.st; k++)
 		if (side[k] >= 0)
