@@ -1,9 +1,8 @@
-/* cond_ad.c -- cond under jvp, vjp and batch: transform both bodies, re-emit.
+/* cond_ad.c -- cond and switch under vjp and batch: transform all bodies, re-emit.
  *
- * jvp (cond p T F x) = cond p (jvp T) (jvp F) x dx
- * vjp: forward, cond of the bodies' forward halves; what they save shares result slots of
- * equal type, and a slot a branch does not use is filled and never read. Inputs are not
- * returned as residuals: the backward cond reads them where they are. */
+ * vjp: forward, the same choice of the bodies' forward halves; what they save shares result
+ * slots of equal type, and a slot a branch does not use is filled and never read. Inputs are
+ * not returned as residuals: the backward node reads them where they are. */
 #include "ad/ad.h"
 #include "hops/batch.h"
 
@@ -12,20 +11,24 @@
 /* ---- reverse ---- */
 
 struct saved {
-	const hop_cut *cut[2];
-	uint32_t       nslot;
+	int             n;
+	hop_graphs      body;
+	const hop_cut **cut;           /* [n] */
+	uint32_t        nslot;
 	const hop_type **slot;         /* types, over the bodies' symbols */
-	uint32_t      *at[2];          /* [nextra] the slot of each extra */
-	hop_val       *slots;          /* values in the outer graph */
-	hop_sizes      sargs;
+	uint32_t      **at;            /* [n][nextra] the slot of each extra */
+	hop_val        *slots;         /* values in the outer graph */
+	hop_sizes       sargs;
 };
 
-/* Give every extra of both branches a slot; branches share slots of equal type. */
+/* Give every extra of every branch a slot; branches share slots of equal type. */
 static void assign_slots(hop_build *b, struct saved *s, uint32_t no)
 {
-	uint32_t total = s->cut[0]->nextra + s->cut[1]->nextra;
+	uint32_t total = 0;
+	for (int k = 0; k < s->n; k++)
+		total += s->cut[k]->nextra;
 	s->slot = HOP_NEWN(&b->arena, const hop_type *, total);
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < s->n; k++) {
 		const hop_cut *c = s->cut[k];
 		bool *used = HOP_NEWN(&b->env->tmp, bool, total);
 		s->at[k] = HOP_NEWN(&b->arena, uint32_t, c->nextra);
@@ -42,10 +45,11 @@ static void assign_slots(hop_build *b, struct saved *s, uint32_t no)
 	}
 }
 
-static hop_status fwd_body(hop_env *e, const struct saved *s, int k, uint32_t no,
-                           hop_graph **out_g)
+static hop_status fwd_body(hop_env *e, const struct saved *s, int k, const hop_graph **out_g)
 {
 	const hop_graph *g = s->cut[k]->fwd;
+	uint32_t no = s->body.v[k]->nout;
+	hop_graph *made;
 	hop_build b;
 	hop_body_open(&b, e, g);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam);
@@ -61,28 +65,33 @@ static hop_status fwd_body(hop_env *e, const struct saved *s, int k, uint32_t no
 		out[no + s->at[k][i]] = mid[no + i];
 	for (uint32_t i = 0; i < s->nslot; i++)
 		out[no + i] = hop_emit_solid(&b, out[no + i], s->slot[i]);
-	return hop_seal(&b, no + s->nslot, out, NULL, out_g);
+	HOP_TRY(hop_seal(&b, no + s->nslot, out, NULL, &made));
+	*out_g = made;
+	return HOP_OK;
 }
 
 hop_status hop_fwd_cond(hop_build *b, hop_rule *r)
 {
-	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
 	hop_env *e = b->env;
-	uint32_t np = a->then->nparam, no = a->then->nout;
 	struct saved *s = HOP_NEW(&b->arena, struct saved);
-	hop_graph *body[2];
-	for (int k = 0; k < 2; k++) {
+	s->body = hop_node_subs(r->n);
+	s->n = (int)s->body.n;
+	s->cut = HOP_NEWN(&b->arena, const hop_cut *, s->n);
+	s->at = HOP_NEWN(&b->arena, uint32_t *, s->n);
+	uint32_t np = s->body.v[0]->nparam, no = s->body.v[0]->nout;
+	const hop_graph **body = HOP_NEWN(&e->tmp, const hop_graph *, s->n);
+	for (int k = 0; k < s->n; k++) {
 		const hop_graph *joint;
-		HOP_TRY(hop_ad_vjp(e, k ? a->else_ : a->then, r->live, r->act + 1, &joint));
+		HOP_TRY(hop_ad_vjp(e, s->body.v[k], r->live, r->act + 1, &joint));
 		HOP_TRY(hop_ad_cut(e, joint, np, no, NULL, NULL, HOP_CUT_MIN | HOP_CUT_MAYBE, 1,
 		                   &s->cut[k]));
 	}
 	assign_slots(b, s, no);
-	for (int k = 0; k < 2; k++)
-		HOP_TRY(fwd_body(e, s, k, no, &body[k]));
+	for (int k = 0; k < s->n; k++)
+		HOP_TRY(fwd_body(e, s, k, &body[k]));
 	hop_val *out = HOP_NEWN(&b->arena, hop_val, no + s->nslot);
 	s->sargs = hop_rule_sargs(b, r);
-	HOP_TRY(hop_emit_cond(b, body[0], body[1], s->sargs, r->in[0], r->in + 1, out));
+	HOP_TRY(hop_emit_branches(b, r->n, body, s->sargs, r->in[0], r->in + 1, out));
 	memcpy(r->out, out, no * sizeof *out);
 	s->slots = out + no;
 	r->save = s;
@@ -90,11 +99,12 @@ hop_status hop_fwd_cond(hop_build *b, hop_rule *r)
 }
 
 /* Parameters of a backward body: operands, results, slots, cotangents of live results. */
-static hop_status bwd_body(hop_env *e, const struct saved *s, int k, const hop_graph *orig,
-                           const bool *live, hop_graph **out_g)
+static hop_status bwd_body(hop_env *e, const struct saved *s, int k, const bool *live,
+                           const hop_graph **out_g)
 {
-	const hop_graph *g = s->cut[k]->bwd;
+	const hop_graph *g = s->cut[k]->bwd, *orig = s->body.v[k];
 	uint32_t np = orig->nparam, no = orig->nout, nres = s->cut[k]->nres, n = nres;
+	hop_graph *made;
 	hop_build b;
 	hop_body_open(&b, e, g);
 	hop_val *p = HOP_NEWN(&e->tmp, hop_val, np + no + s->nslot);
@@ -115,20 +125,21 @@ static hop_status bwd_body(hop_env *e, const struct saved *s, int k, const hop_g
 		      : q.kind == HOP_RES_OUT ? p[np + q.index] : p[np + no + s->at[k][q.index]];
 	}
 	hop_body_inline(&b, g, in, out);
-	return hop_seal(&b, g->nout, out, NULL, out_g);
+	HOP_TRY(hop_seal(&b, g->nout, out, NULL, &made));
+	*out_g = made;
+	return HOP_OK;
 }
 
 hop_status hop_bwd_cond(hop_build *b, hop_rule *r)
 {
-	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
 	const struct saved *s = r->save;
 	hop_env *e = b->env;
-	uint32_t np = a->then->nparam, no = a->then->nout, n = 0, k = 0;
-	hop_graph *t, *f;
+	uint32_t np = s->body.v[0]->nparam, no = s->body.v[0]->nout, n = 0, k = 0;
+	const hop_graph **body = HOP_NEWN(&e->tmp, const hop_graph *, s->n);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np + 2 * no + s->nslot);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, np);
-	HOP_TRY(bwd_body(e, s, 0, a->then, r->live, &t));
-	HOP_TRY(bwd_body(e, s, 1, a->else_, r->live, &f));
+	for (int j = 0; j < s->n; j++)
+		HOP_TRY(bwd_body(e, s, j, r->live, &body[j]));
 	for (uint32_t i = 0; i < np; i++)
 		in[n++] = r->in[i + 1];
 	for (uint32_t i = 0; i < no; i++)
@@ -140,7 +151,7 @@ hop_status hop_bwd_cond(hop_build *b, hop_rule *r)
 			in[n++] = hop_emit_solid(b, r->dout[i], hop_typeof(b, r->out[i]));
 	if (b->st)
 		return b->st;
-	HOP_TRY(hop_emit_cond(b, t, f, s->sargs, r->in[0], in, out));
+	HOP_TRY(hop_emit_branches(b, r->n, body, s->sargs, r->in[0], in, out));
 	for (uint32_t i = 0; i < np; i++)
 		if (r->act[i + 1])
 			r->din[i + 1] = out[k++];
@@ -149,26 +160,28 @@ hop_status hop_bwd_cond(hop_build *b, hop_rule *r)
 
 /* ---- batching ---- */
 
-/* One predicate for all lanes: still a cond. Both bodies must batch the same results. */
+/* One choice for all lanes: still one. All bodies must batch the same results. */
 static hop_status batch_shared(hop_build *b, hop_rule *r)
 {
-	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
 	hop_env *e = b->env;
-	uint32_t np = a->then->nparam, no = a->then->nout;
-	bool masked = !hop_is_zero(r->mask) &&
-	              (hop_ad_needs_mask(a->then) || hop_ad_needs_mask(a->else_));
+	hop_graphs sub = hop_node_subs(r->n);
+	uint32_t np = sub.v[0]->nparam, no = sub.v[0]->nout;
+	bool masked = false;
 	bool *x = HOP_NEWN(&e->tmp, bool, no), *y = HOP_NEWN(&e->tmp, bool, no);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np + 1);
-	const hop_graph *t, *f;
-	HOP_TRY(hop_batch_body(b, r, a->then, masked, r->bin + 1, NULL, &t, x));
-	HOP_TRY(hop_batch_body(b, r, a->else_, masked, r->bin + 1, NULL, &f, y));
-	for (uint32_t i = 0; i < no; i++)
-		x[i] |= y[i];
-	HOP_TRY(hop_batch_body(b, r, a->then, masked, r->bin + 1, x, &t, r->bout));
-	HOP_TRY(hop_batch_body(b, r, a->else_, masked, r->bin + 1, x, &f, r->bout));
+	const hop_graph **body = HOP_NEWN(&e->tmp, const hop_graph *, sub.n);
+	for (int j = 0; j < sub.n; j++)
+		masked |= !hop_is_zero(r->mask) && hop_ad_needs_mask(sub.v[j]);
+	for (int j = 0; j < sub.n; j++) {
+		HOP_TRY(hop_batch_body(b, r, sub.v[j], masked, r->bin + 1, NULL, &body[j], y));
+		for (uint32_t i = 0; i < no; i++)
+			x[i] |= y[i];
+	}
+	for (int j = 0; j < sub.n; j++)
+		HOP_TRY(hop_batch_body(b, r, sub.v[j], masked, r->bin + 1, x, &body[j], r->bout));
 	memcpy(in, r->in + 1, np * sizeof *in);
 	in[np] = r->mask;
-	return hop_emit_cond(b, t, f, hop_batch_sargs(b, r), r->in[0], in, r->out);
+	return hop_emit_branches(b, r->n, body, hop_batch_sargs(b, r), r->in[0], in, r->out);
 }
 
 /* Zeros of the batched result types: what a branch that no lane takes gives. */
@@ -221,23 +234,40 @@ static hop_status run_branch(hop_build *b, hop_rule *r, const hop_graph *g, hop_
 	return hop_emit_cond(b, h, none, hop_batch_sargs(b, r), hop_emit_any(b, m), in, out);
 }
 
-/* A predicate a lane: run both branches, each masked to its lanes, and select. */
+/* Which lanes take branch j: an index out of range means the first or the last. */
+static hop_val taken(hop_build *b, const hop_rule *r, int j, int n)
+{
+	hop_val p = r->in[0];
+	if (r->n->op == HOP_OP_cond)
+		return j ? hop_emit(b, not, p) : p;
+	hop_val k = hop_emit_lead(b, hop_emit_const_i(b, HOP_i64, j), r->bsize);
+	if (b->st || n == 1)
+		return b->st ? HOP_BAD : hop_emit(b, eq, k, k);
+	return j == 0 ? hop_emit(b, le, p, k) : j == n - 1 ? hop_emit(b, le, k, p)
+	                                                  : hop_emit(b, eq, p, k);
+}
+
+/* A choice a lane: run all branches, each masked to its lanes, and select. */
 static hop_status batch_split(hop_build *b, hop_rule *r)
 {
-	const struct hop_attr_cond *a = HOP_ATTR(r->n, cond);
-	uint32_t no = a->then->nout;
-	hop_val *x = HOP_NEWN(&b->env->tmp, hop_val, no), *y = HOP_NEWN(&b->env->tmp, hop_val, no);
-	hop_val p = r->in[0], yes = p, no_ = hop_emit(b, not, p);
-	if (!hop_is_zero(r->mask)) {
-		yes = hop_emit(b, and, p, r->mask);
-		no_ = hop_emit(b, and, no_, r->mask);
+	hop_env *e = b->env;
+	hop_graphs sub = hop_node_subs(r->n);
+	int n = (int)sub.n;
+	uint32_t no = sub.v[0]->nout;
+	hop_val *mine = HOP_NEWN(&e->tmp, hop_val, n);
+	hop_val *res = HOP_NEWN(&e->tmp, hop_val, (uint32_t)n * no);
+	for (int j = 0; j < n; j++)
+		mine[j] = taken(b, r, j, n);
+	for (int j = 0; j < n && !b->st; j++) {          /* in order, for their effects */
+		hop_val m = hop_is_zero(r->mask) ? mine[j] : hop_emit(b, and, mine[j], r->mask);
+		HOP_TRY(run_branch(b, r, sub.v[j], m, res + (uint32_t)j * no));
 	}
-	HOP_TRY(run_branch(b, r, a->then, yes, x));
-	HOP_TRY(run_branch(b, r, a->else_, no_, y));
-	for (uint32_t i = 0; i < no; i++) {
-		r->out[i] = hop_emit_lanes(b, p, x[i], y[i]);
-		r->bout[i] = true;
+	for (uint32_t i = 0; i < no && !b->st; i++) {
+		r->out[i] = res[(uint32_t)(n - 1) * no + i];
+		for (int j = n - 1; j-- > 0; )
+			r->out[i] = hop_emit_lanes(b, mine[j], res[(uint32_t)j * no + i], r->out[i]);
 	}
+	memset(r->bout, 1, no);
 	return b->st;
 }
 

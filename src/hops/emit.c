@@ -30,6 +30,28 @@ hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *e
 	return spread(b, v, then->nout, out);
 }
 
+hop_status hop_emit_switch(hop_build *b, int nbranch, const hop_graph *const *branch,
+                           hop_sizes sargs, hop_val index, const hop_val *in, hop_val *out)
+{
+	struct hop_attr_switch a = { .sargs = sargs, .branch = { nbranch, branch } };
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	uint32_t np = branch[0]->nparam;
+	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, np + 1);
+	all[0] = index;
+	memcpy(all + 1, in, np * sizeof *in);
+	hop_val v = hop_emit_op(b, HOP_OP_switch, &a, np + 1, all);
+	hop_rewind(&b->env->tmp, m);
+	return spread(b, v, branch[0]->nout, out);
+}
+
+hop_status hop_emit_branches(hop_build *b, const hop_node *n, const hop_graph *const *body,
+                             hop_sizes sargs, hop_val sel, const hop_val *in, hop_val *out)
+{
+	if (n->op == HOP_OP_cond)
+		return hop_emit_cond(b, body[0], body[1], sargs, sel, in, out);
+	return hop_emit_switch(b, (int)hop_node_subs(n).n, body, sargs, sel, in, out);
+}
+
 hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)
 {
 	if (b->st)
