@@ -25,6 +25,13 @@ int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
                       const hop_value *in, int cap, hop_value *out);
 #define hop_cond_sized(t, ...) hop_at_cond_sized(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/* One of nbranch bodies, counted from 0. index: one whole number; one before the first means
+ * the first, one past the last the last. */
+int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                  hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
+                  hop_value *out);
+#define hop_switch(t, ...) hop_at_switch(t, __FILE__, __LINE__, __VA_ARGS__)
+
 typedef struct hop_while_opts {
 	int64_t         max_trips;     /* 0 = no bound */
 	const hop_tree *carry;         /* names of the carries, for messages; or NULL */
@@ -59,6 +66,13 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
 /* In the body of a scan: this step is the last if pred (bool scalar) holds. */
 void hop_at_stop_if(hop_trace *t, const char *file, int line, hop_value pred);
 #define hop_stop_if(t, ...) hop_at_stop_if(t, __FILE__, __LINE__, __VA_ARGS__)
+
+/* ys[i] = body(xs[i]) for each slice, in no order. The body gets slices and returns what is
+ * stacked; it may not write to what it captures. axis: of the xs, and where results are
+ * stacked. */
+int hop_at_map(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nx,
+               const hop_value *xs, int axis, int cap, hop_value *out);
+#define hop_map(t, ...) hop_at_map(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* A body as a graph of its own, called here: equal regions are compiled once. */
 int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,

@@ -150,7 +150,7 @@ static bool make_ys(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 {
 	c->ny = body->nret - (uint32_t)c->ncarry;
 	if (body->nret > (uint32_t)c->cap) {
-		hop_trace_fail(t, HOP_EUSE, "scan: gives %u results, there is room for %d",
+		hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", c->op,
 		               body->nret, c->cap);
 		return false;
 	}
@@ -161,7 +161,7 @@ static bool make_ys(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 		for (int d = 0; d < y->rank; d++)
 			dim[d + 1] = y->dim[d].k;
 		if (y->rank == HOP_MAXRANK) {
-			hop_trace_fail(t, HOP_ESHAPE, "scan: output %u has %d axes already", i,
+			hop_trace_fail(t, HOP_ESHAPE, "%s: output %u has %d axes already", c->op, i,
 			               HOP_MAXRANK);
 			return false;
 		}
@@ -179,7 +179,7 @@ static void put_row(hop_trace *t, const struct hop_scan_call *c, uint32_t i,
 	for (int d = 0; fits && d < row->rank; d++)
 		fits = y->dim[d + 1] == row->dim[d];
 	if (!fits)
-		hop_trace_fail(t, HOP_ESHAPE, "scan: output %u has another type in step %lld", i,
+		hop_trace_fail(t, HOP_ESHAPE, "%s: output %u has another type in step %lld", c->op, i,
 		               (long long)c->step);
 	else if (bytes)
 		memcpy((char *)y->data + (size_t)place_of(c) * bytes, row->data, bytes);
@@ -190,10 +190,11 @@ static void scan_step(hop_trace *t, void *arg)
 	struct hop_scan_call *c = arg;
 	hop_trace *b = c->body;
 	uint32_t nc = (uint32_t)c->ncarry;
-	if (!hop_scan_body_ok(t, c, b) || !settled(t, b) || (!c->ys && !make_ys(t, c, b)))
+	if (!hop_scan_body_ok(t, c, b) || !settled(t, b) || (!c->ys && !make_ys(t, c, b)) ||
+	    (c->unordered && !hop_body_pure(t, b, c->op)))
 		return;
 	if (b->nret != nc + c->ny) {
-		hop_trace_fail(t, HOP_ETYPE, "scan: step %lld gives %u results, the first gave %u",
+		hop_trace_fail(t, HOP_ETYPE, "%s: step %lld gives %u results, the first gave %u", c->op,
 		               (long long)c->step, b->nret, nc + c->ny);
 		return;
 	}
@@ -211,7 +212,8 @@ static void scan_step(hop_trace *t, void *arg)
 static void types_step(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
-	if (hop_scan_body_ok(t, c, c->body))
+	if (hop_scan_body_ok(t, c, c->body) &&
+	    (!c->unordered || hop_body_pure(t, c->body, c->op)))
 		make_ys(t, c, c->body);
 }
 
@@ -229,10 +231,9 @@ static void scan_results(hop_trace *t, void *arg)
 }
 
 bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
-                    hop_body *body, void *user)
+                    const hop_body_args *body)
 {
-	hop_body_args a = { .fn = body, .user = user, .what = "the body of scan",
-	                    .n = c->ncarry + c->nx, .in_scan = true, .type = c->type };
+	hop_body_args a = *body;
 	bool ok = hop_enter(t, NULL, file, line, scan_tensors, c);
 	if (ok && !c->total)
 		ok = scope(t, file, line, &a, types_step, c, &c->body);

@@ -247,7 +247,7 @@ static void collect_values(hop_join *j, const struct walk *w, int nfirst,
 	hop_trace *t = j->t;
 	hop_arena *a = &t->arena;
 	size_t most = 0;
-	hop_val *pv[HOP_NBODY];
+	hop_val **pv = HOP_NEWN(a, hop_val *, j->n);
 	for (int k = 0; k < j->n; k++) {
 		most += w[k].norder;
 		pv[k] = HOP_NEWN(a, hop_val, w[k].norder);
@@ -284,9 +284,15 @@ static void collect_values(hop_join *j, const struct walk *w, int nfirst,
 bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfirst,
                    const hop_value *first)
 {
-	struct walk w[HOP_NBODY];
-	HOP_ASSERT(n <= HOP_NBODY);
+	hop_arena *a = &t->arena;
+	struct walk *w = HOP_NEWN(a, struct walk, n);
 	*j = (hop_join){ .t = t, .n = n };
+	j->body = HOP_NEWN(a, hop_trace *, n);
+	j->wout = HOP_NEWN(a, hop_val *, n);
+	j->place = HOP_NEWN(a, uint32_t *, n);
+	j->used = HOP_NEWN(a, uint8_t *, n);
+	j->nseq = HOP_NEWN(a, uint32_t, n);
+	j->seq = HOP_NEWN(a, uint32_t *, n);
 	for (int k = 0; k < n; k++)
 		j->body[k] = o[k].body;
 	collect_written(j);

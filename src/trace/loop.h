@@ -1,4 +1,4 @@
-/* loop.h -- what while, scan and their eager forms share. */
+/* loop.h -- what while, scan, map and their eager forms share. */
 #ifndef HOP_TRACE_LOOP_H
 #define HOP_TRACE_LOOP_H
 
@@ -43,6 +43,8 @@ bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body);
 bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c);
 
 struct hop_scan_call {
+	const char      *op, *what;    /* scan or map; its body, for notes */
+	bool             unordered;    /* a map */
 	int              ncarry, nx, cap, n;
 	const hop_value *init, *xs;
 	hop_scan_opts    opts;
@@ -62,6 +64,6 @@ struct hop_scan_call {
 hop_value hop_scan_stacked(hop_trace *t, const struct hop_scan_call *c, hop_val y);
 bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body);
 bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
-                    hop_body *body, void *user);
+                    const hop_body_args *body);
 
 #endif

@@ -1,4 +1,4 @@
-/* scan.c -- scan, captured. The scanned axis is brought to the front outside the loop, so
+/* scan.c -- scan and map, captured. The scanned axis is brought to the front outside the loop, so
  * that the operator itself knows one axis only; nothing is flipped for reverse. */
 #include "trace/loop.h"
 
@@ -38,7 +38,7 @@ static bool scan_xs(hop_trace *t, struct hop_scan_call *c)
 		if (i == 0 && c->opts.axis < 0)
 			c->opts.axis += type->rank;
 		if (c->opts.axis < 0 || c->opts.axis >= type->rank) {
-			hop_trace_fail(t, HOP_ESHAPE, "scan: %s is %s, it has no axis %d to scan",
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s is %s, it has no axis %d", c->op,
 			               hop_path_text(t, "x", c->opts.x, i), hop_type_text(t, type),
 			               c->opts.axis);
 			return false;
@@ -51,9 +51,9 @@ static bool scan_xs(hop_trace *t, struct hop_scan_call *c)
 			c->length = type->dim[0];
 		if (hop_size_const(type->dim[0]) && hop_size_const(c->length) &&
 		    type->dim[0].k != c->length.k) {
-			hop_trace_fail(t, HOP_ESHAPE, "scan: %s has length %lld, the scan has %lld",
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s has length %lld, the %s has %lld", c->op,
 			               hop_path_text(t, "x", c->opts.x, i),
-			               (long long)type->dim[0].k, (long long)c->length.k);
+			               (long long)type->dim[0].k, c->op, (long long)c->length.k);
 			return false;
 		}
 		c->val[c->ncarry + i] = x;
@@ -68,29 +68,30 @@ static void scan_begin(hop_trace *t, void *arg)
 	hop_scan_opts *o = &c->opts;
 	if (c->ncarry < 0 || c->nx < 0 || (c->ncarry && !c->init) || (c->nx && !c->xs) ||
 	    c->cap < 0 || (c->cap && !c->out)) {
-		hop_trace_fail(t, HOP_EUSE, "scan: a count is negative or a list is missing");
+		hop_trace_fail(t, HOP_EUSE, "%s: a count is negative or a list is missing", c->op);
 		return;
 	}
 	if (o->carry && hop_tree_count(o->carry) != c->ncarry) {
-		hop_trace_fail(t, HOP_EUSE, "scan: the tree names %d values, there are %d carries",
+		hop_trace_fail(t, HOP_EUSE, "%s: the tree names %d values, there are %d carries", c->op,
 		               hop_tree_count(o->carry), c->ncarry);
 		return;
 	}
 	if (!c->nx && !o->has_length) {
-		hop_trace_fail(t, HOP_EUSE, "scan: without xs, give the length in the options");
+		hop_trace_fail(t, HOP_EUSE, c->unordered ? "%s: without xs there is nothing to map over"
+		               : "%s: without xs, give the length in the options", c->op);
 		return;
 	}
 	if (!c->nx && o->axis < 0) {
-		hop_trace_fail(t, HOP_EVALUE, "scan: axis %d without xs to count it from", o->axis);
+		hop_trace_fail(t, HOP_EVALUE, "%s: axis %d without xs to count it from", c->op, o->axis);
 		return;
 	}
 	if (o->every < HOP_EVERY_SQRT) {
-		hop_trace_fail(t, HOP_EVALUE, "scan: every is %d: 0 keeps all, k each k-th carry, -1 "
-		               "about as many as it leaves out", o->every);
+		hop_trace_fail(t, HOP_EVALUE, "%s: every is %d: 0 keeps all, k each k-th carry, -1 "
+		               "about as many as it leaves out", c->op, o->every);
 		return;
 	}
 	if (o->x && hop_tree_count(o->x) != c->nx) {
-		hop_trace_fail(t, HOP_EUSE, "scan: the tree names %d values, there are %d xs",
+		hop_trace_fail(t, HOP_EUSE, "%s: the tree names %d values, there are %d xs", c->op,
 		               hop_tree_count(o->x), c->nx);
 		return;
 	}
@@ -104,16 +105,16 @@ static void scan_begin(hop_trace *t, void *arg)
 	}
 	if (o->has_length) {
 		c->length = (hop_size){ o->length.k, o->length.e };
-		if (!hop_size_known(t, "scan", c->length))
+		if (!hop_size_known(t, c->op, c->length))
 			return;
 		if (hop_size_const(c->length) && (c->length.k < 0 || c->length.k > HOP_SIZE_MAX)) {
-			hop_trace_fail(t, HOP_EVALUE, "scan: length %lld", (long long)c->length.k);
+			hop_trace_fail(t, HOP_EVALUE, "%s: length %lld", c->op, (long long)c->length.k);
 			return;
 		}
 	}
 	c->count = o->counted ? hop_promote_whole(t, o->count, "the count") : HOP_ZERO;
 	if (!t->b.st && o->counted && hop_typeof(&t->b, c->count)->rank)
-		hop_trace_fail(t, HOP_ESHAPE, "scan: the count is %s, not a scalar",
+		hop_trace_fail(t, HOP_ESHAPE, "%s: the count is %s, not a scalar", c->op,
 		               hop_type_text(t, hop_typeof(&t->b, c->count)));
 	if (!t->b.st)
 		scan_xs(t, c);
@@ -122,10 +123,10 @@ static void scan_begin(hop_trace *t, void *arg)
 bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 {
 	if (body->nret >= (uint32_t)c->ncarry)
-		return hop_carry_check(t, body, "scan", c->ncarry, c->type, c->opts.carry,
+		return hop_carry_check(t, body, c->op, c->ncarry, c->type, c->opts.carry,
 		                       body->out);
 	t->b.st = hop_fail(hop_env_of(t), body->b.loc, HOP_ETYPE,
-	                   "scan: the body gives %u results, fewer than the %d carries",
+	                   "%s: the body gives %u results, fewer than the %d carries", c->op,
 	                   body->nret, c->ncarry);
 	hop_note(hop_env_of(t), body->site, "in %s", body->what);
 	return false;
@@ -143,7 +144,7 @@ static void scan_end(hop_trace *t, void *arg)
 	if (!hop_scan_body_ok(t, c, body))
 		return;
 	if (n > (uint32_t)c->cap) {
-		hop_trace_fail(t, HOP_EUSE, "scan: gives %u results, there is room for %d", n,
+		hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", c->op, n,
 		               c->cap);
 		return;
 	}
@@ -151,7 +152,7 @@ static void scan_end(hop_trace *t, void *arg)
 	memcpy(v, body->out, n * sizeof *v);
 	v[n] = body->stop;
 	hop_outs o = { body, n + stops, v };
-	if (!hop_join_open(&j, t, 1, &o, 0, NULL))
+	if (!hop_join_open(&j, t, 1, &o, 0, NULL) || (c->unordered && !hop_join_pure(&j, c->op)))
 		return;
 	hop_loop_lists(&j, &l, nc, c->val, nx, c->type + nc);
 	hop_join_syms(&j, l.layout.nparam, l.layout.type);
@@ -160,7 +161,8 @@ static void scan_end(hop_trace *t, void *arg)
 		return;
 	hop_scan_args a = { .body = g, .sargs = hop_join_sargs(&j), .ncarry = l.ncarry, .nx = nx,
 	                    .nconst = j.nk, .length = c->length, .reverse = c->opts.reverse,
-	                    .stops = stops, .every = c->opts.every, .count = c->count,
+	                    .stops = stops, .unordered = c->unordered, .every = c->opts.every,
+	                    .count = c->count,
 	                    .carry = l.carry, .x = c->val + nc, .konst = j.kval };
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, n + j.nw + 1);
 	if (hop_emit_scan(&t->b, &a, res))
@@ -178,30 +180,45 @@ static void scan_end(hop_trace *t, void *arg)
 	c->n = t->b.st ? 0 : (int)n;
 }
 
+static void run(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
+                hop_body *body, void *user)
+{
+	hop_body_args a = { .fn = body, .user = user, .what = c->what, .n = c->ncarry + c->nx,
+	                    .in_scan = !c->unordered };
+	if (!hop_enter(t, c->op, file, line, scan_begin, c))
+		return;
+	a.type = c->type;
+	if (t->eager) {
+		hop_scan_eager(t, file, line, c, &a);
+		return;
+	}
+	c->body = hop_body_run(t, file, line, &a);
+	if (c->body)
+		hop_enter(t, NULL, file, line, scan_end, c);
+	hop_body_drop(c->body);
+}
+
 int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *user,
                 int ncarry, const hop_value *init, int nx, const hop_value *xs,
                 const hop_scan_opts *opts, int cap, hop_value *out, hop_value *out_steps)
 {
-	struct hop_scan_call c = { .ncarry = ncarry, .nx = nx, .cap = cap, .init = init,
-	                           .xs = xs, .out = out };
-	if (out_steps)
-		*out_steps = (hop_value){ 0, 0 };
+	struct hop_scan_call c = { .op = "scan", .what = "the body of scan", .ncarry = ncarry,
+	                           .nx = nx, .cap = cap, .init = init, .xs = xs, .out = out };
 	if (opts)
 		c.opts = *opts;
-	if (!hop_enter(t, "scan", file, line, scan_begin, &c))
-		return 0;
-	if (t->eager) {
-		hop_scan_eager(t, file, line, &c, body, user);
-	} else {
-		hop_body_args a = { .fn = body, .user = user, .what = "the body of scan",
-		                    .n = ncarry + nx, .type = c.type, .in_scan = true };
-		c.body = hop_body_run(t, file, line, &a);
-		if (c.body)
-			hop_enter(t, NULL, file, line, scan_end, &c);
-		hop_body_drop(c.body);
-	}
+	run(t, file, line, &c, body, user);
 	if (out_steps)
 		*out_steps = c.steps;
+	return c.n;
+}
+
+int hop_at_map(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nx,
+               const hop_value *xs, int axis, int cap, hop_value *out)
+{
+	struct hop_scan_call c = { .op = "map", .what = "the body of map", .unordered = true,
+	                           .nx = nx, .cap = cap, .xs = xs, .out = out,
+	                           .opts = { .axis = axis } };
+	run(t, file, line, &c, body, user);
 	return c.n;
 }
 

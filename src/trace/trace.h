@@ -20,7 +20,6 @@
 #include "hop/types.h"
 #undef hop_size_of                 /* here it is the function of ir/type.h */
 
-enum { HOP_NBODY = 3 };            /* bodies of one operator */
 enum { HOP_MAXNEST = 256 };        /* bodies inside each other */
 
 /* One step from a storage towards a view: `op` with `attr` on a value of type `in`. */
@@ -216,16 +215,16 @@ bool    hop_size_known(hop_trace *t, const char *op, hop_size s);
 typedef struct hop_join {
 	hop_trace  *t;
 	int         n;
-	hop_trace  *body[HOP_NBODY];
+	hop_trace **body;              /* [n] */
 	uint32_t    nw, nk;
 	uint32_t   *w;                 /* stores of the parent, in the order of writes */
 	hop_val    *wval, *kval;       /* contents in the parent */
 	const hop_type **wtype, **ktype;
-	hop_val    *wout[HOP_NBODY];   /* per body: final contents of w */
-	uint32_t   *place[HOP_NBODY];  /* per leaf: its number in k */
-	uint8_t    *used[HOP_NBODY];   /* per k: does this body need it */
-	uint32_t    nseq[HOP_NBODY], nsym;
-	uint32_t   *seq[HOP_NBODY];    /* needed nodes, in an order free of construction */
+	hop_val   **wout;              /* per body: final contents of w */
+	uint32_t  **place;             /* per body and leaf: its number in k */
+	uint8_t   **used;              /* per body and k: does this body need it */
+	uint32_t   *nseq, nsym;
+	uint32_t  **seq;               /* needed nodes, in an order free of construction */
 	int        *sym;               /* the parent's symbols that the bodies take */
 	int        *newsym;            /* per symbol of the parent: its number in them or -1 */
 } hop_join;

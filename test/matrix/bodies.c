@@ -114,6 +114,12 @@ static void writer(hop_trace *t, const hop_value *in, void *user)
 		hop_cond(t, hop_lt(t, hop_f(t, 0), hop_sum_all(t, in[0])), write_body, keep_body,
 		         &w, 1, in, 1, out);
 		break;
+	case OP_SWITCH: {
+		hop_body *const branch[3] = { keep_body, keep_body, write_body };
+
+		hop_switch(t, hop_i(t, 7), 3, branch, &w, 1, in, 1, out);
+		break;
+	}
 	case OP_WHILE:
 		init[0] = hop_full(t, HOP_i64, 0, NULL, 0);
 		init[1] = in[0];
@@ -142,8 +148,70 @@ static void writer(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, out[0], acc);
 }
 
+/* ---- mutation in map: its own values yes, captured ones no ---- */
+
+static void own_body(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y = hop_clone(t, in[0]);
+
+	(void)user;
+	hop_add_(t, y, hop_f(t, 1));
+	hop_mul_(t, in[0], hop_f(t, 2));           /* a slice is the body's own, too */
+	hop_return(t, y, in[0]);
+}
+
+static void captured_body(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_add_(t, *(hop_value *)user, in[0]);
+	hop_return(t, in[0]);
+}
+
+static void own_writes(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } };
+
+	(void)user;
+	hop_map(t, own_body, NULL, 1, in, 0, 2, out);
+	hop_return(t, out[0], out[1]);
+}
+
+static void captured_writes(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value acc = hop_full(t, HOP_f64, 0, NULL, 0), out = { 0, 0 };
+
+	(void)user;
+	hop_map(t, captured_body, &acc, 1, in, 0, 1, &out);
+	hop_return(t, out);
+}
+
+static int map_writes(hop_ctx *c)
+{
+	hop_spec in[1] = { hop_spec1(HOP_f64, N) };
+	hop_array *a[1] = { subject_vec(c, N, X) }, *y[1] = { NULL };
+	double want[2][N];
+	hop_fn *f = NULL;
+	int bad = 0;
+
+	for (int i = 0; i < N; i++) {
+		want[0][i] = X[i] + 1;
+		want[1][i] = 2 * X[i];
+	}
+	bad += expect(c, own_writes, NULL, N, X, 2, want);
+	for (int eager = 0; eager < 2; eager++) {
+		hop_status st = eager ? hop_eager_call(c, captured_writes, NULL, 1, a, 1, y)
+		                      : hop_capture(c, captured_writes, NULL, 1, in, &f);
+
+		if (st != HOP_EREFUSED || !strstr(hop_message(c), "map: a captured tensor is written"))
+			bad += cell_bad("a captured write in map: %d, %s", st, hop_message(c));
+	}
+	hop_array_release(a[0]);
+	return bad;
+}
+
 static int mutation(hop_ctx *c, int op, int arg)
 {
+	if (op == OP_MAP)
+		return map_writes(c);
 	int times = op == OP_WHILE || op == OP_SCAN ? 3 : 1;
 	double want[2][N] = { { X[0], X[1], X[2] } };
 
@@ -198,6 +266,15 @@ static void alias(hop_trace *t, const hop_value *in, void *user)
 	case OP_COND:                              /* x > 0 somewhere: (x, y), else (y, x) */
 		hop_cond(t, hop_lt(t, hop_f(t, 0), hop_sum_all(t, in[0])), slice_body, swap_body,
 		         NULL, 2, a, 2, out);
+		break;
+	case OP_SWITCH: {                          /* an index before the first */
+		hop_body *const branch[3] = { slice_body, swap_body, swap_body };
+
+		hop_switch(t, hop_i(t, -1), 3, branch, NULL, 2, a, 2, out);
+		break;
+	}
+	case OP_MAP:                               /* stacked slices of x and y are x and y */
+		hop_map(t, slice_body, NULL, 2, a, 0, 2, out);
 		break;
 	case OP_WHILE:                             /* three swaps are one */
 		a[0] = hop_full(t, HOP_i64, 0, NULL, 0);
@@ -306,9 +383,46 @@ static int empty(hop_ctx *c, int op)
 	return bad;
 }
 
+/* A map of no slices: results of no rows, and nothing added to what is shared. */
+static void scale_body(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_mul(t, in[0], *(hop_value *)user));
+}
+
+static void no_rows(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_dim dim[2] = { hop_n(0), hop_n(N) };
+	hop_value x = hop_full(t, HOP_f64, 2, dim, 1), y = { 0, 0 }, k = in[0];
+
+	(void)user;
+	hop_map(t, scale_body, &k, 1, &x, 0, 1, &y);
+	hop_return(t, hop_sum_all(t, y));
+}
+
+static int empty_map(hop_ctx *c)
+{
+	static const int wrt[1] = { 0 };
+	static const double none[N] = { 0 };
+	hop_spec in[1] = { hop_spec1(HOP_f64, N) };
+	hop_array *a[1] = { subject_vec(c, N, X) }, *y[2] = { NULL };
+	hop_fn *f = NULL, *g = NULL;
+	int bad = cell_ok(c, hop_capture(c, no_rows, NULL, 1, in, &f), "capture") ||
+	          cell_ok(c, hop_grad(f, 1, wrt, &g), "grad") ||
+	          cell_ok(c, hop_call(g, 1, a, 2, y), "call") ||
+	          cell_near("value", 1, none, y[0], 0) || cell_near("gradient", N, none, y[1], 0);
+
+	for (int i = 0; i < 2; i++)
+		hop_array_release(y[i]);
+	hop_array_release(a[0]);
+	hop_fn_release(g), hop_fn_release(f);
+	return bad;
+}
+
 static int zero(hop_ctx *c, int op, int arg)
 {
 	(void)arg;
+	if (op == OP_MAP && empty_map(c))
+		return 1;
 	return empty(c, op) || ((op == OP_WHILE || op == OP_SCAN) && idle_loop(c, op));
 }
 

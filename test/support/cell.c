@@ -9,7 +9,9 @@
 
 #include "support/cell.h"
 
-const char *const cell_op[NOPERATOR] = { "cond", "while", "scan", "call", "custom" };
+const char *const cell_op[NOPERATOR] = {
+	"cond", "while", "scan", "call", "custom", "switch", "map"
+};
 
 int cell_run(int op, const char *cap, cell_fn *f, int arg)
 {

@@ -5,7 +5,8 @@
 
 #include "hop/hop.h"
 
-enum { OP_COND, OP_WHILE, OP_SCAN, OP_CALL, OP_CUSTOM, NOPERATOR };
+enum { OP_COND, OP_WHILE, OP_SCAN, OP_CALL, OP_CUSTOM, OP_SWITCH, OP_MAP,
+       NOPERATOR };
 extern const char *const cell_op[NOPERATOR];
 
 /* 0 if the capability is there; says on stderr what is not. arg: NOPERATOR, or the outer

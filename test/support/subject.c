@@ -37,6 +37,48 @@ static void else_body(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, hop_addf(t, y, 0.25));
 }
 
+static void third_body(hop_trace *t, const hop_value *in, void *user)
+{
+	const struct link *s = user;
+
+	hop_return(t, hop_mulf(t, apply(t, s->in, hop_mulf(t, in[0], 0.3)), 0.8));
+}
+
+/* 0 up to 0, 1 up to 2, then 2. */
+static hop_value third(hop_trace *t, hop_value x)
+{
+	hop_value sum = hop_sum_all(t, x);
+	hop_value some = hop_cast(t, hop_lt(t, f64(t, 0), sum), HOP_i64);
+
+	return hop_add(t, some, hop_cast(t, hop_lt(t, f64(t, 2), sum), HOP_i64));
+}
+
+/* x of the whole map, which all steps share. */
+struct mapped {
+	const struct link *in;
+	hop_value          x;
+};
+
+static void map_body(hop_trace *t, const hop_value *in, void *user)
+{
+	const struct mapped *m = user;
+
+	hop_return(t, apply(t, m->in, hop_add(t, in[0], hop_mul(t, in[1], m->x))));
+}
+
+static hop_value map_all(hop_trace *t, const struct link *s, hop_value x)
+{
+	struct mapped m = { s->in, x };
+	hop_dim dim[2] = { hop_n(3), hop_dim_of(t, x, 0) };
+	hop_value j = hop_addf(t, hop_iota(t, HOP_f64, 2, dim, 0), 1), xs[2], y = { 0, 0 };
+	int first = 0;
+
+	xs[0] = hop_mul(t, hop_mulf(t, j, 0.3), x);
+	xs[1] = hop_addf(t, hop_mulf(t, hop_iota(t, HOP_f64, 1, dim, 0), 0.25), 0.5);
+	hop_map(t, map_body, &m, 2, xs, 0, 1, &y);
+	return hop_mulf(t, hop_sum(t, y, 1, &first), 0.5);
+}
+
 static void while_test(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value few = hop_lt(t, in[0], hop_i(t, 4));
@@ -139,6 +181,14 @@ static hop_value apply(hop_trace *t, const struct link *s, hop_value x)
 		hop_cond(t, hop_lt(t, f64(t, 0), hop_sum_all(t, x)), then_body, else_body, user,
 		         1, &x, 1, out);
 		return out[0];
+	case OP_SWITCH: {
+		hop_body *const branch[3] = { else_body, then_body, third_body };
+
+		hop_switch(t, third(t, x), 3, branch, user, 1, &x, 1, out);
+		return out[0];
+	}
+	case OP_MAP:
+		return map_all(t, s, x);
 	case OP_WHILE:
 		in[0] = hop_full(t, HOP_i64, 0, NULL, 0);
 		in[1] = x;
@@ -221,6 +271,26 @@ static void ref(const int *ops, int nop, int n, double k, const double *x, doubl
 			ref(ops + 1, nop - 1, n, k, a, out);
 			for (int i = 0; i < n; i++)
 				out[i] += 0.25;
+		}
+		break;
+	case OP_SWITCH: {
+		double sum = total(n, x), scale = sum > 2 ? 0.3 : sum > 0 ? 1 : -0.5;
+
+		for (int i = 0; i < n; i++)
+			a[i] = scale * x[i];
+		ref(ops + 1, nop - 1, n, k, a, out);
+		for (int i = 0; i < n; i++)
+			out[i] = sum > 2 ? 0.8 * out[i] : sum > 0 ? 1.5 * out[i] : out[i] + 0.25;
+		break;
+	}
+	case OP_MAP:
+		memset(out, 0, sizeof *out * (size_t)n);
+		for (int j = 0; j < 3; j++) {
+			for (int i = 0; i < n; i++)
+				a[i] = 0.3 * (j + 1) * x[i] + (0.25 * j + 0.5) * x[i];
+			ref(ops + 1, nop - 1, n, k, a, b);
+			for (int i = 0; i < n; i++)
+				out[i] += 0.5 * b[i];
 		}
 		break;
 	case OP_WHILE:

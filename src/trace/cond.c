@@ -1,0 +1,313 @@
+/* cond.c -- cond and switch, captured. Bodies get the caller's own handles, as in control.c;
+ * what differs between them is brought together here. */
+#include "trace/control.h"
+
+#include <string.h>
+
+/* One call of the operator, through its guarded steps. */
+struct choice {
+	hop_call_io        io;
+	hop_value          sel;          /* the predicate, or the number of the branch */
+	bool               two, sized;   /* two: cond */
+	int                n;
+	hop_body *const   *fn;           /* [n] */
+	const char       **what;         /* [n] for notes */
+	hop_trace        **body;         /* [n] */
+	hop_outs          *o;            /* [n] */
+	int                taken;        /* eager: the branch that runs; else -1 */
+};
+
+static const char *op_name(const struct choice *c)
+{
+	return c->two ? "cond" : "switch";
+}
+
+/* One element, as the dtype that the operator wants: not zero is true. */
+static hop_val selector(hop_trace *t, const struct choice *c)
+{
+	const char *name = c->two ? "the predicate" : "the index";
+	hop_val p = c->two ? hop_promote_cast(t, c->sel, HOP_bool)
+	                   : hop_promote_whole(t, c->sel, name);
+	if (hop_is_bad(p))
+		return p;
+	const hop_type *type = hop_typeof(&t->b, p);
+	if (!hop_size_is(hop_type_count(hop_env_of(t), type), 1)) {
+		hop_trace_fail(t, HOP_ESHAPE, "%s: %s is %s, it must have one element", op_name(c),
+		               name, hop_type_text(t, type));
+		return HOP_BAD;
+	}
+	return type->rank ? hop_emit_reshape(&t->b, p, 0, NULL) : p;
+}
+
+/* ---- results of the branches ---- */
+
+/* The word of a branch in messages. */
+static const char *branch_name(hop_trace *t, const struct choice *c, int k)
+{
+	if (c->two)
+		return k ? "else" : "then";
+	hop_buf s;
+	hop_buf_open(&s, hop_env_of(t));
+	hop_putf(&s, "branch %d", k);
+	const char *name = hop_arena_str(&t->arena, s.s, s.n);
+	hop_buf_free(&s);
+	return name;
+}
+
+/* The dtype of result i: that of a branch that returns no number, else the widest. */
+static hop_dtype common_dtype(const struct choice *c, uint32_t i)
+{
+	hop_dtype d = HOP_bool;
+	for (int k = 0; k < c->n; k++) {
+		hop_trace *b = c->body[k];
+		hop_dtype mine = (hop_dtype)hop_typeof(&b->b, b->out[i])->dtype;
+		if (!b->slot[b->ret[i]].weak)
+			return mine;
+		d = mine > d ? mine : d;
+	}
+	return d;
+}
+
+/* A number takes the dtype of what the other branches return. */
+static bool unify(const struct choice *c, uint32_t i, hop_val **v)
+{
+	hop_dtype d = common_dtype(c, i);
+	for (int k = 0; k < c->n; k++) {
+		hop_trace *b = c->body[k];
+		if (b->slot[b->ret[i]].weak && hop_typeof(&b->b, v[k][i])->dtype != d)
+			v[k][i] = hop_promote_cast(b, (hop_value){ b->serial, b->ret[i] }, d);
+		if (b->b.st)
+			return false;
+	}
+	return true;
+}
+
+static bool same_or_fail(hop_trace *t, const struct choice *c, uint32_t i, int k,
+                         const hop_type *a, const hop_type *b)
+{
+	if (a == b)
+		return true;
+	bool shape = a->dtype == b->dtype && a->rank == b->rank;
+	if (shape && c->sized)
+		return true;
+	const char *more = c->two ? ", or use hop_cond_sized" : "";
+	hop_trace_fail(t, shape ? HOP_ESHAPE : HOP_ETYPE, "%s: result %u is %s in %s, %s in %s: "
+	               "%s%s", op_name(c), i, hop_type_text(t, a), branch_name(t, c, 0),
+	               hop_type_text(t, b), branch_name(t, c, k),
+	               shape ? "give both the same sizes" : "cast or reshape one of them",
+	               shape ? more : "");
+	return false;
+}
+
+/* Pad result i of all to the largest sizes; counts of the axes that differ are added. */
+static uint32_t pad_result(struct choice *c, uint32_t i, hop_val **v, uint32_t ncount)
+{
+	hop_env *e = hop_env_of(c->body[0]);
+	hop_size cap[HOP_MAXRANK], zero[HOP_MAXRANK];
+	const hop_type *first = hop_typeof(&c->body[0]->b, v[0][i]);
+	bool any = false;
+	for (int d = 0; d < first->rank; d++) {
+		bool differ = false;
+		zero[d] = hop_size_of(0);
+		cap[d] = first->dim[d];
+		for (int k = 1; k < c->n; k++) {
+			hop_size other = hop_typeof(&c->body[k]->b, v[k][i])->dim[d];
+			differ |= !hop_size_eq(other, first->dim[d]);
+			cap[d] = hop_size_max(e, cap[d], other);
+		}
+		any |= differ;
+		for (int k = 0; k < c->n && differ; k++)
+			v[k][ncount] = hop_emit_size(&c->body[k]->b,
+			                             hop_typeof(&c->body[k]->b, v[k][i])->dim[d]);
+		ncount += differ;
+	}
+	for (int k = 0; k < c->n && any; k++)
+		v[k][i] = hop_emit_pad(&c->body[k]->b, v[k][i], zero, cap, NULL);
+	return ncount;
+}
+
+/* Bring the results of all branches together; o[] gets them. */
+static bool merge(hop_trace *t, struct choice *c)
+{
+	uint32_t n = c->body[0]->nret, total = n;
+	hop_val **v = HOP_NEWN(&t->arena, hop_val *, c->n);
+	for (int k = 0; k < c->n; k++) {
+		if (c->body[k]->nret != n) {
+			hop_trace_fail(t, HOP_ETYPE, "%s: %s gives %u results, %s gives %u", op_name(c),
+			               branch_name(t, c, 0), n, branch_name(t, c, k),
+			               c->body[k]->nret);
+			return false;
+		}
+		v[k] = HOP_NEWN(&t->arena, hop_val, n * (1 + HOP_MAXRANK));
+		memcpy(v[k], c->body[k]->out, n * sizeof **v);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		if (!unify(c, i, v))
+			return false;
+		for (int k = 1; k < c->n; k++)
+			if (!same_or_fail(t, c, i, k, hop_typeof(&c->body[0]->b, v[0][i]),
+			                  hop_typeof(&c->body[k]->b, v[k][i])))
+				return false;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		total = pad_result(c, i, v, total);
+	for (int k = 0; k < c->n; k++) {
+		c->o[k] = (hop_outs){ c->body[k], total, v[k] };
+		if (c->body[k]->b.st)
+			return false;
+	}
+	return true;
+}
+
+/* ---- the operator ---- */
+
+static void choice_end(hop_trace *t, void *arg)
+{
+	struct choice *c = arg;
+	hop_join j;
+	const hop_val *operands;
+	hop_val p = selector(t, c);
+	if (hop_is_bad(p) || !merge(t, c) || !hop_call_room(t, c->o[0].n, c->io.cap))
+		return;
+	if (!hop_join_open(&j, t, c->n, c->o, c->io.nin, c->io.in))
+		return;
+	hop_join_syms(&j, 0, NULL);
+	hop_layout l = hop_call_layout(&j, &operands);
+	uint32_t nout = c->o[0].n + j.nw;
+	const hop_graph **g = HOP_NEWN(&t->arena, const hop_graph *, c->n);
+	for (int k = 0; k < c->n; k++)
+		if (hop_join_seal(&j, k, &l, nout, hop_call_outs(&j, k, &c->o[k]), NULL, &g[k]))
+			return;
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, nout);
+	hop_sizes s = hop_join_sargs(&j);
+	if (c->two ? hop_emit_cond(&t->b, g[0], g[1], s, p, operands, res)
+	           : hop_emit_switch(&t->b, c->n, g, s, p, operands, res))
+		return;
+	hop_join_wrote(&j, res + c->o[0].n);
+	hop_call_publish(t, &c->io, c->o[0].n, res);
+}
+
+static bool open_lists(hop_trace *t, struct choice *c)
+{
+	static const char *const two[] = { "the then branch of cond", "the else branch of cond" };
+	if (c->n < 1 || !c->fn) {
+		hop_trace_fail(t, HOP_EUSE, "switch: there is no branch to choose from");
+		return false;
+	}
+	c->what = HOP_NEWN(&t->arena, const char *, c->n);
+	c->body = HOP_NEWN(&t->arena, hop_trace *, c->n);
+	c->o = HOP_NEWN(&t->arena, hop_outs, c->n);
+	for (int k = 0; k < c->n; k++) {
+		hop_buf s;
+		hop_buf_open(&s, hop_env_of(t));
+		hop_putf(&s, "branch %d of switch", k);
+		c->what[k] = c->two ? two[k] : hop_arena_str(&t->arena, s.s, s.n);
+		hop_buf_free(&s);
+		if (!c->fn[k]) {
+			hop_trace_fail(t, HOP_EUSE, "no function was given for %s", c->what[k]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* All functions must be there, although an eager call runs only one of them. */
+static void choice_begin(hop_trace *t, void *arg)
+{
+	struct choice *c = arg;
+	if (!hop_call_lists(t, &c->io) || !open_lists(t, c))
+		return;
+	hop_val p = selector(t, c);
+	if (hop_is_bad(p) || !t->eager)
+		return;
+	hop_eager_settle(t);
+	if (t->b.st)
+		return;
+	int64_t k = hop_tensor_i(hop_eager_tensor(t, p), 0);
+	c->taken = c->two ? !k : k < 0 ? 0 : k < c->n ? (int)k : c->n - 1;
+}
+
+static void eager_end(hop_trace *t, void *arg)
+{
+	struct choice *c = arg;
+	c->io.n = hop_eager_results(t, c->body[c->taken], c->io.cap, c->io.out);
+}
+
+/* A number that the branch taken returns has the dtype that the others return. */
+static bool gives_number(const hop_trace *body)
+{
+	for (uint32_t i = 0; i < body->nret; i++)
+		if (body->slot[body->ret[i]].weak)
+			return true;
+	return false;
+}
+
+/* The branches not taken are captured for their types only, and dropped; then the results of
+ * the other are cast and padded as capture would do it. */
+static void eager_merged_end(hop_trace *t, void *arg)
+{
+	struct choice *c = arg;
+	hop_trace *ran = c->body[c->taken];
+	if (!merge(t, c))
+		return;
+	hop_eager_settle(ran);
+	if (ran->b.st) {
+		t->b.st = ran->b.st;
+		return;
+	}
+	ran->out = (hop_val *)c->o[c->taken].v;
+	ran->nret = c->o[c->taken].n;
+	eager_end(t, c);
+}
+
+static int choose(hop_trace *t, const char *file, int line, struct choice *c, void *user)
+{
+	c->taken = -1;
+	if (!hop_enter(t, op_name(c), file, line, choice_begin, c))
+		return 0;
+	bool ok = true, all = true;
+	for (int i = 0; i < c->n && ok && all; i++) {
+		/* eager: the one taken first */
+		int k = c->taken < 0 ? i : i == 0 ? c->taken : i <= c->taken ? i - 1 : i;
+		hop_body_args a = { .fn = c->fn[k], .user = user, .what = c->what[k],
+		                    .n = c->io.nin, .in = c->io.in, .eager = c->taken == k };
+		ok = (c->body[k] = hop_body_run(t, file, line, &a)) != NULL;
+		if (i == 0)
+			all = c->taken < 0 || c->sized || (ok && gives_number(c->body[k]));
+	}
+	if (ok)
+		hop_enter(t, NULL, file, line, c->taken < 0 ? choice_end :
+		          all ? eager_merged_end : eager_end, c);
+	for (int k = c->n; k-- > 0; )
+		hop_body_drop(c->body[k]);
+	return c->io.n;
+}
+
+int hop_at_cond(hop_trace *t, const char *file, int line, hop_value pred, hop_body *then_,
+                hop_body *else_, void *user, int nin, const hop_value *in, int cap,
+                hop_value *out)
+{
+	hop_body *const fn[2] = { then_, else_ };
+	struct choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = pred,
+	                    .two = true, .n = 2, .fn = fn };
+	return choose(t, file, line, &c, user);
+}
+
+int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
+                      hop_body *then_, hop_body *else_, void *user, int nin,
+                      const hop_value *in, int cap, hop_value *out)
+{
+	hop_body *const fn[2] = { then_, else_ };
+	struct choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = pred,
+	                    .two = true, .sized = true, .n = 2, .fn = fn };
+	return choose(t, file, line, &c, user);
+}
+
+int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                  hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
+                  hop_value *out)
+{
+	struct choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
+	                    .n = nbranch, .fn = branch };
+	return choose(t, file, line, &c, user);
+}
