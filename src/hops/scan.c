@@ -38,6 +38,20 @@ hop_steps hop_steps_of(const hop_node *n)
 	return s;
 }
 
+/* The attributes ask for more than there is: of what? */
+static hop_status too_many(hop_infer *f, const hop_graph *body)
+{
+	const struct hop_attr_scan *a = f->op == HOP_OP_scan ? f->attr : NULL;
+	const char *op = hop_optab[f->op].name;
+	int64_t nc = a ? a->ncarry : 0, lead = a && a->counted;
+	int64_t nx = a ? a->nx : ((const struct hop_attr_map *)f->attr)->nx;
+	if (nc < 0 || nx < 0 || lead + nc + nx > (int64_t)f->nin)
+		return hop_infer_fail(f, HOP_EVALUE, "%s: %lld carries and %lld xs of %u operands",
+		                      op, (long long)nc, (long long)nx, f->nin);
+	return hop_infer_fail(f, HOP_ETYPE, "%s: body gives %u results, needs at least %lld", op,
+	                      body->nout, (long long)(nc + (a && a->stops)));
+}
+
 static hop_status check_counts(hop_infer *f, hop_steps *s)
 {
 	const char *op = hop_optab[f->op].name;
@@ -45,9 +59,7 @@ static hop_status check_counts(hop_infer *f, hop_steps *s)
 	if (!s->body)
 		return hop_infer_fail(f, HOP_ETYPE, "%s: body is missing", op);
 	if (!ok)
-		return hop_infer_fail(f, HOP_EVALUE, "%s: more carries and xs are asked for than the "
-		                      "%u operands, or than the %u results of body", op, f->nin,
-		                      s->body->nout);
+		return too_many(f, s->body);
 	if (s->lead && (f->in[0]->dtype != HOP_i64 || f->in[0]->rank))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: the count must be an i64 scalar", op);
 	if (s->stops && s->reverse)

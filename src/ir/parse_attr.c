@@ -470,7 +470,8 @@ static hop_status value(hop_parser *p, hop_scope *s, int kind, void *at)
 	case HOP_AK_graph:
 		return hop_parse_body_name(p, at);
 	case HOP_AK_graphs:
-		return hop_parse_want(p, "no list of bodies: they stand in braces behind the types");
+		return hop_parse_fail(p, &p->lex.tok, "these bodies stand in braces behind the types, "
+		                      "each with the word in front, in place or as @f");
 	}
 	HOP_ASSERT(!"attribute kind");
 	return HOP_OK;

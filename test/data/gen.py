@@ -4,6 +4,7 @@ them, in double precision. The header is committed, so that the tests need no Py
 again only to add a case:  python3 test/data/gen.py >test/data/torch.h"""
 import torch
 import torch.nn.functional as F
+from torch._higher_order_ops.map import map as torch_map
 
 torch.manual_seed(1)
 torch.set_default_dtype(torch.float64)
@@ -18,7 +19,7 @@ def emit(name, value):
 
 
 def rand(*shape):
-    return torch.randn(*shape).requires_grad_()
+    return torch.randn(shape).requires_grad_()
 
 
 def case(name, f, **inputs):
@@ -65,6 +66,16 @@ def newton(x):
 
 def branch(x):
     return torch.sin(x) * x if x.sum() > 0 else torch.exp(-x)
+
+
+def mapped(W, x, k):
+    """PyTorch's own map: a matrix and a number that all rows share."""
+    return torch_map(lambda row, W, k: torch.sin(W @ row) * k, x, W, k)
+
+
+def chosen(i):
+    """One of three by number; PyTorch has no switch."""
+    return lambda x: [lambda: torch.sin(x) * x, lambda: torch.exp(-x), lambda: x ** 3][i]()
 
 
 def promotions():
@@ -123,6 +134,10 @@ def main():
     print("/* hessian of sum(tanh(x) * reversed(x)^2) */")
     emit("hess_x", x)
     emit("hess_out", hess(x))
+    print()
+    case("mapped", mapped, W=rand(3, 3), x=rand(4, 3), k=rand())
+    for i in range(3):
+        case("chosen%d" % i, chosen(i), x=rand(4))
 
 
 main()

@@ -107,6 +107,30 @@ static void make_cond(gen_scope *s)
 	add_all(s, no, out);
 }
 
+/* One to five branches, some of them the same graph; the index may be out of range. */
+static void make_switch(gen_scope *s)
+{
+	hop_val in[MAX_IN], out[MAX_OUT];
+	const hop_type *t[MAX_OUT];
+	const hop_graph *branch[5];
+	hop_graph *g;
+	uint32_t n = capture(s, in), no = some_types(s, t), nb = 1 + gen_below(s->g, 5);
+	hop_val index = gen_want(s, hop_type_scalar(s->g->e, HOP_i64));
+	for (uint32_t k = 0; k < nb; k++) {
+		if (k && !gen_below(s->g, 4)) {
+			branch[k] = branch[gen_below(s->g, k)];
+			continue;
+		}
+		if (plain_body(s, n, in, no, t, &g) || s->b.st)
+			return;
+		branch[k] = g;
+	}
+	if (s->b.st)
+		return;
+	hop_emit_switch(&s->b, (int)nb, branch, sargs_of(s), index, in, out);
+	add_all(s, no, out);
+}
+
 /* ---- while ---- */
 
 /* counter < limit, and now and then something more. */
@@ -199,7 +223,8 @@ static hop_status scan_body(gen_scope *s, struct steps q, const hop_val *in,
 	return close_body(s, &c, n, out, out_g);
 }
 
-static void make_scan(gen_scope *s)
+/* A scan, or a map: no carries, every step runs. */
+static void make_scan(gen_scope *s, bool map)
 {
 	static const int64_t every[] = { 0, 0, 0, 1, 2, -1 };
 	gen *g = s->g;
@@ -209,11 +234,11 @@ static void make_scan(gen_scope *s)
 	hop_size length = hop_size_of(gen_below(g, 5));
 	if (g->o->nsym && gen_below(g, 2))
 		length = hop_size_sym(g->e, (int)gen_below(g, (uint32_t)g->o->nsym));
-	bool reverse = !gen_below(g, 3), counted = !gen_below(g, 3);
-	q.stops = !reverse && !gen_below(g, 3);
+	bool reverse = !map && !gen_below(g, 3), counted = !map && !gen_below(g, 3);
+	q.stops = !map && !reverse && !gen_below(g, 3);
 	hop_val rest[MAX_IN];
 	uint32_t n = capture(s, rest);
-	q.nc = n ? gen_below(g, n + 1) : 0;
+	q.nc = n && !map ? gen_below(g, n + 1) : 0;
 	q.nk = n - q.nc;
 	memcpy(in, rest, q.nc * sizeof *in);
 	for (uint32_t i = 0; i < q.nx; i++)
@@ -224,7 +249,8 @@ static void make_scan(gen_scope *s)
 		return;
 	hop_scan_args w = { .body = body, .sargs = sargs_of(s), .ncarry = q.nc, .nx = q.nx,
 	                    .nconst = q.nk, .length = length, .reverse = reverse,
-	                    .stops = q.stops, .every = every[gen_below(g, 6)], .count = count,
+	                    .stops = q.stops, .unordered = map,
+	                    .every = map ? 0 : every[gen_below(g, 6)], .count = count,
 	                    .carry = in, .x = in + q.nc, .konst = in + q.nc + q.nx };
 	if (!hop_emit_scan(&s->b, &w, out))
 		add_all(s, body->nout, out);
@@ -308,13 +334,16 @@ static void make_custom(gen_scope *s)
 
 void gen_operator(gen_scope *s)
 {
-	switch (gen_below(s->g, 7)) {
+	switch (gen_below(s->g, 10)) {
 	case 0:  make_call(s); break;
 	case 1:
 	case 2:  make_cond(s); break;
 	case 3:  make_while(s); break;
 	case 4:
-	case 5:  make_scan(s); break;
+	case 5:  make_scan(s, false); break;
+	case 6:
+	case 7:  make_scan(s, true); break;
+	case 8:  make_switch(s); break;
 	default: make_custom(s); break;
 	}
 }

@@ -59,6 +59,33 @@ BODY(cond_twice, hop_cond(t, in[Q], twice_, twice_, NULL, 1, in, OUT); DONE)
 BODY(cond_forgets, hop_cond(t, in[Q], forgets_, forgets_, NULL, 1, in, OUT); DONE)
 BODY(cond_outer, hop_cond(t, in[Q], uses_outer_, uses_outer_, t, 1, in, OUT); DONE)
 
+static hop_body *const same3[3] = { same_, same_, same_ }, *const hole3[3] = { same_, same_, NULL };
+BODY(switch_none, hop_switch(t, in[K], 0, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_minus, hop_switch(t, in[K], INT_MIN, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_null, hop_switch(t, in[K], 3, NULL, NULL, 1, in, OUT); DONE)
+BODY(switch_hole, hop_switch(t, hop_i(t, 0), 3, hole3, NULL, 1, in, OUT); DONE)
+BODY(switch_float, hop_switch(t, in[S], 3, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_many, hop_value k = hop_cast(t, in[X], HOP_i64);
+     hop_switch(t, k, 3, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_unset, hop_switch(t, unset, 3, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_list, hop_switch(t, in[K], 3, same3, NULL, 1, NULL, OUT); DONE)
+BODY(switch_twice, hop_body *const b[2] = { twice_, twice_ };
+     hop_switch(t, in[K], 2, b, NULL, 1, in, OUT); DONE)
+BODY(map_fn, hop_map(t, NULL, NULL, 1, in, 0, OUT); DONE)
+BODY(map_none, hop_map(t, pi_, NULL, 0, NULL, 0, OUT); DONE)
+BODY(map_count, hop_map(t, same_, NULL, -1, in, 0, OUT); DONE)
+BODY(map_list, hop_map(t, same_, NULL, 1, NULL, 0, OUT); DONE)
+BODY(map_axis, hop_map(t, same_, NULL, 1, in, 1, OUT); DONE)
+BODY(map_scalar, hop_map(t, same_, NULL, 1, &in[S], 0, OUT); DONE)
+BODY(map_room, hop_map(t, same_, NULL, 1, in, 0, 0, NULL); DONE)
+BODY(map_value, hop_map(t, same_, NULL, 1, &unset, 0, OUT); DONE)
+BODY(map_sizes, hop_value two = hop_narrow(t, in[X], 0, 0, 2);
+     hop_map(t, both_, NULL, 2, (hop_value[]){ in[X], two }, 0, OUT); DONE)
+BODY(map_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
+     hop_map(t, writes_, NULL, 1, in, 0, OUT); DONE)
+BODY(stops_, hop_stop_if(t, hop_lt(t, in[0], hop_f(t, 0))); hop_return(t, in[0]))
+BODY(map_stops, hop_map(t, stops_, NULL, 1, in, 0, OUT); DONE)
+
 BODY(region_fn, hop_region(t, "r", NULL, NULL, 1, in, OUT); DONE)
 BODY(region_count, hop_region(t, "r", same_, NULL, INT_MIN, in, OUT); DONE)
 BODY(region_list, hop_region(t, "r", same_, NULL, 1, NULL, OUT); DONE)
@@ -206,7 +233,17 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(cond_list, "cond: a count"), W(cond_cap, "cond: a count"), W(cond_out, "cond: a count"),
 	W(cond_room, "room for 1"), W(cond_value, "cond: a value that was never set"),
 	W(cond_twice, "return: nothing may follow"), W(cond_forgets, "branch of cond ended"),
-	W(cond_outer, "sin: this trace is not"), W(region_fn, "body of region"),
+	W(cond_outer, "sin: this trace is not"), W(switch_none, "switch: there is no branch"),
+	W(switch_minus, "switch: there is no branch"), W(switch_null, "switch: there is no branch"),
+	W(switch_hole, "branch 2 of switch"), W(switch_float, "switch: the index is f64"),
+	W(switch_many, "switch: the index is i64[3]"), W(switch_unset, "switch: a value that was"),
+	W(switch_list, "switch: a count"), W(switch_twice, "return: nothing may follow"),
+	W(map_fn, "body of map"), W(map_none, "map: without xs"), W(map_count, "map: a count"),
+	W(map_list, "map: a count"), W(map_axis, "map: x[0] is f64[3], it has no axis 1"),
+	W(map_scalar, "no axis 0"), W(map_room, "map: gives 1"), W(map_value, "map: a value"),
+	W(map_sizes, "map: x[1] has length 2, the map has 3"),
+	W(map_writes, "map: a captured tensor is written"), W(map_stops, "stop_if: it belongs"),
+	W(region_fn, "body of region"),
 	W(region_count, "region: a count"), W(region_list, "region: a count"),
 	W(region_room, "room for 0"), W(region_value, "region: a value that was never set"),
 	W(while_test, "test of while"), W(while_body, "body of while"),

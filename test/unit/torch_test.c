@@ -268,6 +268,64 @@ static void test_branch(void **state)
 	compare(*state, branch, 1, &b, branch_else_out, 3);
 }
 
+/* ---- map and switch ---- */
+
+static void map_row(hop_trace *t, const hop_value *in, void *user)
+{
+	const hop_value *shared = user;
+	hop_value y = hop_sin(t, hop_matmul(t, shared[0], in[0]));
+
+	hop_return(t, hop_mul(t, y, shared[2]));
+}
+
+static void mapped(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[1] = { { 0, 0 } };
+
+	(void)user;
+	hop_map(t, map_row, (void *)in, 1, in + 1, 0, 1, out);
+	hop_return(t, out[0]);
+}
+
+static void test_map(void **state)
+{
+	COMPARE(mapped, { 2, { 3, 3 }, mapped_W, mapped_dW }, { 2, { 4, 3 }, mapped_x, mapped_dx },
+	        { 0, { 0 }, mapped_k, mapped_dk });
+}
+
+static void cube(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_mul(t, hop_mul(t, in[0], in[0]), in[0]));
+}
+
+static void chosen(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_body *const branch[3] = { yes, no, cube };
+	hop_value out[1] = { { 0, 0 } };
+
+	hop_switch(t, hop_i(t, *(const int *)user), 3, branch, NULL, 1, in, 1, out);
+	hop_return(t, out[0]);
+}
+
+#define CHOSEN(i, at) \
+	static void chosen_##i(hop_trace *t, const hop_value *in, void *user) \
+	{ static const int k = at; (void)user; chosen(t, in, (void *)&k); }
+CHOSEN(0, -3)
+CHOSEN(1, 1)
+CHOSEN(2, 9)
+
+static void test_switch(void **state)
+{
+	static const struct given a = { 1, { 4 }, chosen0_x, chosen0_dx };
+	static const struct given b = { 1, { 4 }, chosen1_x, chosen1_dx };
+	static const struct given c = { 1, { 4 }, chosen2_x, chosen2_dx };
+
+	compare(*state, chosen_0, 1, &a, chosen0_out, 4);
+	compare(*state, chosen_1, 1, &b, chosen1_out, 4);
+	compare(*state, chosen_2, 1, &c, chosen2_out, 4);
+}
+
 /* ---- the Hessian: the Jacobian of the gradient ---- */
 
 static void hess_loss(hop_trace *t, const hop_value *in, void *user)
@@ -366,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_rnn),        cmocka_unit_test(test_gru),
 		cmocka_unit_test(test_newton),     cmocka_unit_test(test_branch),
 		cmocka_unit_test(test_hessian),    cmocka_unit_test(test_promotion),
+		cmocka_unit_test(test_map),        cmocka_unit_test(test_switch),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

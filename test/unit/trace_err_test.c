@@ -390,6 +390,24 @@ static void f_pred(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, out[0]);
 }
 
+static void f_switch_types(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_body *const branch[3] = { one, one, longer };
+	hop_value out[1];
+	(void)user;
+	hop_switch(t, hop_i(t, 1), 3, branch, NULL, 1, in, 1, out);
+	hop_return(t, out[0]);
+}
+
+static void f_switch_counts(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_body *const branch[3] = { two, two, one };
+	hop_value out[2];
+	(void)user;
+	hop_switch(t, hop_i(t, 1), 3, branch, NULL, 1, in, 2, out);
+	hop_return(t, out[0]);
+}
+
 static void branches_and_loops(void **state)
 {
 	(void)state;
@@ -398,6 +416,9 @@ static void branches_and_loops(void **state)
 	rig_fails(f_sizes, NULL, 1, &in, HOP_ESHAPE, "f64[6] in then, f64[3] in else");
 	assert_non_null(strstr(hop_message(ctx), "hop_cond_sized"));
 	rig_fails(f_room, NULL, 1, &in, HOP_EUSE, "room for 1");
+	rig_fails(f_switch_types, NULL, 1, &in, HOP_ESHAPE, "f64[3] in branch 0, f64[6] in branch 2");
+	rig_fails(f_switch_counts, NULL, 1, &in, HOP_ETYPE,
+	          "branch 0 gives 2 results, branch 2 gives 1");
 	rig_fails(f_test, NULL, 1, &in, HOP_ETYPE, "a bool scalar");
 	rig_fails(f_pred, NULL, 1, &in, HOP_ESHAPE, "one element");
 }
