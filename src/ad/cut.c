@@ -42,18 +42,17 @@ static uint32_t mentioned(const struct cutter *c, const hop_node *n, uint32_t *a
 	return k;
 }
 
-/* Sizes are not known here: a symbol counts as 64, or its bound if that is smaller. */
+/* Sizes are not known here: symbols count as hop_range_usual says. */
 static int64_t bytes_of(const struct cutter *c, const hop_type *t)
 {
-	int64_t syms[64], n = (int64_t)hop_dtype_bytes((hop_dtype)t->dtype), d;
+	enum { MOST = 64 };
+	int64_t syms[MOST], n = (int64_t)hop_dtype_bytes((hop_dtype)t->dtype), d;
 	uint32_t ns = c->j->nsym + c->j->nlocal;
-	for (uint32_t i = 0; i < ns && i < 64; i++) {
-		hop_range r = c->j->range[i];
-		syms[i] = r.hi < 64 ? r.hi : r.lo > 64 ? r.lo : 64;
-	}
+	for (uint32_t i = 0; i < ns && i < MOST; i++)
+		syms[i] = hop_range_usual(c->j->range[i]);
 	for (int i = 0; i < t->rank; i++) {
-		if (!hop_size_eval(t->dim[i], syms, ns < 64 ? (int)ns : 64, &d))
-			d = 64;
+		if (!hop_size_eval(t->dim[i], syms, ns < MOST ? (int)ns : MOST, &d))
+			d = HOP_SIZE_USUAL;
 		if (d < 1 || __builtin_mul_overflow(n, d, &n) || n > HOP_FLOW_INF >> 20)
 			return d < 1 ? 1 : HOP_FLOW_INF >> 20;
 	}

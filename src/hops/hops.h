@@ -1,7 +1,8 @@
 /* hops.h -- the operators with bodies: how their operands and results are laid out.
  * This page is the contract between capture, inference, evaluation, transforms and
- * lowering; hops.def says it for machines. All bodies of a node take the node's size arguments `sargs` as their size
- * parameters, so a body's type T reads as T[sargs] in the node's graph.
+ * lowering; hops.def says it for machines. All bodies of a node take the node's size
+ * arguments `sargs` as their size parameters, so a body's type T reads as T[sargs] in the
+ * node's graph.
  *
  * call    in: the body's parameters.           out: its results.
  *

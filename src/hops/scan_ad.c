@@ -1,12 +1,10 @@
-/* scan_ad.c -- scan and map under vjp. One step's joint graph is cut; the reverse is a scan in the other direction. With
- * `every` = k only the carry of every k-th step is kept: the scan is first rewritten as a
- * scan over chunks of an inner scan, and the outer step is recomputed. */
+/* scan_ad.c -- scan and map under vjp. One step's joint graph is cut; the reverse is a scan in
+ * the other direction. With `every` = k only the carry of every k-th step is kept: the scan is
+ * first rewritten as a scan over chunks of an inner scan, and the outer step is recomputed. */
 #include "hops/loop_ad.h"
 #include "hops/scan_chunk.h"
 
 #include <string.h>
-
-/* ---- reverse ---- */
 
 struct saved {
 	hop_steps n;                 /* the node */

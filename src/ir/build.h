@@ -61,6 +61,15 @@ hop_val  hop_build_leaf(hop_build *b, const hop_type *t);
 /* Give up without sealing. */
 void     hop_build_drop(hop_build *b);
 
+/* What results, effects and tests need, in the one order that sealing and capture use. */
+typedef struct hop_order {
+	uint32_t *seq, nseq;           /* nodes */
+	hop_val  *leaf;                /* values that no node makes, as they are met */
+	uint32_t  nleaf;
+} hop_order;
+void hop_build_order(const hop_build *b, hop_arena *a, uint32_t nout, const hop_val *out,
+                     hop_order *o);
+
 /* Seal: b is consumed. The result is interned in the context and lives as long as it
  * (or until trimmed); *out_g is borrowed from the context. */
 hop_status hop_seal(hop_build *b, uint32_t nout, const hop_val *out, const char *name,

@@ -178,6 +178,10 @@ hop_sizes   hop_node_sargs(const hop_node *n);
 const hop_size *hop_attr_length(int op, const void *attr);
 /* The local size symbol that the node binds, or -1. */
 int64_t     hop_node_binds(const hop_node *n);
+/* Call f for each symbol that a size, or a size of a node, mentions. */
+typedef void hop_sym_fn(void *user, int sym);
+void        hop_size_syms(hop_size s, hop_sym_fn *f, void *user);
+void        hop_node_syms(const hop_node *n, hop_sym_fn *f, void *user);
 /* Sets need[s - nsym] for the local symbols s that its sizes mention: whoever binds them
  * must come first. The same for one size. */
 void        hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need);

@@ -4,130 +4,27 @@
 
 #include <string.h>
 
-/* needs: a builder without failure.  The order is depth first from the effects in their
- * order, then from the results: operands first, left to right. C evaluates nested calls in
- * no fixed order, so construction order must not show. */
-struct order {
-	hop_build *b;
-	uint8_t   *state;        /* per node: 0 new, 1 open, 2 placed */
-	uint32_t  *seq;          /* placed nodes */
-	uint32_t   nseq;
-	uint32_t  *binder;       /* node that binds local symbol i */
-	uint8_t   *need;         /* scratch: local symbols that one node mentions */
-	uint32_t  *stack;
-	uint32_t  *cursor;       /* per node: next dependency to look at */
-};
+struct mentions { uint8_t *need; uint32_t nsym; };
+static void mark(void *user, int sym)
+{
+	const struct mentions *m = user;
+	if ((uint32_t)sym >= m->nsym)
+		m->need[(uint32_t)sym - m->nsym] = 1;
+}
 
 void hop_size_mentions(hop_size s, uint32_t nsym, uint8_t *need)
 {
-	if (!s.e)
-		return;
-	for (int t = 0; t < hop_sexpr_nterm(s.e); t++)
-		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
-			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
-			if (a->kind != HOP_ATOM_SYM) {
-				hop_size_mentions(a->a, nsym, need);
-				hop_size_mentions(a->b, nsym, need);
-			} else if ((uint32_t)a->sym >= nsym) {
-				need[(uint32_t)a->sym - nsym] = 1;
-			}
-		}
+	hop_size_syms(s, mark, &(struct mentions){ need, nsym });
 }
 
 void hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need)
 {
-	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		hop_sizes s = hop_attr_sizes(n->op, n->attr, i);
-		for (int64_t k = 0; k < s.n; k++)
-			hop_size_mentions(s.v[k], nsym, need);
-	}
-}
-
-/* Dependency number c of a node, or UINT32_MAX when there is none left: operands' nodes
- * left to right, then the binders of the local symbols it mentions. -2 = nothing here. */
-enum { DEP_END = -1, DEP_NONE = -2 };
-static int64_t dep(struct order *o, uint32_t i, uint32_t c)
-{
-	hop_build *b = o->b;
-	const hop_node *n = &b->node[i];
-	if (c < n->nin) {
-		uint32_t d = b->def[n->in[c].id];
-		return d == UINT32_MAX ? DEP_NONE : (int64_t)d;
-	}
-	c -= n->nin;
-	if (c >= b->nlocal)
-		return DEP_END;
-	memset(o->need, 0, b->nlocal);
-	hop_node_mentions(n, b->nsym, o->need);
-	if (!o->need[c] || o->binder[c] == i)
-		return DEP_NONE;
-	return o->binder[c];
-}
-
-static void visit(struct order *o, uint32_t root)
-{
-	uint32_t top = 0;
-	if (o->state[root])
-		return;
-	o->stack[top++] = root;
-	o->state[root] = 1;
-	while (top) {
-		uint32_t i = o->stack[top - 1];
-		int64_t d = dep(o, i, o->cursor[i]++);
-		if (d == DEP_NONE || (d >= 0 && o->state[d]))
-			continue;
-		if (d >= 0) {
-			o->state[d] = 1;
-			o->stack[top++] = (uint32_t)d;
-			continue;
-		}
-		o->state[i] = 2;
-		o->seq[o->nseq++] = i;
-		top--;
-	}
-}
-
-static void order_nodes(struct order *o, hop_build *b, uint32_t nout, const hop_val *out)
-{
-	hop_arena *tmp = &b->env->tmp;
-	o->b = b;
-	o->nseq = 0;
-	o->state = HOP_NEWN(tmp, uint8_t, b->nnode);
-	o->seq = HOP_NEWN(tmp, uint32_t, b->nnode);
-	o->stack = HOP_NEWN(tmp, uint32_t, b->nnode + 1);
-	o->cursor = HOP_NEWN(tmp, uint32_t, b->nnode);
-	o->binder = HOP_NEWN(tmp, uint32_t, b->nlocal);
-	o->need = HOP_NEWN(tmp, uint8_t, b->nlocal);
-	for (uint32_t i = 0; i < b->nnode; i++) {
-		int64_t s = hop_node_binds(&b->node[i]);
-		if (s >= b->nsym)
-			o->binder[s - b->nsym] = i;
-	}
-	for (uint32_t i = 0; i < b->nnode; i++)
-		if (hop_node_effect(&b->node[i]))
-			visit(o, i);
-	for (uint32_t i = 0; i < nout; i++)
-		if (b->def[out[i].id] != UINT32_MAX)
-			visit(o, b->def[out[i].id]);
-	/* what is tested is tested, whether or not somebody reads a result; by now more may be
-	 * known than when the node was made */
-	for (uint32_t i = 0; i < b->nnode; i++)
-		if (b->node[i].guard && (b->node[i].guard = hop_build_guard(b, &b->node[i])))
-			visit(o, i);
-	for (size_t i = 0; i < b->ncheck; i++) {
-		memset(o->need, 0, b->nlocal);
-		hop_size_mentions(b->check[i].a, b->nsym, o->need);
-		hop_size_mentions(b->check[i].b, b->nsym, o->need);
-		for (uint32_t k = 0; k < b->nlocal; k++)
-			if (o->need[k])
-				visit(o, o->binder[k]);
-	}
+	hop_node_syms(n, mark, &(struct mentions){ need, nsym });
 }
 
 /* Local symbols are renumbered in the order of their binders; unused ones go. */
-static int renumber_locals(struct order *o, hop_size *map)
+static int renumber_locals(const hop_build *b, const hop_order *o, hop_size *map)
 {
-	hop_build *b = o->b;
 	int n = (int)b->nsym;
 	for (uint32_t i = 0; i < b->nsym; i++)
 		map[i] = hop_size_sym(b->env, (int)i);
@@ -159,10 +56,9 @@ static uint32_t deepest(const hop_node *n, uint32_t depth)
 }
 
 /* Copy into the graph's own arena in the new order. */
-static void fill(hop_graph *g, struct order *o, const hop_size *smap, uint32_t nout,
-                 const hop_val *out)
+static void fill(hop_graph *g, hop_build *b, const hop_order *o, const hop_size *smap,
+                 uint32_t nout, const hop_val *out)
 {
-	hop_build *b = o->b;
 	hop_env *e = b->env;
 	hop_arena *a = &g->arena;
 	int nsym = (int)(b->nsym + b->nlocal);
@@ -395,17 +291,20 @@ hop_status hop_seal(hop_build *b, uint32_t nout, const hop_val *out, const char 
 	for (uint32_t i = 0; i < nout; i++)
 		HOP_ASSERT(out[i].id < b->nvalue);
 	hop_mark m = hop_mark_at(&e->tmp);
-	struct order o;
-	order_nodes(&o, b, nout, out);
+	hop_order o;
+	for (uint32_t i = 0; i < b->nnode; i++)      /* more may be known than when it was made */
+		if (b->node[i].guard)
+			b->node[i].guard = hop_build_guard(b, &b->node[i]);
+	hop_build_order(b, &e->tmp, nout, out, &o);
 	hop_size *smap = HOP_NEWN(&e->tmp, hop_size, b->nsym + b->nlocal);
-	int nlocal = renumber_locals(&o, smap);
+	int nlocal = renumber_locals(b, &o, smap);
 
 	hop_arena a;
 	hop_arena_open(&a, e);
 	hop_graph *g = HOP_NEW(&a, hop_graph);
 	hop_arena_move(&g->arena, &a);
 	g->ctx = e->ctx;
-	fill(g, &o, smap, nout, out);
+	fill(g, b, &o, smap, nout, out);
 	fill_syms(g, b, smap, nlocal);
 	g->name = name ? hop_ctx_name(e, name, strlen(name)) : NULL;
 	g->hash = hash_graph(e, g);

@@ -52,6 +52,13 @@ typedef struct hop_size {
 typedef struct hop_range { int64_t lo, hi; } hop_range;
 #define HOP_SIZE_MAX ((int64_t)1 << 48)       /* no size is larger; products are checked */
 
+/* What a size that is not known counts as in rules of thumb, as near as its range allows. */
+enum { HOP_SIZE_USUAL = 64 };
+static inline int64_t hop_range_usual(hop_range r)
+{
+	return r.lo > HOP_SIZE_USUAL ? r.lo : r.hi < HOP_SIZE_USUAL ? r.hi : HOP_SIZE_USUAL;
+}
+
 #define HOP_SIZE_BAD INT64_MIN
 enum { HOP_SIZE_WEIGHT = 4096 };              /* terms and atoms of one size, nested too */
 

@@ -253,36 +253,25 @@ static hop_status make_plan(hop_env *e, const hop_graph *g, const hop_node *n,
 
 /* ---- the graph: plans from the last node to the first, since needs flow that way ---- */
 
-static bool size_has(hop_size s, int64_t sym)
+struct search { int64_t sym; bool found; };
+
+static void look(void *user, int sym)
 {
-	if (!s.e)
-		return false;
-	for (int t = 0; t < hop_sexpr_nterm(s.e); t++)
-		for (int i = 0; i < hop_sexpr_natom(s.e, t); i++) {
-			const hop_atom *a = hop_sexpr_atom(s.e, t, i);
-			if (a->kind == HOP_ATOM_SYM ? a->sym == sym
-			                            : size_has(a->a, sym) || size_has(a->b, sym))
-				return true;
-		}
-	return false;
+	struct search *s = user;
+	s->found |= sym == s->sym;
 }
 
 /* Whether some node makes sizes of the symbol, or a check tests it. */
 static bool mentioned(const hop_graph *g, int64_t sym)
 {
-	for (uint32_t i = 0; i < g->ncheck; i++)
-		if (size_has(g->check[i].a, sym) || size_has(g->check[i].b, sym))
-			return true;
-	for (uint32_t i = 0; i < g->nnode; i++) {
-		const hop_node *n = &g->node[i];
-		for (int k = 0; k < hop_optab[n->op].nfield; k++) {
-			hop_sizes s = hop_attr_sizes(n->op, n->attr, k);
-			for (int64_t j = 0; j < s.n; j++)
-				if (size_has(s.v[j], sym))
-					return true;
-		}
+	struct search s = { sym, false };
+	for (uint32_t i = 0; i < g->ncheck && !s.found; i++) {
+		hop_size_syms(g->check[i].a, look, &s);
+		hop_size_syms(g->check[i].b, look, &s);
 	}
-	return false;
+	for (uint32_t i = 0; i < g->nnode && !s.found; i++)
+		hop_node_syms(&g->node[i], look, &s);
+	return s.found;
 }
 
 static hop_status plan_all(hop_env *e, const hop_graph *g, struct plan *plan)

@@ -151,7 +151,7 @@ double hop_rw_guess(const hop_build *b, const hop_type *t)
 	double n = 1;
 	for (int i = 0; i < t->rank; i++) {
 		hop_range r = hop_size_range(t->dim[i], b->range, (int)(b->nsym + b->nlocal));
-		n *= (double)(r.lo > 64 ? r.lo : r.hi < 64 ? r.hi : 64);
+		n *= (double)hop_range_usual(r);
 	}
 	return n;
 }

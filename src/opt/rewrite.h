@@ -94,8 +94,7 @@ bool hop_form_read(const hop_node *n, void *attr, hop_form *out);
  * where the steps are counted. */
 uint32_t hop_form_result(const hop_roles *node, const hop_roles *body, uint32_t k);
 
-/* How many elements, for rules of thumb: a symbol counts as 64, or the nearest size that
- * its range allows. */
+/* How many elements, for rules of thumb: by hop_range_usual. */
 double hop_rw_guess(const hop_build *b, const hop_type *t);
 
 #endif

@@ -8,160 +8,36 @@
 
 /* ---- what of a draft is needed, in canonical order ---- */
 
-/* Depth first from the effects, then the results; leaves in the order they are met. */
+/* The leaves of one draft, in the order in which they are met. */
 struct walk {
-	hop_trace *t;
-	uint8_t   *live;
-	uint32_t  *seq, nseq;
-	uint32_t  *leaf_of;           /* per value: its leaf or UINT32_MAX */
-	uint8_t   *met;               /* per leaf */
-	uint32_t  *order, norder;     /* leaves */
-	uint32_t  *binder;            /* per local symbol: the node that binds it */
-	uint32_t  *stack, *cursor;
+	uint32_t *order, norder;
 };
 
-/* The node of a value to be visited, or UINT32_MAX; leaves are noted. */
-static uint32_t reach(struct walk *w, hop_val v)
-{
-	uint32_t d = w->t->b.def[v.id];
-	if (d != UINT32_MAX)
-		return w->live[d] ? UINT32_MAX : d;
-	uint32_t l = w->leaf_of[v.id];
-	if (l != UINT32_MAX && !w->met[l]) {
-		w->met[l] = 1;
-		w->order[w->norder++] = l;
-	}
-	return UINT32_MAX;
-}
-
-/* Call f for each symbol that a size mentions. */
-typedef void sym_fn(void *user, int sym);
-static void size_syms(hop_size s, sym_fn *f, void *user)
-{
-	if (!s.e)
-		return;
-	for (int k = 0; k < hop_sexpr_nterm(s.e); k++)
-		for (int i = 0; i < hop_sexpr_natom(s.e, k); i++) {
-			const hop_atom *a = hop_sexpr_atom(s.e, k, i);
-			if (a->kind == HOP_ATOM_SYM) {
-				f(user, a->sym);
-			} else {
-				size_syms(a->a, f, user);
-				size_syms(a->b, f, user);
-			}
-		}
-}
-
-static void type_syms(const hop_type *t, sym_fn *f, void *user)
+static void type_syms(const hop_type *t, hop_sym_fn *f, void *user)
 {
 	for (int i = 0; i < t->rank; i++)
-		size_syms(t->dim[i], f, user);
+		hop_size_syms(t->dim[i], f, user);
 }
 
-static void node_syms(const hop_node *n, sym_fn *f, void *user)
+static void walk_body(hop_join *j, int k, const hop_outs *o, struct walk *w)
 {
-	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
-		hop_sizes s = hop_attr_sizes(n->op, n->attr, i);
-		for (int64_t k = 0; k < s.n; k++)
-			size_syms(s.v[k], f, user);
-	}
-}
-
-/* The first symbol bound in this draft whose binder was not visited yet. */
-struct unbound {
-	struct walk *w;
-	uint32_t     node;
-};
-
-static void find_unbound(void *user, int sym)
-{
-	struct unbound *u = user;
-	uint32_t nsym = u->w->t->b.nsym;
-	if (u->node != UINT32_MAX || (uint32_t)sym < nsym)
-		return;
-	uint32_t i = u->w->binder[(uint32_t)sym - nsym];
-	if (i != UINT32_MAX && !u->w->live[i])
-		u->node = i;
-}
-
-/* What node i needs next: operands from left to right, then the nodes that bind the sizes
- * it mentions, in the order it mentions them. UINT32_MAX = nothing. */
-static uint32_t next_need(struct walk *w, uint32_t i)
-{
-	const hop_node *n = &w->t->b.node[i];
-	while (w->cursor[i] < n->nin) {
-		uint32_t d = reach(w, n->in[w->cursor[i]++]);
-		if (d != UINT32_MAX)
-			return d;
-	}
-	struct unbound u = { w, UINT32_MAX };
-	if (w->t->b.nlocal)
-		node_syms(n, find_unbound, &u);
-	return u.node;
-}
-
-static void visit(struct walk *w, uint32_t root)
-{
-	uint32_t top = 0;
-	if (root == UINT32_MAX || w->live[root])
-		return;
-	w->live[root] = 1;
-	w->stack[top++] = root;
-	while (top) {
-		uint32_t i = w->stack[top - 1], d = next_need(w, i);
-		if (d == UINT32_MAX) {
-			w->seq[w->nseq++] = i;
-			top--;
-		} else {
-			w->live[d] = 1;
-			w->stack[top++] = d;
-		}
-	}
-}
-
-static void walk_body(struct walk *w, hop_trace *t, const hop_outs *o, uint32_t nw,
-                      const hop_val *wout)
-{
+	hop_trace *t = j->body[k];
 	hop_arena *a = &t->arena;
-	hop_build *b = &t->b;
-	*w = (struct walk){ .t = t };
-	w->live = HOP_NEWN(a, uint8_t, b->nnode);
-	w->seq = HOP_NEWN(a, uint32_t, b->nnode);
-	w->stack = HOP_NEWN(a, uint32_t, b->nnode + 1);
-	w->cursor = HOP_NEWN(a, uint32_t, b->nnode);
-	w->leaf_of = HOP_NEWN(a, uint32_t, b->nvalue);
-	w->met = HOP_NEWN(a, uint8_t, t->nleaf);
-	w->order = HOP_NEWN(a, uint32_t, t->nleaf);
-	memset(w->leaf_of, 0xff, b->nvalue * sizeof *w->leaf_of);
+	hop_order r;
+	hop_val *out = HOP_NEWN(a, hop_val, o->n + j->nw);
+	memcpy(out, o->v, o->n * sizeof *out);
+	memcpy(out + o->n, j->wout[k], j->nw * sizeof *out);
+	hop_build_order(&t->b, a, o->n + j->nw, out, &r);
+	j->seq[k] = r.seq;
+	j->nseq[k] = r.nseq;
+	uint32_t *leaf_of = HOP_NEWN(a, uint32_t, t->b.nvalue);
+	memset(leaf_of, 0xff, t->b.nvalue * sizeof *leaf_of);
 	for (uint32_t i = 0; i < t->nleaf; i++)
-		w->leaf_of[t->leaf[i].val.id] = i;
-	w->binder = HOP_NEWN(a, uint32_t, b->nlocal);
-	memset(w->binder, 0xff, b->nlocal * sizeof *w->binder);
-	for (uint32_t i = 0; i < b->nnode; i++) {
-		int64_t sym = hop_node_binds(&b->node[i]);
-		if (sym >= b->nsym)
-			w->binder[sym - b->nsym] = i;
-	}
-	for (uint32_t i = 0; i < b->nnode; i++)
-		if (hop_node_effect(&b->node[i]))
-			visit(w, i);
-	for (uint32_t i = 0; i < o->n; i++)
-		visit(w, reach(w, o->v[i]));
-	for (uint32_t i = 0; i < nw; i++)
-		visit(w, reach(w, wout[i]));
-	/* what the body tests it tests, whether or not its results need it */
-	for (uint32_t i = 0; i < b->nnode; i++)
-		if (b->node[i].guard)
-			visit(w, i);
-	for (size_t i = 0; i < b->ncheck; i++)
-		for (;;) {
-			struct unbound u = { w, UINT32_MAX };
-			size_syms(b->check[i].a, find_unbound, &u);
-			size_syms(b->check[i].b, find_unbound, &u);
-			if (u.node == UINT32_MAX)
-				break;
-			visit(w, u.node);
-		}
+		leaf_of[t->leaf[i].val.id] = i;
+	*w = (struct walk){ .order = HOP_NEWN(a, uint32_t, t->nleaf) };
+	for (uint32_t i = 0; i < r.nleaf; i++)
+		if (leaf_of[r.leaf[i].id] != UINT32_MAX)
+			w->order[w->norder++] = leaf_of[r.leaf[i].id];
 }
 
 /* ---- what is captured ---- */
@@ -297,9 +173,7 @@ bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfir
 		j->body[k] = o[k].body;
 	collect_written(j);
 	for (int k = 0; k < n && !t->b.st; k++) {
-		walk_body(&w[k], j->body[k], &o[k], j->nw, j->wout[k]);
-		j->seq[k] = w[k].seq;
-		j->nseq[k] = w[k].nseq;
+		walk_body(j, k, &o[k], &w[k]);
 		for (uint32_t i = 0; i < o[k].n; i++) {
 			const hop_type *type = hop_typeof(&j->body[k]->b, o[k].v[i]);
 			int known = (int)j->body[k]->b.nsym, used = 0;
@@ -363,11 +237,11 @@ void hop_join_syms(hop_join *j, uint32_t n, const hop_type *const *types)
 		type_syms(j->ktype[i], keep_sym, j);
 	for (int k = 0; k < j->n; k++)
 		for (uint32_t i = 0; i < j->nseq[k]; i++)
-			node_syms(&j->body[k]->b.node[j->seq[k][i]], keep_sym, j);
+			hop_node_syms(&j->body[k]->b.node[j->seq[k][i]], keep_sym, j);
 	for (int k = 0; k < j->n; k++)
 		for (size_t i = 0; i < j->body[k]->b.ncheck; i++) {
-			size_syms(j->body[k]->b.check[i].a, keep_sym, j);
-			size_syms(j->body[k]->b.check[i].b, keep_sym, j);
+			hop_size_syms(j->body[k]->b.check[i].a, keep_sym, j);
+			hop_size_syms(j->body[k]->b.check[i].b, keep_sym, j);
 		}
 	/* views that are derived inside: their steps mention sizes, too */
 	for (int k = 0; k < j->n; k++)
@@ -377,7 +251,7 @@ void hop_join_syms(hop_join *j, uint32_t n, const hop_type *const *types)
 				continue;
 			const hop_view *v = j->body[k]->slot[l->slot].view;
 			for (; v; v = v->up)
-				node_syms(&(hop_node){ .op = (uint16_t)v->op, .attr = v->attr }, keep_sym, j);
+				hop_node_syms(&(hop_node){ .op = (uint16_t)v->op, .attr = v->attr }, keep_sym, j);
 		}
 }
 

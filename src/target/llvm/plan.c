@@ -4,15 +4,12 @@
 
 #include "target/llvm/emit.h"
 
-enum {
-	GUESS = 256,             /* trips of a loop whose extent is not known */
-	LARGE = 1 << 18          /* and how many there may well be */
-};
+enum { LARGE = 1 << 18 };        /* trips that a loop of unknown extent may well have */
 
 static double trips(const hop_stmt *s)
 {
 	if (s->bound || !hop_size_const(s->extent))
-		return GUESS;
+		return HOP_SIZE_USUAL;
 	return s->extent.k > 0 ? (double)s->extent.k : 0;
 }
 
@@ -355,7 +352,7 @@ static bool worth(hop_emit *e, const hop_stmt *s)
 {
 	bool known = hop_size_const(s->extent) && !s->bound;
 
-	return hop_plan_loop(e, s).cost * (known ? 1 : LARGE / GUESS) > e->fork;
+	return hop_plan_loop(e, s).cost * (known ? 1 : LARGE / HOP_SIZE_USUAL) > e->fork;
 }
 
 bool hop_plan_threads(hop_emit *e, const hop_stmt *s)
