@@ -1,7 +1,7 @@
 /* lower.h -- from graphs to loop programs. The `lower` cells use the second half.
  *
  * A value is virtual (evaluated wherever it is wanted, at an index) or a root (stored in a
- * buffer). lower_decide.c chooses; the cells only say how one element is computed from
+ * buffer). decide.c chooses; the cells only say how one element is computed from
  * elements of the operands. Nests are fused afterwards, on the loop program (fuse.c), and
  * buffers get their place last (plan.c). Knows nothing of machines. */
 #ifndef HOP_LOWER_H
