@@ -84,6 +84,9 @@ hop_value hop_op_acosh(hop_trace *t, const char *file, int line,
 hop_value hop_op_atanh(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_atanh(t, x) hop_op_atanh(t, __FILE__, __LINE__, x)
+hop_value hop_op_erf(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_erf(t, x) hop_op_erf(t, __FILE__, __LINE__, x)
 hop_value hop_op_floor(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_floor(t, x) hop_op_floor(t, __FILE__, __LINE__, x)

@@ -19,6 +19,7 @@
  * asinh x -- what sinh makes x of
  * acosh x -- what cosh makes x of, not negative; NaN below 1
  * atanh x -- what tanh makes x of; NaN beyond 1 and -1
+ * erf x -- 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x
  * floor x -- the next whole number below
  * ceil x -- the next whole number above
  * trunc x -- the next whole number towards zero
@@ -93,6 +94,7 @@ CURVE( cosh,  cosh(x),          MUL(t, OF(sinh, x)) )
 CURVE( asinh, asinh(x),         DIV(t, OF(sqrt, ADD(MUL(x, x), K(1)))) )
 CURVE( acosh, acosh(x),         DIV(t, MUL(OF(sqrt, SUB(x, K(1))), OF(sqrt, ADD(x, K(1))))) )
 CURVE( atanh, atanh(x),         DIV(t, SUB(K(1), MUL(x, x))) )
+CURVE( erf,   erf(x),           MUL(t, MUL(K(1.12837916709551257390), OF(exp, OF(neg, MUL(x, x))))) )
 STEPS( floor, floor(x) )
 STEPS( ceil,  ceil(x) )
 STEPS( trunc, trunc(x) )

@@ -22,6 +22,16 @@ typedef struct at {
 #define FAR(v)          hop_lower_const(c.l, c.d, (double)(v), 0)
 #define INF             FAR(__builtin_inff())
 
+/* k[n-1] x^(n-1) + ... + k[0] */
+static hop_reg poly(at c, hop_reg x, const double *k, int n)
+{
+	hop_reg r = K(k[n - 1]);
+
+	for (int i = n - 2; i >= 0; i--)
+		r = ADD(MUL(r, x), K(k[i]));
+	return r;
+}
+
 /* y with the sign of x, zero included. */
 static hop_reg signed_as(at c, hop_reg y, hop_reg x)
 {
@@ -102,6 +112,41 @@ static hop_reg atanh_of(at c, hop_reg x)
 	return signed_as(c, y, x);
 }
 
+/* Up to 7/8, erf x = x + x R(x^2). Above, 1 - exp(-Q(x)) with Q near -log erfc: its errors
+ * count only as much as erfc does next to 1. R and Q have the least greatest error in the
+ * result. Beyond `far` it is 1. */
+static hop_reg erf_of(at c, hop_reg x)
+{
+	static const double r32[] = {
+		0.128379157491822507, -0.3761255046423912, 0.11282455329519212,
+		-0.0267914630197877041, 0.00503218128925402781, -0.000620325493789953132 };
+	static const double q32[] = {
+		0.000144212411034769797, 1.1278893802556702, 0.636820661819261092,
+		0.104250191116346947, -0.0223810247369351151, 0.00308199456403784391,
+		-0.000199901220523380572 };
+	static const double r64[] = {
+		0.128379167095512574, -0.376126389031837391, 0.112837916709543038,
+		-0.0268661706449326113, 0.0052239776229561307, -0.000854832683944515341,
+		0.000120553243261210041, -0.0000149253814898252332, 1.6456518575294646e-6,
+		-1.62883805987987109e-7, 1.41180584240602543e-8, -8.65511513465755905e-10 };
+	static const double q64[] = {
+		5.376794153693144e-8, 1.12837859231567656, 0.636622582730135501,
+		0.102764346235947127, -0.0191124628086897165, -0.000229796227985894756,
+		0.00171186032960141025, -0.000590941802927676042, 9.91681807001542036e-6,
+		0.0000896819775777230425, -0.0000535680331934865972, 0.0000195136392518790397,
+		-5.1605999328251787e-6, 1.03113338633465728e-6, -1.555225292277526e-7,
+		1.72490983035438947e-8, -1.33056934325547618e-9, 6.38237276881659663e-11,
+		-1.43371916140103223e-12 };
+	bool    f = c.d == HOP_f32;
+	hop_reg a = OF(abs, x), far = f ? K(4) : K(6);
+	hop_reg b = IF(LT(far, a), far, a), z = MUL(b, b);
+	hop_reg r = f ? poly(c, z, r32, 6) : poly(c, z, r64, 12);
+	hop_reg q = f ? poly(c, b, q32, 7) : poly(c, b, q64, 19);
+	hop_reg large = SUB(K(1), OF(exp, OF(neg, q)));
+
+	return IF(LT(a, K(0.875)), ADD(x, MUL(x, r)), signed_as(c, large, x));
+}
+
 /* ---- the cells ---- */
 
 #define LOWER(name) \
@@ -120,3 +165,4 @@ LOWER(cosh)
 LOWER(asinh)
 LOWER(acosh)
 LOWER(atanh)
+LOWER(erf)

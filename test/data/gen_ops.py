@@ -56,7 +56,7 @@ CASES = [
         ("sin", torch.sin), ("cos", torch.cos), ("tanh", torch.tanh), ("floor", torch.floor),
         ("ceil", torch.ceil), ("trunc", torch.trunc), ("round", torch.round),
         ("expm1", torch.expm1), ("sinh", torch.sinh), ("cosh", torch.cosh),
-        ("asinh", torch.asinh)]
+        ("asinh", torch.asinh), ("erf", torch.erf)]
 ] + [
     ("acosh", [P + 1], "%1 = acosh %0", "%1", torch.acosh),
     ("atanh", [A / 2], "%1 = atanh %0", "%1", torch.atanh),

@@ -27,6 +27,7 @@ static hop_value f_cosh(hop_trace *t, hop_value x) { return hop_cosh(t, x); }
 static hop_value f_asinh(hop_trace *t, hop_value x) { return hop_asinh(t, x); }
 static hop_value f_acosh(hop_trace *t, hop_value x) { return hop_acosh(t, x); }
 static hop_value f_atanh(hop_trace *t, hop_value x) { return hop_atanh(t, x); }
+static hop_value f_erf(hop_trace *t, hop_value x) { return hop_erf(t, x); }
 static double one_by_sqrt(double x) { return 1 / sqrt(x); }
 static long double one_by_sqrtl(long double x) { return 1 / sqrtl(x); }
 
@@ -45,6 +46,7 @@ static const struct curve curves[] = {
 	{ "asinh", f_asinh, asinh, asinhl, 1021, 3.5 },
 	{ "acosh", f_acosh, acosh, acoshl, 1021, 3.5 },
 	{ "atanh", f_atanh, atanh, atanhl, 1021, 3.5 },
+	{ "erf", f_erf, erf, erfl, 1021, 2 },
 };
 enum { NCURVE = sizeof curves / sizeof *curves };
 
