@@ -84,6 +84,18 @@ hop_value hop_op_acosh(hop_trace *t, const char *file, int line,
 hop_value hop_op_atanh(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_atanh(t, x) hop_op_atanh(t, __FILE__, __LINE__, x)
+hop_value hop_op_atan(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_atan(t, x) hop_op_atan(t, __FILE__, __LINE__, x)
+hop_value hop_op_asin(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_asin(t, x) hop_op_asin(t, __FILE__, __LINE__, x)
+hop_value hop_op_acos(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_acos(t, x) hop_op_acos(t, __FILE__, __LINE__, x)
+hop_value hop_op_atan2(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_atan2(t, x, y) hop_op_atan2(t, __FILE__, __LINE__, x, y)
 hop_value hop_op_erf(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_erf(t, x) hop_op_erf(t, __FILE__, __LINE__, x)

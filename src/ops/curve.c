@@ -19,6 +19,10 @@
  * asinh x -- what sinh makes x of
  * acosh x -- what cosh makes x of, not negative; NaN below 1
  * atanh x -- what tanh makes x of; NaN beyond 1 and -1
+ * atan x -- the angle whose tangent is x, between -pi/2 and pi/2
+ * asin x -- the angle whose sine is x, between -pi/2 and pi/2; NaN beyond 1 and -1
+ * acos x -- the angle whose cosine is x, between 0 and pi; NaN beyond 1 and -1
+ * atan2 y x -- the angle of the point (x, y), between -pi and pi; zeros count with their signs
  * erf x -- 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x
  * floor x -- the next whole number below
  * ceil x -- the next whole number above
@@ -28,6 +32,8 @@ hop_status hop_infer_float(hop_infer *f)
 {
 	hop_dtype d = (hop_dtype)f->in[0]->dtype;
 
+	if (f->nin == 2)
+		HOP_TRY(hop_infer_same(f));
 	if (!hop_dtype_float(d))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand is %s, not a float: cast first",
 		                      hop_opname(f), hop_dtype_name(d));
@@ -94,6 +100,9 @@ CURVE( cosh,  cosh(x),          MUL(t, OF(sinh, x)) )
 CURVE( asinh, asinh(x),         DIV(t, OF(sqrt, ADD(MUL(x, x), K(1)))) )
 CURVE( acosh, acosh(x),         DIV(t, MUL(OF(sqrt, SUB(x, K(1))), OF(sqrt, ADD(x, K(1))))) )
 CURVE( atanh, atanh(x),         DIV(t, SUB(K(1), MUL(x, x))) )
+CURVE( atan,  atan(x),          DIV(t, ADD(MUL(x, x), K(1))) )
+CURVE( asin,  asin(x),          DIV(t, OF(sqrt, SUB(K(1), MUL(x, x)))) )
+CURVE( acos,  acos(x),          OF(neg, DIV(t, OF(sqrt, SUB(K(1), MUL(x, x))))) )
 CURVE( erf,   erf(x),           MUL(t, MUL(K(1.12837916709551257390), OF(exp, OF(neg, MUL(x, x))))) )
 STEPS( floor, floor(x) )
 STEPS( ceil,  ceil(x) )

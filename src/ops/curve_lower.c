@@ -1,4 +1,4 @@
-/* curve_lower.c -- functions of one number that are expressions of others: a target needs nothing
+/* curve_lower.c -- functions of numbers that are expressions of others: a target needs nothing
  * for them. Each is written so that it keeps its precision where the plain formula loses it, and
  * has its limits at infinity. */
 #include "loop/lower.h"
@@ -21,6 +21,7 @@ typedef struct at {
 #define K(v)            hop_lower_const(c.l, c.d, v, (int64_t)(v))
 #define FAR(v)          hop_lower_const(c.l, c.d, (double)(v), 0)
 #define INF             FAR(__builtin_inff())
+#define PI(share)       K(3.14159265358979323846 * (share))
 
 /* k[n-1] x^(n-1) + ... + k[0] */
 static hop_reg poly(at c, hop_reg x, const double *k, int n)
@@ -112,6 +113,111 @@ static hop_reg atanh_of(at c, hop_reg x)
 	return signed_as(c, y, x);
 }
 
+/* ---- angles ---- */
+
+static bool is_f32(at c)
+{
+	return c.d == HOP_f32;
+}
+
+/* What PI(share) lacks because it is rounded to the dtype; share is a power of 2. */
+static hop_reg pi_low(at c, double share)
+{
+	return K(share * (is_f32(c) ? -8.742278000372485e-08 : 1.2246467991473532e-16));
+}
+
+/* The sign, of zeros and of NaN too. */
+static hop_reg is_negative(at c, hop_reg x)
+{
+	hop_dtype i = is_f32(c) ? HOP_i32 : HOP_i64;
+
+	return hop_lower_do(c.l, lt, HOP_bool, hop_lower_do(c.l, bitcast, i, x),
+	                    hop_lower_const(c.l, i, 0, 0));
+}
+
+/* atan(y / x) of y >= 0, x >= 0 that are not both 0 or both infinite. The point is turned by
+ * 0, pi/4 or pi/2 so that the tangent t of what is left is at most sqrt 2 - 1; then it is
+ * t + t^3 P(t^2), with P of the least greatest error in the result. */
+static hop_reg angle(at c, hop_reg y, hop_reg x)
+{
+	static const double p32[] = {
+		-0.333333154236686654, 0.199984840035675097, -0.142437388174250982,
+		0.105951400052409686, -0.060811565259120788 };
+	static const double p64[] = {
+		-0.333333333333331978, 0.199999999999536634, -0.142857142802040575,
+		0.111111107838151569, -0.0909089776708128598, 0.0769206036165870198,
+		-0.0666310545340605842, 0.0584789737413258804, -0.050393307515219676,
+		0.0380649531686161337, -0.0179073421538499377 };
+	hop_reg half = LT(MUL(x, K(2.41421356237309504880)), y);
+	hop_reg some = LT(MUL(x, K(0.41421356237309504880)), y);
+	hop_reg up = IF(half, OF(neg, x), IF(some, SUB(y, x), y));
+	hop_reg t = DIV(up, IF(half, y, IF(some, ADD(y, x), x))), z = MUL(t, t);
+	hop_reg p = is_f32(c) ? poly(c, z, p32, 5) : poly(c, z, p64, 11);
+	hop_reg low = IF(half, pi_low(c, 0.5), IF(some, pi_low(c, 0.25), K(0)));
+	hop_reg high = IF(half, PI(0.5), IF(some, PI(0.25), K(0)));
+
+	return ADD(high, ADD(t, ADD(MUL(MUL(t, z), p), low)));
+}
+
+static hop_reg atan_of(at c, hop_reg x)
+{
+	return signed_as(c, angle(c, OF(abs, x), K(1)), x);
+}
+
+/* The sizes of y and x as angle() wants them: where they are equal only 0 / 1 or 1 / 1 is
+ * asked for, and numbers near the end of the range are made smaller first. */
+static hop_reg atan2_of(at c, hop_reg y, hop_reg x)
+{
+	hop_reg top = FAR(is_f32(c) ? 0x1p125 : 0x1p1021);
+	hop_reg a = OF(abs, y), b = OF(abs, x), same = EQ(a, b), r;
+	hop_reg by = IF(LT(top, a), K(0.25), IF(LT(top, b), K(0.25), K(1)));
+
+	a = IF(same, IF(EQ(a, K(0)), K(0), K(1)), MUL(a, by));
+	b = IF(same, K(1), MUL(b, by));
+	r = angle(c, a, b);
+	r = IF(is_negative(c, x), SUB(PI(1), SUB(r, pi_low(c, 1))), r);
+	return IF(is_negative(c, y), OF(neg, r), r);
+}
+
+/* Up to 1/2, asin x = x + x^3 P(x^2). Above, pi/2 minus twice the asin of sqrt((1-x)/2):
+ * *out_far says where that is, and gets the smaller asin instead. */
+static hop_reg asin_part(at c, hop_reg a, hop_reg *out_far)
+{
+	static const double p32[] = {
+		0.166666598529006609, 0.0750051213428858206, 0.0445154705972746508,
+		0.031819823623279648, 0.0143937873742784874, 0.0375781840315268098 };
+	static const double p64[] = {
+		0.16666666666666763, 0.0749999999997009381, 0.0446428571752898779,
+		0.03038194267512067, 0.0223722159098450758, 0.0173515954374949844,
+		0.0139810192008989997, 0.0113972882035540326, 0.0107893454596960883,
+		0.00367210233553462232, 0.0217908297764538819, -0.0211169550769226748,
+		0.0327022971694981996 };
+	hop_reg far = LT(K(0.5), a);
+	hop_reg z = IF(far, MUL(SUB(K(1), a), K(0.5)), MUL(a, a));
+	hop_reg s = IF(far, OF(sqrt, z), a);
+	hop_reg p = is_f32(c) ? poly(c, z, p32, 6) : poly(c, z, p64, 13);
+
+	*out_far = far;
+	return ADD(s, MUL(MUL(s, z), p));
+}
+
+static hop_reg asin_of(at c, hop_reg x)
+{
+	hop_reg far, y = asin_part(c, OF(abs, x), &far);
+	hop_reg from = SUB(PI(0.5), SUB(MUL(K(2), y), pi_low(c, 0.5)));
+
+	return signed_as(c, IF(far, from, y), x);
+}
+
+static hop_reg acos_of(at c, hop_reg x)
+{
+	hop_reg far, y = asin_part(c, OF(abs, x), &far), below = LT(x, K(0));
+	hop_reg twice = MUL(K(2), y), from = SUB(PI(1), SUB(twice, pi_low(c, 1)));
+	hop_reg near = SUB(PI(0.5), SUB(IF(below, OF(neg, y), y), pi_low(c, 0.5)));
+
+	return IF(far, IF(below, from, twice), near);
+}
+
 /* Up to 7/8, erf x = x + x R(x^2). Above, 1 - exp(-Q(x)) with Q near -log erfc: its errors
  * count only as much as erfc does next to 1. R and Q have the least greatest error in the
  * result. Beyond `far` it is 1. */
@@ -137,7 +243,7 @@ static hop_reg erf_of(at c, hop_reg x)
 		-5.1605999328251787e-6, 1.03113338633465728e-6, -1.555225292277526e-7,
 		1.72490983035438947e-8, -1.33056934325547618e-9, 6.38237276881659663e-11,
 		-1.43371916140103223e-12 };
-	bool    f = c.d == HOP_f32;
+	bool    f = is_f32(c);
 	hop_reg a = OF(abs, x), far = f ? K(4) : K(6);
 	hop_reg b = IF(LT(far, a), far, a), z = MUL(b, b);
 	hop_reg r = f ? poly(c, z, r32, 6) : poly(c, z, r64, 12);
@@ -165,4 +271,16 @@ LOWER(cosh)
 LOWER(asinh)
 LOWER(acosh)
 LOWER(atanh)
+LOWER(atan)
+LOWER(asin)
+LOWER(acos)
 LOWER(erf)
+
+hop_status hop_lower_atan2(hop_lower *l, const hop_node *n)
+{
+	at      c = { l, (hop_dtype)hop_lower_out(l, n, 0)->dtype };
+	hop_reg y = hop_lower_arg(l, n, 0, l->ix), x = hop_lower_arg(l, n, 1, l->ix);
+
+	l->reg = atan2_of(c, y, x);
+	return HOP_OK;
+}

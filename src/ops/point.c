@@ -238,6 +238,31 @@ hop_status hop_vjp_rem(hop_build *b, hop_rule *r)
 	return HOP_OK;
 }
 
+/* z = atan2(y, x): dz = (x*dy - y*dx) / (x*x + y*y) */
+static hop_val square(hop_build *b, hop_rule *r)
+{
+	return hop_emit(b, add, hop_emit(b, mul, r->in[0], r->in[0]),
+	                hop_emit(b, mul, r->in[1], r->in[1]));
+}
+
+hop_status hop_jvp_atan2(hop_build *b, hop_rule *r)
+{
+	hop_val right = minus(b, times(b, r->din[1], r->in[0]));
+	hop_val turn = hop_emit_acc(b, times(b, r->din[0], r->in[1]), right);
+	r->dout[0] = hop_emit(b, div, turn, square(b, r));
+	return HOP_OK;
+}
+
+hop_status hop_vjp_atan2(hop_build *b, hop_rule *r)
+{
+	hop_val each = hop_emit(b, div, r->dout[0], square(b, r));
+	if (r->act[0])
+		r->din[0] = hop_emit(b, mul, each, r->in[1]);
+	if (r->act[1])
+		r->din[1] = hop_emit(b, neg, hop_emit(b, mul, each, r->in[0]));
+	return HOP_OK;
+}
+
 /* What operand i of max or min gets of t: all, nothing where it loses, half at a tie. An
  * operand that cannot be compared (NaN) does not lose. */
 static hop_val share(hop_build *b, hop_rule *r, int i, hop_val t)

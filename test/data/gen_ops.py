@@ -46,7 +46,7 @@ def pad(t):
 CASES = [
     (n, [A, B], "%%2 = %s %%0, %%1" % n, "%2", g) for n, g in [
         ("add", torch.add), ("sub", torch.sub), ("mul", torch.mul), ("max", torch.maximum),
-        ("min", torch.minimum)]
+        ("min", torch.minimum), ("atan2", torch.atan2)]
 ] + [
     (n, [A, P], "%%2 = %s %%0, %%1" % n, "%2", g) for n, g in [
         ("div", torch.div), ("rem", torch.fmod)]
@@ -56,9 +56,12 @@ CASES = [
         ("sin", torch.sin), ("cos", torch.cos), ("tanh", torch.tanh), ("floor", torch.floor),
         ("ceil", torch.ceil), ("trunc", torch.trunc), ("round", torch.round),
         ("expm1", torch.expm1), ("sinh", torch.sinh), ("cosh", torch.cosh),
-        ("asinh", torch.asinh), ("erf", torch.erf)]
+        ("asinh", torch.asinh), ("erf", torch.erf),
+        ("atan", torch.atan)]
 ] + [
     ("acosh", [P + 1], "%1 = acosh %0", "%1", torch.acosh),
+    ("asin", [A / 2], "%1 = asin %0", "%1", torch.asin),
+    ("acos", [A / 2], "%1 = acos %0", "%1", torch.acos),
     ("atanh", [A / 2], "%1 = atanh %0", "%1", torch.atanh),
 ] + [
     (n, [P], "%%1 = %s %%0" % n, "%1", g) for n, g in [

@@ -173,6 +173,14 @@ static scalar cast(hop_dtype to, hop_dtype from, scalar s)
 	return trim(to, r);
 }
 
+static scalar bitcast(hop_dtype to, hop_dtype from, scalar s)
+{
+	char bytes[8];
+
+	set(from, bytes, s);
+	return get(to, bytes);
+}
+
 static double fop1(enum hop_sop s, double x)
 {
 	switch (s) {
@@ -298,6 +306,7 @@ static void op(frame *t, const hop_stmt *s, const hop_dtype *dt)
 		if ((p = at(t, &s->u.addr)))
 			set(s->dtype, p, a[0]);
 		return;
+	case HOP_SOP_bitcast: r = bitcast(s->dtype, dt[s->a[0]], a[0]); break;
 	case HOP_SOP_cast: r = cast(s->dtype, dt[s->a[0]], a[0]); break;
 	case HOP_SOP_eq: case HOP_SOP_ne: case HOP_SOP_lt: case HOP_SOP_le:
 		r.i = compare(s->sop, hop_dtype_float(dt[s->a[0]]), a[0], a[1]);

@@ -27,6 +27,9 @@ static hop_value f_cosh(hop_trace *t, hop_value x) { return hop_cosh(t, x); }
 static hop_value f_asinh(hop_trace *t, hop_value x) { return hop_asinh(t, x); }
 static hop_value f_acosh(hop_trace *t, hop_value x) { return hop_acosh(t, x); }
 static hop_value f_atanh(hop_trace *t, hop_value x) { return hop_atanh(t, x); }
+static hop_value f_atan(hop_trace *t, hop_value x) { return hop_atan(t, x); }
+static hop_value f_asin(hop_trace *t, hop_value x) { return hop_asin(t, x); }
+static hop_value f_acos(hop_trace *t, hop_value x) { return hop_acos(t, x); }
 static hop_value f_erf(hop_trace *t, hop_value x) { return hop_erf(t, x); }
 static double one_by_sqrt(double x) { return 1 / sqrt(x); }
 static long double one_by_sqrtl(long double x) { return 1 / sqrtl(x); }
@@ -46,6 +49,9 @@ static const struct curve curves[] = {
 	{ "asinh", f_asinh, asinh, asinhl, 1021, 3.5 },
 	{ "acosh", f_acosh, acosh, acoshl, 1021, 3.5 },
 	{ "atanh", f_atanh, atanh, atanhl, 1021, 3.5 },
+	{ "atan", f_atan, atan, atanl, 1021, 2 },
+	{ "asin", f_asin, asin, asinl, 1021, 3 },
+	{ "acos", f_acos, acos, acosl, 1021, 3 },
 	{ "erf", f_erf, erf, erfl, 1021, 2 },
 };
 enum { NCURVE = sizeof curves / sizeof *curves };
