@@ -96,6 +96,9 @@ hop_value hop_op_acos(hop_trace *t, const char *file, int line,
 hop_value hop_op_atan2(hop_trace *t, const char *file, int line,
                     hop_value x, hop_value y);
 #define hop_atan2(t, x, y) hop_op_atan2(t, __FILE__, __LINE__, x, y)
+hop_value hop_op_pow(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_pow(t, x, y) hop_op_pow(t, __FILE__, __LINE__, x, y)
 hop_value hop_op_erf(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_erf(t, x) hop_op_erf(t, __FILE__, __LINE__, x)

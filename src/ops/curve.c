@@ -23,6 +23,8 @@
  * asin x -- the angle whose sine is x, between -pi/2 and pi/2; NaN beyond 1 and -1
  * acos x -- the angle whose cosine is x, between 0 and pi; NaN beyond 1 and -1
  * atan2 y x -- the angle of the point (x, y), between -pi and pi; zeros count with their signs
+ * pow x y -- x to the y, with the special cases of C: 1 where y is 0 or x is 1, also of NaN; NaN
+ * below 0 where y is not whole
  * erf x -- 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x
  * floor x -- the next whole number below
  * ceil x -- the next whole number above
@@ -103,7 +105,7 @@ CURVE( atanh, atanh(x),         DIV(t, SUB(K(1), MUL(x, x))) )
 CURVE( atan,  atan(x),          DIV(t, ADD(MUL(x, x), K(1))) )
 CURVE( asin,  asin(x),          DIV(t, OF(sqrt, SUB(K(1), MUL(x, x)))) )
 CURVE( acos,  acos(x),          OF(neg, DIV(t, OF(sqrt, SUB(K(1), MUL(x, x))))) )
-CURVE( erf,   erf(x),           MUL(t, MUL(K(1.12837916709551257390), OF(exp, OF(neg, MUL(x, x))))) )
+CURVE( erf,   erf(x),           MUL(t, MUL(K(1.1283791670955126), OF(exp, OF(neg, MUL(x, x))))) )
 STEPS( floor, floor(x) )
 STEPS( ceil,  ceil(x) )
 STEPS( trunc, trunc(x) )

@@ -263,6 +263,39 @@ hop_status hop_vjp_atan2(hop_build *b, hop_rule *r)
 	return HOP_OK;
 }
 
+/* z = x^y: dz = y x^(y-1) dx + z log(x) dy. A power of 0 is flat in x whatever x is, and so are
+ * those of the number 0 in y where they are defined. */
+static hop_val power_by(hop_build *b, hop_rule *r, int i, hop_val t)
+{
+	if (hop_is_zero(t))
+		return t;
+	hop_val x = r->in[0], y = r->in[1], zero = like(b, x, 0), flat, slope;
+	if (i == 0) {
+		hop_val less = hop_emit(b, sub, y, like(b, y, 1));
+		flat = hop_emit(b, eq, y, zero);
+		slope = hop_emit(b, mul, y, hop_emit(b, pow, x, less));
+	} else {
+		flat = hop_emit(b, and, hop_emit(b, eq, x, zero), hop_emit(b, le, zero, y));
+		slope = hop_emit(b, mul, r->out[0], hop_emit(b, log, x));
+	}
+	return hop_emit(b, select, flat, zero, hop_emit(b, mul, t, slope));
+}
+
+hop_status hop_jvp_pow(hop_build *b, hop_rule *r)
+{
+	hop_val left = power_by(b, r, 0, r->din[0]);
+	r->dout[0] = hop_emit_acc(b, left, power_by(b, r, 1, r->din[1]));
+	return HOP_OK;
+}
+
+hop_status hop_vjp_pow(hop_build *b, hop_rule *r)
+{
+	for (int i = 0; i < 2; i++)
+		if (r->act[i])
+			r->din[i] = power_by(b, r, i, r->dout[0]);
+	return HOP_OK;
+}
+
 /* What operand i of max or min gets of t: all, nothing where it loses, half at a tie. An
  * operand that cannot be compared (NaN) does not lose. */
 static hop_val share(hop_build *b, hop_rule *r, int i, hop_val t)

@@ -22,6 +22,9 @@ def i(*v):
 A, B, P = f(2, 3), f(2, 3), f(2, 3, lo=0.3, hi=2)
 M, N = f(2, 3), f(3, 4)
 X, U, T = f(4, 3), f(2, 3), f(5)
+# powers of 0, and with 0, where slopes are a matter of definition
+PZ = torch.cat([torch.zeros(1, 3, dtype=F), P[1:]])
+AZ = torch.tensor([[0, 2, 1], [0, -1.5, 0.7]], dtype=F)
 IX = i(3, 0, 0)
 IU = i(1, 3)
 
@@ -60,6 +63,7 @@ CASES = [
         ("atan", torch.atan)]
 ] + [
     ("acosh", [P + 1], "%1 = acosh %0", "%1", torch.acosh),
+    ("pow", [PZ, AZ], "%2 = pow %0, %1", "%2", torch.pow),
     ("asin", [A / 2], "%1 = asin %0", "%1", torch.asin),
     ("acos", [A / 2], "%1 = acos %0", "%1", torch.acos),
     ("atanh", [A / 2], "%1 = atanh %0", "%1", torch.atanh),

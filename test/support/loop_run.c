@@ -208,6 +208,7 @@ static double fop2(enum hop_sop s, double x, double y)
 	case HOP_SOP_mul: return x * y;
 	case HOP_SOP_div: return x / y;
 	case HOP_SOP_rem: return fmod(x, y);
+	case HOP_SOP_pow: return pow(x, y);
 	case HOP_SOP_max: return x != x ? x : y != y ? y : x > y ? x : y;
 	case HOP_SOP_min: return x != x ? x : y != y ? y : x < y ? x : y;
 	default: return NAN;

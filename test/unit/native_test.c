@@ -81,6 +81,7 @@ static cell ref_float(enum hop_sop s, hop_dtype d, double a, double b)
 	case HOP_SOP_mul: v = a * b; break;
 	case HOP_SOP_div: v = a / b; break;
 	case HOP_SOP_rem: v = fmod(a, b); break;
+	case HOP_SOP_pow: v = pow(a, b); break;
 	case HOP_SOP_max: v = isnan(a) || isnan(b) ? NAN : a > b ? a : b; break;
 	case HOP_SOP_min: v = isnan(a) || isnan(b) ? NAN : a < b ? a : b; break;
 	default: fail();
@@ -230,7 +231,7 @@ static void test_sops(void **state)
 		for (int s = HOP_SOP_neg; s < HOP_SOP_select; s++) {
 			bool fl = hop_dtype_float((hop_dtype)d), ok;
 
-			if (s >= HOP_SOP_exp && s <= HOP_SOP_round)
+			if ((s >= HOP_SOP_exp && s <= HOP_SOP_round) || s == HOP_SOP_pow)
 				ok = fl;
 			else if (s == HOP_SOP_not || (s >= HOP_SOP_and && s <= HOP_SOP_xor))
 				ok = !fl;

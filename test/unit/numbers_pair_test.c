@@ -12,9 +12,11 @@ struct pair {
 };
 
 static hop_value f_atan2(hop_trace *t, hop_value x, hop_value y) { return hop_atan2(t, x, y); }
+static hop_value f_pow(hop_trace *t, hop_value x, hop_value y) { return hop_pow(t, x, y); }
 
 static const struct pair pairs[] = {
 	{ "atan2", f_atan2, atan2, atan2l, 2.5 },
+	{ "pow", f_pow, pow, powl, 2 },
 };
 enum { NPAIR = sizeof pairs / sizeof *pairs };
 

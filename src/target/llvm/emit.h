@@ -123,7 +123,7 @@ hop_lv *hop_e_red_all(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_
 
 /* math.c: functions without an instruction */
 int     hop_e_count_math(const hop_block *b);
-hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x);
+hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *const *a);
 
 /* emit_addr.c: sizes, addresses, memory */
 typedef struct hop_eaddr {

@@ -113,12 +113,13 @@ SOP(not)
 }
 
 /* Functions without an instruction: math.c. */
-#define MATH(name) SOP(name) { UNUSED; return hop_e_math(e, HOP_SOP_##name, d, n, a[0]); }
+#define MATH(name) SOP(name) { UNUSED; return hop_e_math(e, HOP_SOP_##name, d, n, a); }
 MATH(exp)
 MATH(log)
 MATH(sin)
 MATH(cos)
 MATH(tanh)
+MATH(pow)
 #undef MATH
 
 #define INTRINSIC(name, of) SOP(name) { UNUSED; return call1(e, "llvm." of, a[0]); }

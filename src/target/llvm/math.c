@@ -1,4 +1,4 @@
-/* math.c -- exp, log, tanh, sin and cos as straight code on scalars or vectors.
+/* math.c -- exp, log, tanh, sin, cos and pow as straight code on scalars or vectors.
  *
  * Each reduces its argument to a short interval and sums the Taylor series there (tanh: a
  * polynomial fitted to it); the number of terms is what the dtype needs. Reductions use
@@ -39,6 +39,11 @@ static hop_lv *op(const mx *m, enum hop_llvm_op o, hop_lv *a, hop_lv *b)
 static hop_lv *fma3(const mx *m, hop_lv *a, hop_lv *b, hop_lv *c)
 {
 	return hop_e_fma(m->e, a, b, c);
+}
+
+static hop_lv *minus(const mx *m, hop_lv *x)
+{
+	return m->e->L->BuildFNeg(m->e->b, x, "");
 }
 
 static hop_lv *as_int(const mx *m, hop_lv *x)
@@ -97,8 +102,8 @@ static hop_lv *pow2(const mx *m, hop_lv *i)
 	return as_float(m, op(m, LL_SHL, i, ki(m, shift)));
 }
 
-/* x = i ln 2 + r; gives r and i, and p = (e^r - 1) / r. */
-static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv **out_i, hop_lv **out_p)
+/* x + low = i ln 2 + r; gives r and i, and p = (e^r - 1) / r. A low of NULL is 0. */
+static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv *low, hop_lv **out_i, hop_lv **out_p)
 {
 	bool    s = m->d == HOP_f32;
 	double  c[16];
@@ -107,13 +112,16 @@ static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv **out_i, hop_lv **out_p
 
 	r = fma3(m, f, k(m, s ? -0x1.62e43p-1 : -0x1.62e42fefa39efp-1), x);
 	r = fma3(m, f, k(m, s ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56), r);
+	if (low)
+		r = op(m, LL_FADD, r, low);
 	for (int i = 0; i < n; i++)
 		c[i] = inverse_factorial(i + 1);
 	*out_p = poly(m, r, c, n);
 	return r;
 }
 
-static hop_lv *emit_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
+/* e^(x + low); low is small, or NULL. */
+static hop_lv *emit_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, hop_lv *low)
 {
 	mx      m = setting(e, d, lanes);
 	double  lo = d == HOP_f32 ? -104 : -746, hi = d == HOP_f32 ? 89 : 710;
@@ -122,7 +130,7 @@ static hop_lv *emit_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 	/* Outside, the result is 0 or infinity; a comparison with NaN keeps NaN. */
 	x = hop_e_sel(e, hop_e_fcmp(e, LL_OLT, x, k(&m, lo)), k(&m, lo), x);
 	x = hop_e_sel(e, hop_e_fcmp(e, LL_OGT, x, k(&m, hi)), k(&m, hi), x);
-	r = reduce_exp(&m, x, &i, &p);
+	r = reduce_exp(&m, x, low, &i, &p);
 	p = fma3(&m, p, r, k(&m, 1));
 	/* In two factors, so that results below the normal numbers come out. */
 	half = op(&m, LL_ASHR, i, ki(&m, 1));
@@ -167,27 +175,35 @@ static hop_lv *emit_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 	return hop_e_intrin(e, "llvm.copysign", 1, &type, 2, (hop_lv *[]){ y, x });
 }
 
-/* x = 2^i (1 + f) with 1 + f between sqrt 1/2 and sqrt 2; s = f / (2 + f);
+/* x = 2^i (1 + f) with 1 + f between sqrt 1/2 and sqrt 2; gives f, exactly, and i as a float. Of
+ * 0, of what is below, of infinity and NaN it gives numbers that mean nothing. */
+static hop_lv *reduce_log(const mx *m, hop_lv *x, hop_lv **out_i)
+{
+	bool    sg = m->d == HOP_f32;
+	int     shift = sg ? 23 : 52, bias = sg ? 127 : 1023, up = sg ? 23 : 54;
+	int64_t one = sg ? 0x3f800000 : 0x3ff0000000000000;
+	int64_t low = sg ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
+	hop_lv *small, *y, *b, *i;
+
+	small = hop_e_fcmp(m->e, LL_OLT, x, k(m, sg ? 0x1p-126 : 0x1p-1022));
+	y = hop_e_sel(m->e, small, op(m, LL_FMUL, x, k(m, ldexp(1, up))), x);
+	b = op(m, LL_ADD, as_int(m, y), ki(m, one - low));
+	i = op(m, LL_SUB, op(m, LL_ASHR, b, ki(m, shift)), ki(m, bias));
+	i = hop_e_sel(m->e, small, op(m, LL_SUB, i, ki(m, up)), i);
+	*out_i = hop_e_cast(m->e, LL_SITOFP, i, hop_e_type(m->e, m->d, m->n));
+	b = op(m, LL_AND, b, ki(m, ((int64_t)1 << shift) - 1));
+	return op(m, LL_FSUB, as_float(m, op(m, LL_ADD, b, ki(m, low))), k(m, 1));
+}
+
+/* With f and i of reduce_log, and s = f / (2 + f):
  * log (1 + f) = 2 atanh s = f - f^2/2 + s (f^2/2 + R), R = sum of 2 s^2j / (2j + 1). */
 static hop_lv *emit_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 {
 	mx      m = setting(e, d, lanes);
 	bool    sg = d == HOP_f32;
-	int     shift = sg ? 23 : 52, bias = sg ? 127 : 1023, up = sg ? 23 : 54;
 	int     n = sg ? 5 : 11;
-	int64_t one = sg ? 0x3f800000 : 0x3ff0000000000000;
-	int64_t low = sg ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
 	double  c[16];
-	hop_lv *small, *y, *b, *i, *f, *s, *z, *r, *h, *g;
-
-	small = hop_e_fcmp(e, LL_OLT, x, k(&m, sg ? 0x1p-126 : 0x1p-1022));
-	y = hop_e_sel(e, small, op(&m, LL_FMUL, x, k(&m, ldexp(1, up))), x);
-	b = op(&m, LL_ADD, as_int(&m, y), ki(&m, one - low));
-	i = op(&m, LL_SUB, op(&m, LL_ASHR, b, ki(&m, shift)), ki(&m, bias));
-	i = hop_e_sel(e, small, op(&m, LL_SUB, i, ki(&m, up)), i);
-	b = op(&m, LL_AND, b, ki(&m, ((int64_t)1 << shift) - 1));
-	f = op(&m, LL_FSUB, as_float(&m, op(&m, LL_ADD, b, ki(&m, low))), k(&m, 1));
-	g = hop_e_cast(e, LL_SITOFP, i, hop_e_type(e, d, lanes));
+	hop_lv *g, *f = reduce_log(&m, x, &g), *s, *z, *r, *h;
 
 	for (int j = 0; j < n; j++)
 		c[j] = 2.0 / (2 * j + 3);
@@ -206,6 +222,99 @@ static hop_lv *emit_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 	/* Below zero, and NaN itself. */
 	return hop_e_sel(e, hop_e_fcmp(e, LL_UGE_F, x, k(&m, 0)),
 	                 hop_e_sel(e, hop_e_fcmp(e, LL_UNO, x, x), x, r), k(&m, NAN));
+}
+
+/* log a of a > 0 in f64 as a sum of two numbers, right to about 2^-64: 2 s + 2 s (z/3 + Q),
+ * s = f / (2 + f) and z = s^2 in two numbers each, Q = z^2/5 + z^3/7 + ... in one. *out_low gets
+ * the smaller one. */
+static hop_lv *log_twice(const mx *m, hop_lv *a, hop_lv **out_low)
+{
+	double  c[11];
+	hop_lv *i, *f = reduce_log(m, a, &i), *d, *dl, *s, *sl, *z, *zl, *q, *t, *tl, *u, *h, *l;
+
+	d = op(m, LL_FADD, f, k(m, 2));
+	dl = op(m, LL_FSUB, f, op(m, LL_FSUB, d, k(m, 2)));
+	s = op(m, LL_FDIV, f, d);
+	sl = fma3(m, minus(m, s), d, f);
+	sl = op(m, LL_FDIV, fma3(m, minus(m, s), dl, sl), d);
+	z = op(m, LL_FMUL, s, s);
+	zl = fma3(m, op(m, LL_FADD, s, s), sl, fma3(m, s, s, minus(m, z)));
+	for (int j = 0; j < 11; j++)
+		c[j] = 1.0 / (2 * j + 5);
+	q = op(m, LL_FMUL, op(m, LL_FMUL, z, z), poly(m, z, c, 11));
+	/* u = z/3 + Q, the larger first; tl is what is left over */
+	t = op(m, LL_FMUL, z, k(m, 1.0 / 3));
+	tl = fma3(m, z, k(m, 1.0 / 3), minus(m, t));
+	tl = fma3(m, z, k(m, 0x1.5555555555555p-56), fma3(m, zl, k(m, 1.0 / 3), tl));
+	u = op(m, LL_FADD, t, q);
+	tl = op(m, LL_FADD, op(m, LL_FADD, op(m, LL_FSUB, t, u), q), tl);
+	/* s + s u */
+	t = op(m, LL_FMUL, s, u);
+	tl = fma3(m, s, tl, fma3(m, sl, u, fma3(m, s, u, minus(m, t))));
+	h = op(m, LL_FADD, s, t);
+	l = op(m, LL_FADD, op(m, LL_FADD, op(m, LL_FADD, op(m, LL_FSUB, s, h), t), tl), sl);
+	/* twice that, and i ln 2: the first part has few enough digits to be exact times i */
+	h = op(m, LL_FADD, h, h);
+	l = op(m, LL_FADD, l, l);
+	t = op(m, LL_FMUL, i, k(m, 0x1.62e42fefa38p-1));
+	u = op(m, LL_FADD, t, h);
+	l = op(m, LL_FADD, op(m, LL_FADD, op(m, LL_FSUB, t, u), h), l);
+	*out_low = fma3(m, i, k(m, 0x1.ef35793c7673p-45), l);
+	return u;
+}
+
+/* x^y of x >= 0: e^(y log x). The logarithm needs more digits than the result, since y
+ * multiplies its error: f32 has them in f64. */
+static hop_lv *power(const mx *m, hop_lv *x, hop_lv *y)
+{
+	hop_emit *e = m->e;
+	hop_lv   *h, *l, *p, *low;
+
+	if (m->d == HOP_f32) {
+		hop_lt *wide = hop_e_type(e, HOP_f64, m->n);
+
+		h = emit_log(e, HOP_f64, m->n, hop_e_cast(e, LL_FPEXT, x, wide));
+		p = op(m, LL_FMUL, hop_e_cast(e, LL_FPEXT, y, wide), h);
+		p = emit_exp(e, HOP_f64, m->n, p, NULL);
+		return hop_e_cast(e, LL_FPTRUNC, p, hop_e_type(e, HOP_f32, m->n));
+	}
+	h = log_twice(m, x, &l);
+	h = hop_e_sel(e, hop_e_fcmp(e, LL_OEQ, x, k(m, INFINITY)), x, h);
+	h = hop_e_sel(e, hop_e_fcmp(e, LL_OEQ, x, k(m, 0)), k(m, -INFINITY), h);
+	p = op(m, LL_FMUL, y, h);
+	low = fma3(m, y, l, fma3(m, y, h, minus(m, p)));
+	/* where the result is 0 or infinity it does not count, and may be anything */
+	low = hop_e_sel(e, hop_e_fcmp(e, LL_OLT, fabs1(m, p), k(m, 1000)), low, k(m, 0));
+	return emit_exp(e, HOP_f64, m->n, p, low);
+}
+
+static hop_lv *is_whole(const mx *m, hop_lv *x)
+{
+	hop_lt *t = hop_e_type(m->e, m->d, m->n);
+
+	return hop_e_fcmp(m->e, LL_OEQ, hop_e_intrin(m->e, "llvm.trunc", 1, &t, 1, &x), x);
+}
+
+/* The special cases of C's pow around that of |x|. */
+static hop_lv *emit_pow(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, hop_lv *y)
+{
+	mx      m = setting(e, d, lanes);
+	hop_lv *a = fabs1(&m, x), *r = power(&m, a, y), *whole, *even, *below, *one, *ends;
+
+	whole = is_whole(&m, y);
+	even = is_whole(&m, op(&m, LL_FMUL, y, k(&m, 0.5)));
+	below = hop_e_icmp(e, LL_SLT, as_int(&m, x), ki(&m, 0));
+	r = hop_e_sel(e, op(&m, LL_AND, below, whole), hop_e_sel(e, even, r, minus(&m, r)), r);
+	/* between 0 and -infinity only whole powers exist */
+	below = op(&m, LL_AND, hop_e_fcmp(e, LL_OLT, x, k(&m, 0)),
+	           hop_e_fcmp(e, LL_OLT, a, k(&m, INFINITY)));
+	r = hop_e_sel(e, below, hop_e_sel(e, whole, r, k(&m, NAN)), r);
+	r = hop_e_sel(e, hop_e_fcmp(e, LL_UNO, x, y), k(&m, NAN), r);
+	/* 1^y, x^0 and (-1)^infinity are 1 */
+	one = op(&m, LL_OR, hop_e_fcmp(e, LL_OEQ, x, k(&m, 1)), hop_e_fcmp(e, LL_OEQ, y, k(&m, 0)));
+	ends = op(&m, LL_AND, hop_e_fcmp(e, LL_OEQ, a, k(&m, 1)),
+	          hop_e_fcmp(e, LL_OEQ, fabs1(&m, y), k(&m, INFINITY)));
+	return hop_e_sel(e, op(&m, LL_OR, one, ends), k(&m, 1), r);
 }
 
 /* A function that applies libm to each lane: for arguments too large to reduce here. */
@@ -304,38 +413,48 @@ static hop_lv *emit_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool 
 
 /* ---- inline, or called ---- */
 
-static hop_lv *emit(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x)
+static hop_lv *emit(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *const *a)
 {
 	switch (s) {
 	case HOP_SOP_exp:
-		return emit_exp(e, d, lanes, x);
+		return emit_exp(e, d, lanes, a[0], NULL);
 	case HOP_SOP_log:
-		return emit_log(e, d, lanes, x);
+		return emit_log(e, d, lanes, a[0]);
 	case HOP_SOP_tanh:
-		return emit_tanh(e, d, lanes, x);
+		return emit_tanh(e, d, lanes, a[0]);
+	case HOP_SOP_pow:
+		return emit_pow(e, d, lanes, a[0], a[1]);
 	default:
-		return emit_sincos(e, d, lanes, x, s == HOP_SOP_cos);
+		return emit_sincos(e, d, lanes, a[0], s == HOP_SOP_cos);
 	}
+}
+
+static hop_lt *type_of(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
+{
+	hop_lt *t = hop_e_type(e, d, lanes);
+
+	return e->L->FunctionType(t, (hop_lt *[]){ t, t }, (unsigned)hop_soptab[s].in, 0);
 }
 
 /* The same code as a function of the module. */
 static hop_lv *function(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
 {
-	hop_lt  *t = hop_e_type(e, d, lanes);
 	hop_lbb *back = e->L->GetInsertBlock(e->b);
-	hop_lv  *fn, *outer = e->s.fn;
+	hop_lv  *fn, *a[2] = { NULL }, *outer = e->s.fn;
 	char     name[48];
 
 	snprintf(name, sizeof name, "hop_sop%d_%s_%d", (int)s, hop_dtype_name(d), lanes);
 	fn = e->L->GetNamedFunction(e->mod, name);
 	if (fn)
 		return fn;
-	fn = e->L->AddFunction(e->mod, name, e->L->FunctionType(t, &t, 1, 0));
+	fn = e->L->AddFunction(e->mod, name, type_of(e, s, d, lanes));
 	e->L->SetLinkage(fn, LL_INTERNAL);
 	hop_e_attributes(e, fn);
 	e->s.fn = fn;
 	hop_e_at(e, hop_e_block(e));
-	e->L->BuildRet(e->b, emit(e, s, d, lanes, e->L->GetParam(fn, 0)));
+	for (int i = 0; i < hop_soptab[s].in; i++)
+		a[i] = e->L->GetParam(fn, (unsigned)i);
+	e->L->BuildRet(e->b, emit(e, s, d, lanes, a));
 	e->s.fn = outer;
 	hop_e_at(e, back);
 	return fn;
@@ -347,7 +466,8 @@ int hop_e_count_math(const hop_block *b)
 
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		n += s->kind == HOP_L_OP && (s->sop == HOP_SOP_exp || s->sop == HOP_SOP_log ||
-		     s->sop == HOP_SOP_tanh || s->sop == HOP_SOP_sin || s->sop == HOP_SOP_cos);
+		     s->sop == HOP_SOP_tanh || s->sop == HOP_SOP_sin || s->sop == HOP_SOP_cos ||
+		     s->sop == HOP_SOP_pow);
 		n += hop_e_count_math(&s->body) + hop_e_count_math(&s->other);
 	}
 	return n;
@@ -356,13 +476,12 @@ int hop_e_count_math(const hop_block *b)
 /* In a nest with few of them they stand where they are used: their constants stay in
  * registers. More of them, or more in a module, would only be the same code again and again,
  * and LLVM's time grows faster than the code. */
-hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *x)
+hop_lv *hop_e_math(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv *const *a)
 {
 	enum { SCALAR = 12, NEST = 8, MODULE = 64 };
-	hop_lt *t = hop_e_type(e, d, lanes);
 
 	if (e->nest_math ? e->nest_math <= NEST && e->ninline++ < MODULE : e->nscalar++ < SCALAR)
-		return emit(e, s, d, lanes, x);
-	return e->L->BuildCall2(e->b, e->L->FunctionType(t, &t, 1, 0), function(e, s, d, lanes),
-	                        &x, 1, "");
+		return emit(e, s, d, lanes, a);
+	return e->L->BuildCall2(e->b, type_of(e, s, d, lanes), function(e, s, d, lanes),
+	                        (hop_lv *[]){ a[0], a[1] }, (unsigned)hop_soptab[s].in, "");
 }
