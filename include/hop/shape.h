@@ -100,16 +100,28 @@ hop_value hop_at_scatter_add(hop_trace *t, const char *file, int line, hop_value
 
 /* ---- many to one: naxes 0 = all axes; the axes go ---- */
 
-enum hop_reduce { HOP_REDUCE_SUM, HOP_REDUCE_MAX, HOP_REDUCE_MEAN, HOP_REDUCE_MIN };
+enum hop_reduce {
+	HOP_REDUCE_SUM, HOP_REDUCE_MAX, HOP_REDUCE_MEAN, HOP_REDUCE_MIN, HOP_REDUCE_PROD,
+	HOP_REDUCE_ANY, HOP_REDUCE_ALL
+};
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
                         hop_value x, int naxes, const int *axes);
 #define hop_sum(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_SUM, __VA_ARGS__)
 #define hop_amax(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MAX, __VA_ARGS__)
 #define hop_amin(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MIN, __VA_ARGS__)
+#define hop_prod(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_PROD, __VA_ARGS__)
+#define hop_any(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_ANY, __VA_ARGS__)
+#define hop_all(t, ...) hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_ALL, __VA_ARGS__)
 #define hop_mean(t, ...) \
 	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_MEAN, __VA_ARGS__)
 #define hop_sum_all(t, x) \
 	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_SUM, x, 0, NULL)
+
+/* Where along an axis the largest or the smallest element is: i64, of several the first. */
+hop_value hop_at_argmax(hop_trace *t, const char *file, int line, hop_value x, int axis);
+hop_value hop_at_argmin(hop_trace *t, const char *file, int line, hop_value x, int axis);
+#define hop_argmax(t, ...) hop_at_argmax(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_argmin(t, ...) hop_at_argmin(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- the other way round, and whole quotients: hop_div on integers gives floats ---- */
 

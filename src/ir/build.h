@@ -160,6 +160,8 @@ hop_val hop_emit_slice(hop_build *b, hop_val x, const hop_size *start, const hop
                        const int64_t *step);                         /* step NULL = 1 */
 hop_val hop_emit_pad(hop_build *b, hop_val x, const hop_size *start, const hop_size *dims,
                      const int64_t *step);
+/* One of the reductions with axes; x itself if there are none. */
+hop_val hop_emit_reduce(hop_build *b, int op, hop_val x, int naxes, const int64_t *axes);
 hop_val hop_emit_sum(hop_build *b, hop_val x, int naxes, const int64_t *axes);
 hop_val hop_emit_amax(hop_build *b, hop_val x, int naxes, const int64_t *axes);
 hop_val hop_emit_amin(hop_build *b, hop_val x, int naxes, const int64_t *axes);

@@ -172,28 +172,27 @@ hop_val hop_emit_pad(hop_build *b, hop_val x, const hop_size *start, const hop_s
 	return hop_emit_op(b, HOP_OP_pad, &a, 1, &x);
 }
 
-hop_val hop_emit_sum(hop_build *b, hop_val x, int naxes, const int64_t *axes)
+hop_val hop_emit_reduce(hop_build *b, int op, hop_val x, int naxes, const int64_t *axes)
 {
 	if (b->st || !naxes)
 		return x;
 	struct hop_attr_sum a = { .axes = { naxes, axes } };
-	return hop_emit_op(b, HOP_OP_sum, &a, 1, &x);
+	return hop_emit_op(b, op, &a, 1, &x);
+}
+
+hop_val hop_emit_sum(hop_build *b, hop_val x, int naxes, const int64_t *axes)
+{
+	return hop_emit_reduce(b, HOP_OP_sum, x, naxes, axes);
 }
 
 hop_val hop_emit_amax(hop_build *b, hop_val x, int naxes, const int64_t *axes)
 {
-	if (b->st || !naxes)
-		return x;
-	struct hop_attr_amax a = { .axes = { naxes, axes } };
-	return hop_emit_op(b, HOP_OP_amax, &a, 1, &x);
+	return hop_emit_reduce(b, HOP_OP_amax, x, naxes, axes);
 }
 
 hop_val hop_emit_amin(hop_build *b, hop_val x, int naxes, const int64_t *axes)
 {
-	if (b->st || !naxes)
-		return x;
-	struct hop_attr_amin a = { .axes = { naxes, axes } };
-	return hop_emit_op(b, HOP_OP_amin, &a, 1, &x);
+	return hop_emit_reduce(b, HOP_OP_amin, x, naxes, axes);
 }
 
 hop_val hop_emit_iota(hop_build *b, hop_dtype d, int rank, const hop_size *dims, int axis)

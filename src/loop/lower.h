@@ -313,6 +313,7 @@ void     hop_lower_close(hop_lower *l);
 int      hop_lower_open_dims(hop_lower *l, int rank, const hop_size *dim, const hop_ix **x);
 void     hop_lower_close_n(hop_lower *l, int n);
 /* Give the innermost open RED loop an accumulator; the result is set on close. */
+hop_reg  hop_lower_identity(hop_lower *l, enum hop_red r, hop_dtype d);  /* to start with */
 hop_reg  hop_lower_acc(hop_lower *l, enum hop_red r, hop_dtype d, hop_reg init, hop_reg v);
 /* Branch and step scopes: the statement's block is filled until close. */
 hop_stmt *hop_lower_new(hop_lower *l, enum hop_lkind k);        /* not linked */

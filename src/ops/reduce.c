@@ -1,12 +1,15 @@
-/* reduce.c -- many elements to one: sum, amax and amin along axes. Averages, norms and the like
- * are composites and not here. */
+/* reduce.c -- many elements to one: sum, prod, amax and amin, any and all along axes. Averages,
+ * norms and the like are composites and not here; where the extreme is, is said in arg.c. */
 #include "ops/shape.h"
 
 #include <math.h>
 
 /* sum x {axes} -- add the elements along axes; none gives x, an empty axis gives 0
+ * prod x {axes} -- multiply the elements along axes; an empty axis gives 1
  * amax x {axes} -- the largest element along axes; of bool: any of them
  * amin x {axes} -- the smallest element along axes; of bool: all of them
+ * any x {axes} -- is one of the bools along axes true; none is on an empty axis
+ * all x {axes} -- are all of the bools along axes true; they are on an empty axis
  * The axes increase and disappear from the result. A NaN wins; an empty axis gives the least
  * value of the dtype, or the greatest. */
 hop_status hop_infer_reduce(hop_infer *f)
@@ -16,8 +19,12 @@ hop_status hop_infer_reduce(hop_infer *f)
 	hop_size dim[HOP_MAXRANK];
 	int64_t keep[HOP_MAXDIM];
 	HOP_TRY(hop_shape_axes(f, axes, t->rank));
-	if (f->op == HOP_OP_sum && t->dtype == HOP_bool)
-		return hop_infer_fail(f, HOP_ETYPE, "sum: bool cannot be added: cast first");
+	if ((f->op == HOP_OP_sum || f->op == HOP_OP_prod) && t->dtype == HOP_bool)
+		return hop_infer_fail(f, HOP_ETYPE, "%s: bool cannot be %s: cast first",
+		                      hop_opname(f), f->op == HOP_OP_sum ? "added" : "multiplied");
+	if ((f->op == HOP_OP_any || f->op == HOP_OP_all) && t->dtype != HOP_bool)
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand is %s, not bool: compare first",
+		                      hop_opname(f), hop_dtype_name(t->dtype));
 	int n = hop_axes_rest(axes, t->rank, keep);
 	for (int i = 0; i < n; i++)
 		dim[i] = t->dim[keep[i]];
@@ -71,6 +78,22 @@ static void fold_sum(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base
 	}
 }
 
+static void fold_prod(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+                      const int64_t *at, int64_t n)
+{
+	double f = 1;
+	uint64_t m = 1;
+	for (int64_t k = 0; k < n; k++)
+		if (hop_dtype_float(x->dtype))
+			f *= hop_tensor_f(x, base + at[k]);
+		else
+			m *= (uint64_t)hop_tensor_i(x, base + at[k]);
+	if (hop_dtype_float(x->dtype))
+		hop_tensor_set_f(o, i, f);
+	else
+		hop_tensor_set_i(o, i, (int64_t)m);
+}
+
 /* A NaN wins. Integers start from the value that loses against all. */
 static void extreme(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
                     const int64_t *at, int64_t n, bool max)
@@ -110,16 +133,24 @@ hop_status hop_eval_sum(hop_interp *p, const hop_node *n, hop_tensor *const *in,
 	return reduce(p, HOP_ATTR(n, sum)->axes, in[0], out[0], fold_sum);
 }
 
+hop_status hop_eval_prod(hop_interp *p, const hop_node *n, hop_tensor *const *in,
+                         hop_tensor **out)
+{
+	return reduce(p, HOP_ATTR(n, prod)->axes, in[0], out[0], fold_prod);
+}
+
+/* Of amax, and of bools any. */
 hop_status hop_eval_amax(hop_interp *p, const hop_node *n, hop_tensor *const *in,
                          hop_tensor **out)
 {
-	return reduce(p, HOP_ATTR(n, amax)->axes, in[0], out[0], fold_amax);
+	return reduce(p, hop_reduce_axes(n->attr), in[0], out[0], fold_amax);
 }
 
+/* Of amin, and of bools all. */
 hop_status hop_eval_amin(hop_interp *p, const hop_node *n, hop_tensor *const *in,
                          hop_tensor **out)
 {
-	return reduce(p, HOP_ATTR(n, amin)->axes, in[0], out[0], fold_amin);
+	return reduce(p, hop_reduce_axes(n->attr), in[0], out[0], fold_amin);
 }
 
 /* ---- derivatives ---- */
@@ -135,6 +166,74 @@ static hop_val widen(hop_build *b, hop_val v, const hop_type *t, hop_ints axes)
 hop_status hop_vjp_sum(hop_build *b, hop_rule *r)
 {
 	r->din[0] = widen(b, r->dout[0], hop_typeof(b, r->in[0]), HOP_ATTR(r->n, sum)->axes);
+	return HOP_OK;
+}
+
+/* p, x -> p x, p: the products of what came before, of m elements side by side. */
+static hop_graph *before(hop_build *b, hop_dtype d, hop_size m)
+{
+	hop_build body;
+	hop_graph *g = NULL;
+	hop_build_open(&body, b->env);
+	if (!hop_size_const(m))
+		m = hop_size_sym(b->env, hop_build_sym(&body, (hop_range){ 0, HOP_SIZE_MAX }, NULL));
+	const hop_type *t = hop_type_get(b->env, d, 1, &m);
+	hop_val p = hop_build_param(&body, t), x = hop_build_param(&body, t);
+	hop_status st = hop_seal(&body, 2, (hop_val[]){ hop_emit(&body, mul, p, x), p }, NULL, &g);
+	if (st && !b->st)
+		b->st = st;
+	return g;
+}
+
+/* For each element the product of all others: of those before it times those behind it. Without
+ * a division: zeros do no harm, to its own derivatives neither. x as [n, m], n reduced. */
+static hop_val others(hop_build *b, hop_val x, hop_ints axes)
+{
+	const hop_type *t = hop_typeof(b, x);
+	int64_t to[HOP_MAXDIM], back[HOP_MAXDIM];
+	hop_size dim[HOP_MAXDIM], flat[2] = { hop_size_of(1), hop_size_of(1) };
+	for (int64_t i = 0; i < axes.n; i++)
+		to[i] = axes.v[i];
+	hop_axes_rest(axes, t->rank, to + axes.n);
+	for (int i = 0; i < t->rank; i++) {
+		hop_size *into = &flat[i >= axes.n];
+		dim[i] = t->dim[to[i]];
+		back[to[i]] = i;
+		*into = hop_size_mul(b->env, *into, dim[i]);
+	}
+	struct hop_attr_scan a = { .ncarry = 1, .nx = 1, .length = flat[0] };
+	a.body = before(b, (hop_dtype)t->dtype, flat[1]);
+	a.sargs = (hop_sizes){ !hop_size_const(flat[1]), &flat[1] };
+	x = hop_emit_reshape(b, hop_emit_permute(b, x, to), 2, flat);
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *side = hop_type_get(b->env, (hop_dtype)t->dtype, 1, &flat[1]);
+	hop_val in[2] = { hop_emit_full(b, side, 1), x }, part[2];
+	for (int i = 0; i < 2; i++) {
+		a.reverse = i;
+		part[i] = hop_emit_op(b, HOP_OP_scan, &a, 2, in);
+		part[i].id += !b->st;                /* behind the carry */
+	}
+	if (b->st)
+		return HOP_BAD;
+	x = hop_emit_reshape(b, hop_emit(b, mul, part[0], part[1]), t->rank, dim);
+	return hop_emit_permute(b, x, back);
+}
+
+hop_status hop_jvp_prod(hop_build *b, hop_rule *r)
+{
+	hop_ints axes = HOP_ATTR(r->n, prod)->axes;
+	r->dout[0] = !axes.n ? r->din[0] :
+	             hop_emit_sum(b, hop_emit(b, mul, r->din[0], others(b, r->in[0], axes)),
+	                          (int)axes.n, axes.v);
+	return HOP_OK;
+}
+
+hop_status hop_vjp_prod(hop_build *b, hop_rule *r)
+{
+	hop_ints axes = HOP_ATTR(r->n, prod)->axes;
+	hop_val each = widen(b, r->dout[0], hop_typeof(b, r->in[0]), axes);
+	r->din[0] = axes.n ? hop_emit(b, mul, each, others(b, r->in[0], axes)) : each;
 	return HOP_OK;
 }
 

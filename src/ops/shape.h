@@ -46,8 +46,14 @@ static inline hop_status hop_rule_batched(hop_build *b, hop_rule *r, hop_val v)
 }
 
 /* The axes of a reduction: its rows have these and no other attributes. */
-_Static_assert(sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amax) &&
-               sizeof(struct hop_attr_sum) == sizeof(struct hop_attr_amin), "one attribute");
+#define ONE(name) \
+	_Static_assert(sizeof(struct hop_attr_##name) == sizeof(struct hop_attr_sum), "axes")
+ONE(amax);
+ONE(amin);
+ONE(prod);
+ONE(any);
+ONE(all);
+#undef ONE
 static inline hop_ints hop_reduce_axes(const void *attr)
 {
 	return ((const struct hop_attr_sum *)attr)->axes;

@@ -57,12 +57,33 @@ static int axis_list(hop_trace *t, const struct compose *c, int rank, int64_t *o
 	return n;
 }
 
+/* A mean is a sum first. */
+static const struct { const char *name; int op; } reduction[] = {
+	[HOP_REDUCE_SUM] = { "sum", HOP_OP_sum }, [HOP_REDUCE_MAX] = { "amax", HOP_OP_amax },
+	[HOP_REDUCE_MEAN] = { "mean", HOP_OP_sum }, [HOP_REDUCE_MIN] = { "amin", HOP_OP_amin },
+	[HOP_REDUCE_PROD] = { "prod", HOP_OP_prod }, [HOP_REDUCE_ANY] = { "any", HOP_OP_any },
+	[HOP_REDUCE_ALL] = { "all", HOP_OP_all },
+};
+enum { NREDUCTION = sizeof reduction / sizeof *reduction };
+
+/* The operand in the dtype that is reduced: integers add up and multiply as i64. */
+static hop_val reduced(hop_trace *t, enum hop_reduce kind, hop_value x, bool isfloat)
+{
+	if (kind == HOP_REDUCE_MEAN)
+		return floats(t, x);
+	if (kind == HOP_REDUCE_ANY || kind == HOP_REDUCE_ALL)
+		return hop_promote_cast(t, x, HOP_bool);
+	if ((kind == HOP_REDUCE_SUM || kind == HOP_REDUCE_PROD) && !isfloat)
+		return hop_promote_cast(t, x, HOP_i64);
+	return hop_value_read(t, x);
+}
+
 static void make_reduce(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
 	hop_build *b = &t->b;
 	int64_t axes[HOP_MAXRANK];
-	if ((unsigned)c->kind > HOP_REDUCE_MIN) {
+	if ((unsigned)c->kind >= NREDUCTION) {
 		hop_trace_fail(t, HOP_EVALUE, "reduce: there is no reduction %d", (int)c->kind);
 		return;
 	}
@@ -70,22 +91,10 @@ static void make_reduce(hop_trace *t, void *arg)
 	int n = type ? axis_list(t, c, type->rank, axes) : -1;
 	if (n < 0)
 		return;
-	bool isfloat = hop_dtype_float((hop_dtype)type->dtype);
-	hop_val x;
-	if (c->kind == HOP_REDUCE_MEAN)
-		x = floats(t, c->x);
-	else if (c->kind == HOP_REDUCE_SUM && !isfloat)
-		x = hop_promote_cast(t, c->x, HOP_i64);
-	else
-		x = hop_value_read(t, c->x);
+	hop_val x = reduced(t, c->kind, c->x, hop_dtype_float((hop_dtype)type->dtype));
 	if (b->st)
 		return;
-	if (c->kind == HOP_REDUCE_MAX || c->kind == HOP_REDUCE_MIN) {
-		c->r = hop_value_new(t, c->kind == HOP_REDUCE_MAX ? hop_emit_amax(b, x, n, axes)
-		                                                  : hop_emit_amin(b, x, n, axes));
-		return;
-	}
-	hop_val s = hop_emit_sum(b, x, n, axes);
+	hop_val s = hop_emit_reduce(b, reduction[c->kind].op, x, n, axes);
 	if (c->kind == HOP_REDUCE_MEAN && !b->st) {
 		hop_size count = hop_size_of(1);
 		for (int i = 0; i < n; i++)
@@ -100,10 +109,31 @@ static void make_reduce(hop_trace *t, void *arg)
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
                         hop_value x, int naxes, const int *axes)
 {
-	static const char *const name[] = { [HOP_REDUCE_SUM] = "sum", [HOP_REDUCE_MAX] = "amax",
-	                                    [HOP_REDUCE_MEAN] = "mean", [HOP_REDUCE_MIN] = "amin" };
-	return run(t, (unsigned)r > HOP_REDUCE_MIN ? "reduce" : name[r], file, line, make_reduce,
-	           (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
+	return run(t, (unsigned)r >= NREDUCTION ? "reduce" : reduction[r].name, file, line,
+	           make_reduce, (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
+}
+
+/* n: of the smallest. */
+static void make_arg(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_val x = hop_value_read(t, c->x);
+	int axis = t->b.st ? -1 : hop_axis(t, t->op, c->axis, hop_typeof(&t->b, x)->rank);
+	if (axis < 0)
+		return;
+	struct hop_attr_argmax a = { .axis = axis };
+	c->r = hop_value_new(t, hop_emit_op(&t->b, c->n ? HOP_OP_argmin : HOP_OP_argmax, &a, 1, &x));
+}
+
+hop_value hop_at_argmax(hop_trace *t, const char *file, int line, hop_value x, int axis)
+{
+	return run(t, "argmax", file, line, make_arg, (struct compose){ .x = x, .axis = axis });
+}
+
+hop_value hop_at_argmin(hop_trace *t, const char *file, int line, hop_value x, int axis)
+{
+	return run(t, "argmin", file, line, make_arg,
+	           (struct compose){ .x = x, .axis = axis, .n = 1 });
 }
 
 /* Reduce the last axis and repeat the result along it again. */

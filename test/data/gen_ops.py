@@ -25,6 +25,8 @@ X, U, T = f(4, 3), f(2, 3), f(5)
 # powers of 0, and with 0, where slopes are a matter of definition
 PZ = torch.cat([torch.zeros(1, 3, dtype=F), P[1:]])
 AZ = torch.tensor([[0, 2, 1], [0, -1.5, 0.7]], dtype=F)
+# rows with no, one and several zeros
+Z = torch.cat([A[:1], torch.tensor([[0.5, 0, -2], [0, 0, 3], [0, 0, 0]], dtype=F)])
 IX = i(3, 0, 0)
 IU = i(1, 3)
 
@@ -108,6 +110,13 @@ CASES = [
     ("sum", [A], "%1 = sum %0 {axes = [0]}", "%1", lambda x: x.sum(0)),
     ("amax", [A], "%1 = amax %0 {axes = [1]}", "%1", lambda x: x.amax(1)),
     ("amin", [A], "%1 = amin %0 {axes = [1]}", "%1", lambda x: x.amin(1)),
+    ("prod", [Z], "%1 = prod %0 {axes = [1]}", "%1", lambda x: x.prod(1)),
+    ("any", [A, B], "%2 = lt %0, %1\n  %3 = any %2 {axes = [1]}\n"
+     "  %4 = cast %3 {dtype = i64}", "%4", lambda x, y: (x < y).any(1).to(torch.int64)),
+    ("all", [A, B], "%2 = lt %0, %1\n  %3 = all %2 {axes = [1]}\n"
+     "  %4 = cast %3 {dtype = i64}", "%4", lambda x, y: (x < y).all(1).to(torch.int64)),
+    ("argmax", [Z], "%1 = argmax %0 {axis = 1}", "%1", lambda x: x.argmax(1)),
+    ("argmin", [Z], "%1 = argmin %0 {axis = 0}", "%1", lambda x: x.argmin(0)),
     ("dot", [M, N],
      "%2 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [1], rsum = [0]}", "%2",
      lambda x, y: x @ y),

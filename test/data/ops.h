@@ -765,6 +765,71 @@ static const double grad_amin[] = {
 	0, 1, 0, 0,
 	0, 0.54030230586813977,
 };
+static const double in_prod[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_prod[] = {
+	-0.94865584264444036, -0, 0, 0,
+};
+static const double grad_prod[] = {
+	-0.75729981348973474, 0.78449652269749104, -1.5148111699542448, -0,
+	-0.54030230586813977, 0, -0, -0,
+	-0, -0, -0, -0,
+};
+static const double in_any[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.1207844992863123,
+	1.2397732551619094, 0.077136260643018151, -1.138779117303816, -0.69915802009027883,
+	0.57833788658511365, -0.11321263398495107, -1.2537276960944337, 0.54900410131358379,
+};
+static const double out_any[] = {
+	1, 1,
+};
+static const double grad_any[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_all[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.1207844992863123,
+	1.2397732551619094, 0.077136260643018151, -1.138779117303816, -0.69915802009027883,
+	0.57833788658511365, -0.11321263398495107, -1.2537276960944337, 0.54900410131358379,
+};
+static const double out_all[] = {
+	0, 0,
+};
+static const double grad_all[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_argmax[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argmax[] = {
+	0, 0, 2, 0,
+};
+static const double grad_argmax[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_argmin[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argmin[] = {
+	2, 0, 1,
+};
+static const double grad_argmin[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
 static const double in_dot[] = {
 	0.77380253360456042, -1.1582251029504667, 0.73197025826219519, 0.62027877025912259,
 	0.88360278538702408, 0.58598210581832522, -0.22913289886984645, -1.0968266976855321,
@@ -1211,6 +1276,45 @@ static const struct torch_op torch_ops[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_amin, out_amin, grad_amin },
+	{ "prod",
+	  "hop 1\n"
+	  "graph @f(%0: f64[4, 3]) {\n"
+	  "  %1 = prod %0 {axes = [1]}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_prod, out_prod, grad_prod },
+	{ "any",
+	  "hop 1\n"
+	  "graph @f(%0: f64[2, 3], %1: f64[2, 3]) {\n"
+	  "  %2 = lt %0, %1\n"
+	  "  %3 = any %2 {axes = [1]}\n"
+	  "  %4 = cast %3 {dtype = i64}\n"
+	  "  return %4\n"
+	  "}\n",
+	  in_any, out_any, grad_any },
+	{ "all",
+	  "hop 1\n"
+	  "graph @f(%0: f64[2, 3], %1: f64[2, 3]) {\n"
+	  "  %2 = lt %0, %1\n"
+	  "  %3 = all %2 {axes = [1]}\n"
+	  "  %4 = cast %3 {dtype = i64}\n"
+	  "  return %4\n"
+	  "}\n",
+	  in_all, out_all, grad_all },
+	{ "argmax",
+	  "hop 1\n"
+	  "graph @f(%0: f64[4, 3]) {\n"
+	  "  %1 = argmax %0 {axis = 1}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argmax, out_argmax, grad_argmax },
+	{ "argmin",
+	  "hop 1\n"
+	  "graph @f(%0: f64[4, 3]) {\n"
+	  "  %1 = argmin %0 {axis = 0}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argmin, out_argmin, grad_argmin },
 	{ "dot",
 	  "hop 1\n"
 	  "graph @f(%0: f64[2, 3], %1: f64[3, 4]) {\n"

@@ -162,9 +162,22 @@ static hop_val many(gen *g)
 		for (int i = 0; i < t->rank; i++)
 			if (rnd(g, 2))
 				ax[n++] = i;
-		if (rnd(g, 4) == 0)
+		switch (rnd(g, 8)) {
+		case 0:
+		case 1:
 			return hop_emit_amax(&g->b, x, n, ax);
-		return hop_emit(&g->b, sin, hop_emit_sum(&g->b, x, n, ax));
+		case 2:
+			return hop_emit(&g->b, sin, hop_emit_reduce(&g->b, HOP_OP_prod, x, n, ax));
+		case 3: {
+			struct hop_attr_argmin a = { .axis = n ? ax[0] : 0 };
+			if (!n)
+				return x;
+			x = hop_emit_op(&g->b, rnd(g, 2) ? HOP_OP_argmin : HOP_OP_argmax, &a, 1, &x);
+			return hop_emit_cast(&g->b, x, (hop_dtype)t->dtype);
+		}
+		default:
+			return hop_emit(&g->b, sin, hop_emit_sum(&g->b, x, n, ax));
+		}
 	}
 	for (int i = 0; i < t->rank; i++)
 		for (int j = 0; j < u->rank; j++)

@@ -300,7 +300,8 @@ static hop_val op_reduce(gen_scope *s)
 		return gen_tame(s, x);
 	int64_t axis = gen_below(s->g, t->rank);
 	if (gen_below(s->g, 3))
-		return gen_tame(s, hop_emit_sum(&s->b, x, 1, &axis));
+		return gen_tame(s, hop_emit_reduce(&s->b, gen_below(s->g, 4) ? HOP_OP_sum : HOP_OP_prod,
+		                                   x, 1, &axis));
 	/* no two elements may tie for the largest; the largest of none is not finite */
 	hop_val i = hop_emit_iota(&s->b, HOP_i64, t->rank, t->dim, (int)axis);
 	i = hop_emit_cast(&s->b, i, (hop_dtype)t->dtype);

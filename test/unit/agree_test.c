@@ -57,6 +57,8 @@ CALL(dynslice, hop_dynslice(t, a->v[0], a->no_list ? NULL :
 CALL(dynupdate, hop_dynupdate(t, a->v[0], a->v[1], a->no_list ? NULL :
 	(hop_value[]){ a->v[2], a->v[2], a->v[2] }))
 CALL(gather, hop_gather(t, a->v[0], a->axis, a->v[1]))
+CALL(argmax, hop_argmax(t, a->v[0], a->axis))
+CALL(argmin, hop_argmin(t, a->v[0], a->axis))
 CALL(scatter_add, hop_scatter_add(t, a->v[0], a->axis, a->v[1], a->v[2]))
 CALL(reduce, hop_at_reduce(t, __FILE__, __LINE__, (enum hop_reduce)a->kind, a->v[0], a->n,
 	a->axes))
@@ -136,6 +138,12 @@ static const struct ctor {
 	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_SUM } },
 	{ "amax", "reduce", c_reduce, 1, { MAT }, AXES | COUNT,
 	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_MAX } },
+	{ "prod", "reduce", c_reduce, 1, { MAT }, AXES | COUNT,
+	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_PROD } },
+	{ "any", "reduce", c_reduce, 1, { MAT }, AXES | COUNT,
+	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_ANY } },
+	{ "argmax", "argmax", c_argmax, 1, { MAT }, AXIS, { .axis = 1 } },
+	{ "argmin", "argmin", c_argmin, 1, { MAT }, AXIS, { .axis = 0 } },
 	{ "mean", "reduce", c_reduce, 1, { MAT }, AXES | COUNT,
 	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_MEAN } },
 	{ "softmax", "softmax", c_softmax, 1, { MAT }, AXIS, { .axis = 1 } },

@@ -20,6 +20,26 @@ static void extremes(hop_trace *t, const hop_value *in, void *user)
 	           hop_sum_all(t, hop_exp(t, hop_sub(t, in[0], hop_amax(t, in[0], 0, NULL)))));
 }
 
+/* Numbers near 1, so that the product of many is none that leaves the range. */
+static void products(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = hop_addf(t, hop_mulf(t, in[0], 1e-5), 1);
+
+	(void)user;
+	hop_return(t, hop_prod(t, x, 0, NULL), hop_argmax(t, in[0], 0),
+	           hop_argmin(t, hop_cast(t, in[0], HOP_f64), -1));
+}
+
+static void truths(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = hop_lt(t, in[0], hop_f(t, 0.99)), y = hop_lt(t, in[0], hop_f(t, 5));
+
+	(void)user;
+	hop_return(t, hop_cast(t, hop_any(t, x, 0, NULL), HOP_i64),
+	           hop_cast(t, hop_all(t, x, 0, NULL), HOP_i64),
+	           hop_cast(t, hop_all(t, y, 0, NULL), HOP_i64));
+}
+
 static void counts(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value big = hop_gt(t, in[0], hop_f(t, 0.25));
@@ -190,6 +210,18 @@ static void test_counts(void **state)
 	all_sizes("counts", counts, false, 3);
 }
 
+static void test_products(void **state)
+{
+	(void)state;
+	all_sizes("products", products, false, 3);
+}
+
+static void test_truths(void **state)
+{
+	(void)state;
+	all_sizes("truths", truths, false, 3);
+}
+
 static void test_steps(void **state)
 {
 	(void)state;
@@ -212,7 +244,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums), cmocka_unit_test(test_extremes),
-		cmocka_unit_test(test_counts), cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_counts), cmocka_unit_test(test_products),
+		cmocka_unit_test(test_truths), cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_planes), cmocka_unit_test(test_gradient)
 	};
 	return cmocka_run_group_tests(tests, open_ctx, close_ctx);
