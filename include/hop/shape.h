@@ -90,13 +90,26 @@ hop_value hop_at_dynslice(hop_trace *t, const char *file, int line, hop_value x,
 hop_value hop_at_dynupdate(hop_trace *t, const char *file, int line, hop_value x,
                            hop_value u, const hop_value *start);
 #define hop_dynupdate(t, ...) hop_at_dynupdate(t, __FILE__, __LINE__, __VA_ARGS__)
-/* x at indices (clamped) along an axis; and x with u added there. */
+/* x at indices (clamped) along an axis; and x with u written there. Where indices meet, one
+ * after the other: of those that set the last one stays. */
 hop_value hop_at_gather(hop_trace *t, const char *file, int line, hop_value x, int axis,
                         hop_value idx);
 #define hop_gather(t, ...) hop_at_gather(t, __FILE__, __LINE__, __VA_ARGS__)
-hop_value hop_at_scatter_add(hop_trace *t, const char *file, int line, hop_value x, int axis,
-                             hop_value idx, hop_value u);
-#define hop_scatter_add(t, ...) hop_at_scatter_add(t, __FILE__, __LINE__, __VA_ARGS__)
+enum hop_scatter_mode {
+	HOP_SCATTER_SET, HOP_SCATTER_ADD, HOP_SCATTER_MUL, HOP_SCATTER_MIN, HOP_SCATTER_MAX
+};
+hop_value hop_at_scatter(hop_trace *t, const char *file, int line, enum hop_scatter_mode mode,
+                         hop_value x, int axis, hop_value idx, hop_value u);
+#define hop_scatter(t, ...) \
+	hop_at_scatter(t, __FILE__, __LINE__, HOP_SCATTER_SET, __VA_ARGS__)
+#define hop_scatter_add(t, ...) \
+	hop_at_scatter(t, __FILE__, __LINE__, HOP_SCATTER_ADD, __VA_ARGS__)
+#define hop_scatter_mul(t, ...) \
+	hop_at_scatter(t, __FILE__, __LINE__, HOP_SCATTER_MUL, __VA_ARGS__)
+#define hop_scatter_min(t, ...) \
+	hop_at_scatter(t, __FILE__, __LINE__, HOP_SCATTER_MIN, __VA_ARGS__)
+#define hop_scatter_max(t, ...) \
+	hop_at_scatter(t, __FILE__, __LINE__, HOP_SCATTER_MAX, __VA_ARGS__)
 
 /* ---- many to one: naxes 0 = all axes; the axes go ---- */
 

@@ -53,7 +53,7 @@ static bool in_place(const hop_linst *in, int i)
 
 	if (d == UINT32_MAX || g->node[d].nin < 2 || g->node[d].in[0].id != (uint32_t)i)
 		return false;
-	if (g->node[d].op != HOP_OP_dynupdate && g->node[d].op != HOP_OP_scatter_add)
+	if (g->node[d].op != HOP_OP_dynupdate && g->node[d].op != HOP_OP_scatter)
 		return false;
 	for (uint32_t k = 0; k < g->nout; k++)
 		if ((int)k != i && (g->out[k].id == (uint32_t)i || g->out[k].id == g->out[i].id))

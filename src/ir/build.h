@@ -168,8 +168,8 @@ hop_val hop_emit_amin(hop_build *b, hop_val x, int naxes, const int64_t *axes);
 hop_val hop_emit_iota(hop_build *b, hop_dtype d, int rank, const hop_size *dims, int axis);
 hop_val hop_emit_size(hop_build *b, hop_size s);                     /* i64 scalar */
 hop_val hop_emit_gather(hop_build *b, hop_val x, hop_val idx, int axis, int nbatch);
-hop_val hop_emit_scatter_add(hop_build *b, hop_val x, hop_val idx, hop_val u, int axis,
-                             int nbatch);
+hop_val hop_emit_scatter(hop_build *b, enum hop_mode mode, hop_val x, hop_val idx, hop_val u,
+                         int axis, int nbatch);
 hop_val hop_emit_concat(hop_build *b, int n, const hop_val *x, int axis);
 hop_val hop_emit_dot(hop_build *b, hop_val x, hop_val y, hop_ints lbatch, hop_ints rbatch,
                      hop_ints lsum, hop_ints rsum);

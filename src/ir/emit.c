@@ -215,11 +215,11 @@ hop_val hop_emit_gather(hop_build *b, hop_val x, hop_val idx, int axis, int nbat
 	return hop_emit_op(b, HOP_OP_gather, &a, 2, (hop_val[]){ x, idx });
 }
 
-hop_val hop_emit_scatter_add(hop_build *b, hop_val x, hop_val idx, hop_val u, int axis,
-                             int nbatch)
+hop_val hop_emit_scatter(hop_build *b, enum hop_mode mode, hop_val x, hop_val idx, hop_val u,
+                         int axis, int nbatch)
 {
-	struct hop_attr_scatter_add a = { .axis = axis, .nbatch = nbatch };
-	return hop_emit_op(b, HOP_OP_scatter_add, &a, 3, (hop_val[]){ x, idx, u });
+	struct hop_attr_scatter a = { .mode = mode, .axis = axis, .nbatch = nbatch };
+	return hop_emit_op(b, HOP_OP_scatter, &a, 3, (hop_val[]){ x, idx, u });
 }
 
 hop_val hop_emit_concat(hop_build *b, int n, const hop_val *x, int axis)

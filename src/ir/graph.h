@@ -40,6 +40,7 @@ typedef struct hop_data {
 	K(bool,   int64_t) \
 	K(f64,    double) \
 	K(dtype,  int64_t) \
+	K(mode,   int64_t) \
 	K(ints,   hop_ints) \
 	K(size,   hop_size) \
 	K(sizes,  hop_sizes) \
@@ -61,6 +62,17 @@ enum hop_attr_kind {
 	HOP_ATTR_KINDS(K)
 #undef K
 };
+
+/* How what is written meets what is there: enum hop_mode, a word in the text form. */
+#define HOP_MODES(M) M(set) M(add) M(mul) M(min) M(max)
+enum hop_mode {
+#define M(name) HOP_MODE_##name,
+	HOP_MODES(M)
+#undef M
+	HOP_NMODE
+};
+const char *hop_mode_name(int64_t m);
+bool        hop_mode_find(const char *s, size_t n, int64_t *out_m);
 
 /* struct hop_attr_sum { hop_attr_c_ints axes; }; and so on for every row. */
 #define A(kind, name) hop_attr_c_##kind name;

@@ -226,6 +226,28 @@ bool hop_attr_equal(int op, const void *a, const void *b)
 	return true;
 }
 
+static const char *const modes[] = {
+#define M(name) #name,
+	HOP_MODES(M)
+#undef M
+};
+
+const char *hop_mode_name(int64_t m)
+{
+	HOP_ASSERT(m >= 0 && m < HOP_NMODE);
+	return modes[m];
+}
+
+bool hop_mode_find(const char *s, size_t n, int64_t *out_m)
+{
+	for (int m = 0; m < HOP_NMODE; m++)
+		if (strlen(modes[m]) == n && !memcmp(modes[m], s, n)) {
+			*out_m = m;
+			return true;
+		}
+	return false;
+}
+
 static hop_size subst(hop_env *e, hop_size s, const hop_size *map, int nmap)
 {
 	return nmap >= 0 ? hop_size_subst(e, s, map, nmap) : s;

@@ -453,6 +453,11 @@ static hop_status value(hop_parser *p, hop_scope *s, int kind, void *at)
 		*(int64_t *)at = d;
 		hop_lex_next(&p->lex);
 		return HOP_OK;
+	case HOP_AK_mode:
+		if (p->lex.tok.kind != HOP_T_IDENT || !hop_mode_find(p->lex.tok.s, p->lex.tok.n, at))
+			return hop_parse_want(p, "one of set, add, mul, min, max");
+		hop_lex_next(&p->lex);
+		return HOP_OK;
 	case HOP_AK_ints:
 		return list(p, NULL, at);
 	case HOP_AK_size:

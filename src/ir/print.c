@@ -300,6 +300,9 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 	case HOP_AK_dtype:
 		hop_put(b, hop_dtype_name((hop_dtype)*(const int64_t *)at));
 		break;
+	case HOP_AK_mode:
+		hop_put(b, hop_mode_name(*(const int64_t *)at));
+		break;
 	case HOP_AK_ints: {
 		const hop_ints *v = at;
 		hop_putc(b, '[');

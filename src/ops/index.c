@@ -1,6 +1,6 @@
-/* index.c -- ops whose indices are values: dynslice, dynupdate, gather, scatter_add. Types
- * and evaluation; derivatives and batching are in index_ad.c. An index is clamped, never
- * an error: a lane that is not taken must not trap. */
+/* index.c -- ops whose indices are values: dynslice, dynupdate, gather, scatter. Types and
+ * evaluation; derivatives and batching are in index_ad.c and scatter_ad.c. An index is clamped,
+ * never an error: a lane that is not taken must not trap. */
 #include "ops/shape.h"
 
 #include <string.h>
@@ -65,7 +65,7 @@ hop_status hop_infer_dynupdate(hop_infer *f)
 	return HOP_OK;
 }
 
-/* ---- gather, scatter_add ---- */
+/* ---- gather, scatter ---- */
 
 /* The sizes of what gather takes from x; returns their number through out_rank. */
 static hop_status gathered(hop_infer *f, int64_t axis, int64_t nbatch, hop_size *dim,
@@ -119,24 +119,28 @@ hop_status hop_infer_gather(hop_infer *f)
 	return hop_shape_out(f, f->in[0]->dtype, rank, dim);
 }
 
-/* scatter_add x idx u {axis nbatch} -- x with u added where gather would read
- * u has the type that gather gives. Indices may meet: they add up, in row-major order of
- * u. */
-hop_status hop_infer_scatter_add(hop_infer *f)
+/* scatter x idx u {mode axis nbatch} -- x with u written where gather would read
+ * u has the type that gather gives. The mode says how it meets what is there: set, add, mul, min
+ * or max. Indices may meet: then one after the other, in row-major order of u, so that of those
+ * which set the last one stays. */
+hop_status hop_infer_scatter(hop_infer *f)
 {
-	const struct hop_attr_scatter_add *a = f->attr;
+	const struct hop_attr_scatter *a = f->attr;
 	const hop_type *t = f->in[0], *u = f->in[2];
 	hop_size dim[HOP_MAXRANK];
 	int rank;
-	if (t->dtype == HOP_bool)
-		return hop_infer_fail(f, HOP_ETYPE, "scatter_add: bool cannot be added: cast first");
+	if (a->mode < 0 || a->mode >= HOP_NMODE)
+		return hop_infer_fail(f, HOP_EVALUE, "scatter: there is no mode %lld",
+		                      (long long)a->mode);
+	if (t->dtype == HOP_bool && (a->mode == HOP_MODE_add || a->mode == HOP_MODE_mul))
+		return hop_infer_fail(f, HOP_ETYPE, "scatter: no arithmetic on bool: cast first");
 	if (t->dtype != u->dtype)
-		return hop_infer_fail(f, HOP_ETYPE, "scatter_add: the operand is %s, the update %s: "
+		return hop_infer_fail(f, HOP_ETYPE, "scatter: the operand is %s, the update %s: "
 		                      "cast one of them", hop_dtype_name(t->dtype),
 		                      hop_dtype_name(u->dtype));
 	HOP_TRY(gathered(f, a->axis, a->nbatch, dim, &rank));
 	if (u->rank != rank)
-		return hop_infer_fail(f, HOP_ETYPE, "scatter_add: the update has %d axes, the index "
+		return hop_infer_fail(f, HOP_ETYPE, "scatter: the update has %d axes, the index "
 		                      "takes %d", u->rank, rank);
 	for (int i = 0; i < rank; i++)
 		HOP_TRY(hop_shape_same(f, "update", i, u->dim[i], "taken", i, dim[i]));
@@ -197,22 +201,41 @@ hop_status hop_eval_gather(hop_interp *p, const hop_node *n, hop_tensor *const *
 	return HOP_OK;
 }
 
-/* t[i] += u[j], in the arithmetic of the dtype. */
-static void add_to(hop_tensor *t, int64_t i, const hop_tensor *u, int64_t j)
+/* Floats of f32 are computed in double and rounded once: the same as in f32. NaN wins. */
+static double meet_f(enum hop_mode mode, double x, double u)
 {
-	if (t->dtype == HOP_f32)
-		((float *)t->data)[i] += ((const float *)u->data)[j];
-	else if (t->dtype == HOP_f64)
-		((double *)t->data)[i] += ((const double *)u->data)[j];
-	else
-		hop_tensor_set_i(t, i, (int64_t)((uint64_t)hop_tensor_i(t, i) +
-		                                 (uint64_t)hop_tensor_i(u, j)));
+	switch (mode) {
+	case HOP_MODE_add: return x + u;
+	case HOP_MODE_mul: return x * u;
+	case HOP_MODE_min: return x != x || x < u ? x : u;
+	case HOP_MODE_max: return x != x || x > u ? x : u;
+	default:           return u;
+	}
 }
 
-hop_status hop_eval_scatter_add(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                                hop_tensor **out)
+static int64_t meet_i(enum hop_mode mode, int64_t x, int64_t u)
 {
-	const struct hop_attr_scatter_add *a = n->attr;
+	switch (mode) {
+	case HOP_MODE_add: return (int64_t)((uint64_t)x + (uint64_t)u);
+	case HOP_MODE_mul: return (int64_t)((uint64_t)x * (uint64_t)u);
+	case HOP_MODE_min: return x < u ? x : u;
+	case HOP_MODE_max: return x > u ? x : u;
+	default:           return u;
+	}
+}
+
+static void meet(enum hop_mode mode, hop_tensor *t, int64_t i, const hop_tensor *u, int64_t j)
+{
+	if (hop_dtype_float(t->dtype))
+		hop_tensor_set_f(t, i, meet_f(mode, hop_tensor_f(t, i), hop_tensor_f(u, j)));
+	else
+		hop_tensor_set_i(t, i, meet_i(mode, hop_tensor_i(t, i), hop_tensor_i(u, j)));
+}
+
+hop_status hop_eval_scatter(hop_interp *p, const hop_node *n, hop_tensor *const *in,
+                            hop_tensor **out)
+{
+	const struct hop_attr_scatter *a = n->attr;
 	const hop_tensor *x = in[0], *idx = in[1], *u = in[2];
 	hop_tensor *o = out[0];
 	taking g;
@@ -226,7 +249,7 @@ hop_status hop_eval_scatter_add(hop_interp *p, const hop_node *n, hop_tensor *co
 			int64_t at = hop_tensor_i(idx, b / g.outer * g.k + k);
 			at = (b * g.n + hop_clamp(at, 0, g.n - 1)) * g.inner;
 			for (int64_t i = 0; i < g.inner; i++)
-				add_to(o, at + i, u, j++);
+				meet((enum hop_mode)a->mode, o, at + i, u, j++);
 		}
 	return HOP_OK;
 }

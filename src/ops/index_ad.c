@@ -1,5 +1,5 @@
-/* index_ad.c -- derivatives and batching of dynslice, dynupdate, gather, scatter_add. All
- * four are linear in their values; indices have no tangent. Nothing is evaluated here. */
+/* index_ad.c -- derivatives and batching of dynslice, dynupdate and gather. All three are
+ * linear in their values; indices have no tangent. Those of scatter are in scatter_ad.c. */
 #include "ops/shape.h"
 
 /* ---- emitting ---- */
@@ -78,31 +78,9 @@ hop_status hop_vjp_gather(hop_build *b, hop_rule *r)
 {
 	const struct hop_attr_gather *a = r->n->attr;
 	if (r->act[0])
-		r->din[0] = hop_emit_scatter_add(b, hop_emit_zeros(b, hop_typeof(b, r->in[0])),
-		                                 r->in[1], r->dout[0], (int)a->axis,
-		                                 (int)a->nbatch);
-	return HOP_OK;
-}
-
-hop_status hop_jvp_scatter_add(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_scatter_add *a = r->n->attr;
-	r->dout[0] = r->din[0];
-	if (!hop_is_zero(r->din[2]))
-		r->dout[0] = hop_emit_scatter_add(b, hop_emit_solid(b, r->din[0],
-		                                                    hop_typeof(b, r->in[0])),
-		                                  r->in[1], r->din[2], (int)a->axis,
-		                                  (int)a->nbatch);
-	return HOP_OK;
-}
-
-hop_status hop_vjp_scatter_add(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_scatter_add *a = r->n->attr;
-	if (r->act[0])
-		r->din[0] = r->dout[0];
-	if (r->act[2])
-		r->din[2] = hop_emit_gather(b, r->dout[0], r->in[1], (int)a->axis, (int)a->nbatch);
+		r->din[0] = hop_emit_scatter(b, HOP_MODE_add,
+		                             hop_emit_zeros(b, hop_typeof(b, r->in[0])), r->in[1],
+		                             r->dout[0], (int)a->axis, (int)a->nbatch);
 	return HOP_OK;
 }
 
@@ -238,7 +216,7 @@ hop_status hop_batch_dynupdate(hop_build *b, hop_rule *r)
 	                                             (int)r->n->nin - 1, at));
 }
 
-/* ---- batching of gather and scatter_add ---- */
+/* ---- batching of gather ---- */
 
 /* Lanes of idx alone become more indices; x is not repeated. Lanes of x alone become one
  * more axis before the one that is read. */
@@ -262,15 +240,4 @@ hop_status hop_batch_gather(hop_build *b, hop_rule *r)
 		return hop_rule_batched(b, r, hop_emit_gather(b, x, idx, axis + 1, 0));
 	return hop_rule_batched(b, r, hop_emit_gather(b, x, hop_rule_lead(b, r, 1), axis + 1,
 	                                              nbatch + 1));
-}
-
-hop_status hop_batch_scatter_add(hop_build *b, hop_rule *r)
-{
-	const struct hop_attr_scatter_add *a = r->n->attr;
-	bool match = r->bin[1] || a->nbatch;         /* else the lanes share their indices */
-	hop_val idx = match ? hop_rule_lead(b, r, 1) : r->in[1];
-	int nbatch = match ? (int)a->nbatch + 1 : 0;
-	return hop_rule_batched(b, r, hop_emit_scatter_add(b, hop_rule_lead(b, r, 0), idx,
-	                                                   hop_rule_lead(b, r, 2),
-	                                                   (int)a->axis + 1, nbatch));
 }

@@ -139,17 +139,34 @@ hop_status hop_lower_gather(hop_lower *l, const hop_node *n)
 	return HOP_OK;
 }
 
+/* What stands at a position after u came to old. */
+static hop_reg meet(hop_lower *l, enum hop_mode mode, hop_dtype d, hop_reg old, hop_reg u)
+{
+	switch (mode) {
+	case HOP_MODE_add:
+		return hop_lower_do(l, add, d, old, u);
+	case HOP_MODE_mul:
+		return hop_lower_do(l, mul, d, old, u);
+	case HOP_MODE_min:
+		return d == HOP_bool ? hop_lower_do(l, and, d, old, u) : hop_lower_do(l, min, d, old, u);
+	case HOP_MODE_max:
+		return d == HOP_bool ? hop_lower_do(l, or, d, old, u) : hop_lower_do(l, max, d, old, u);
+	default:
+		return u;                        /* set: what was there is not asked for */
+	}
+}
+
 /* Positions may repeat: the loops over the index run in order, the others in any. */
 static hop_status scatter_store(hop_lower *l, const hop_node *n)
 {
-	const struct hop_attr_scatter_add *a = HOP_ATTR(n, scatter_add);
+	const struct hop_attr_scatter *a = HOP_ATTR(n, scatter);
 	const hop_type *t = hop_lower_in(l, n, 0), *it = hop_lower_in(l, n, 1),
 	               *ut = hop_lower_in(l, n, 2);
 	const hop_ix   *ux[HOP_MAXRANK], *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
 	hop_view        to = l->dest;
 	hop_dtype       d = (hop_dtype)t->dtype;
 	int             m = it->rank - (int)a->nbatch, nloop = 0;
-	hop_reg         was = l->mask, any, v, old;
+	hop_reg         was = l->mask, any, v;
 
 	HOP_TRY(base_store(l, n, &to));
 	for (int i = 0; i < ut->rank; i++) {
@@ -162,14 +179,15 @@ static hop_status scatter_store(hop_lower *l, const hop_node *n)
 	v = hop_lower_arg(l, n, 2, ux);
 	const hop_ix *at = hop_view_at(l, &to, t->rank, x);
 	l->mask = hop_lower_and(l, was, any);
-	old = hop_lower_load(l, d, to.buf, at, l->cur);
-	hop_lower_put(l, d, to.buf, at, hop_lower_do(l, add, d, old, v));
+	if (a->mode != HOP_MODE_set)
+		v = meet(l, (enum hop_mode)a->mode, d, hop_lower_load(l, d, to.buf, at, l->cur), v);
+	hop_lower_put(l, d, to.buf, at, v);
 	l->mask = was;
 	hop_lower_close_n(l, nloop);
 	return HOP_OK;
 }
 
-hop_status hop_lower_scatter_add(hop_lower *l, const hop_node *n)
+hop_status hop_lower_scatter(hop_lower *l, const hop_node *n)
 {
 	if (l->ask == HOP_ASK_STORE)
 		return scatter_store(l, n);

@@ -474,7 +474,7 @@ hop_value hop_at_dynupdate(hop_trace *t, const char *file, int line, hop_value x
 	           (struct move){ .x = x, .y = u, .v = start });
 }
 
-/* n: gather, or scatter_add when there is a third operand. */
+/* n: gather, or one more than the mode of a scatter. */
 static void make_gather(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
@@ -488,7 +488,8 @@ static void make_gather(hop_trace *t, void *arg)
 		return;
 	hop_val u = m->n ? hop_promote_cast(t, m->z, (hop_dtype)type->dtype) : HOP_BAD;
 	if (!t->b.st)
-		m->r = hop_value_new(t, m->n ? hop_emit_scatter_add(&t->b, x, idx, u, axis, 0)
+		m->r = hop_value_new(t, m->n ? hop_emit_scatter(&t->b, (enum hop_mode)(m->n - 1), x, idx,
+		                                                u, axis, 0)
 		                             : hop_emit_gather(&t->b, x, idx, axis, 0));
 }
 
@@ -499,9 +500,22 @@ hop_value hop_at_gather(hop_trace *t, const char *file, int line, hop_value x, i
 	           (struct move){ .x = x, .axis = axis, .y = idx });
 }
 
-hop_value hop_at_scatter_add(hop_trace *t, const char *file, int line, hop_value x, int axis,
-                             hop_value idx, hop_value u)
+#define SAME(here, there) \
+	_Static_assert((int)HOP_SCATTER_##here == (int)HOP_MODE_##there, "in one order")
+SAME(SET, set);
+SAME(ADD, add);
+SAME(MUL, mul);
+SAME(MIN, min);
+SAME(MAX, max);
+#undef SAME
+
+hop_value hop_at_scatter(hop_trace *t, const char *file, int line, enum hop_scatter_mode mode,
+                         hop_value x, int axis, hop_value idx, hop_value u)
 {
-	return run(t, "scatter_add", file, line, make_gather,
-	           (struct move){ .x = x, .axis = axis, .y = idx, .z = u, .n = 1 });
+	static const char *const name[] = { "scatter", "scatter_add", "scatter_mul", "scatter_min",
+	                                    "scatter_max" };
+	bool is = (unsigned)mode < HOP_NMODE;
+	return run(t, name[is ? mode : HOP_SCATTER_SET], file, line, make_gather,
+	           (struct move){ .x = x, .axis = axis, .y = idx, .z = u,
+	                          .n = is ? (int)mode + 1 : HOP_NMODE + 1 });
 }

@@ -209,26 +209,6 @@ struct putting {
 	int       axis;
 };
 
-/* Which of n indices no later one repeats: the last of equal ones wins. */
-static hop_val winners(hop_build *b, hop_val idx, hop_size n)
-{
-	hop_size nn[2] = { n, n };
-	int64_t row = 0, col = 1;
-	hop_val i = hop_emit_broadcast(b, idx, 2, nn, &row);
-	hop_val k = hop_emit_broadcast(b, idx, 2, nn, &col);
-	if (b->st)
-		return HOP_BAD;
-	hop_val same = hop_emit(b, eq, i, k);
-	hop_val ri = hop_emit_iota(b, HOP_i64, 2, nn, 0), rk = hop_emit_iota(b, HOP_i64, 2, nn, 1);
-	if (b->st)
-		return HOP_BAD;
-	hop_val later = hop_emit(b, and, same, hop_emit(b, lt, ri, rk));
-	hop_val count = hop_emit_sum(b, hop_emit_cast(b, later, HOP_i32), 1, &col);
-	if (b->st)
-		return HOP_BAD;
-	return hop_emit(b, eq, count, hop_emit_zeros(b, hop_typeof(b, count)));
-}
-
 /* The type of u for indices of type idx: the axis replaced by the index axes. */
 static int part_dims(const hop_type *x, int axis, const hop_type *idx, hop_size *dim)
 {
@@ -240,41 +220,6 @@ static int part_dims(const hop_type *x, int axis, const hop_type *idx, hop_size 
 			for (int k = 0; k < idx->rank; k++)
 				dim[n++] = idx->dim[k];
 	return n;
-}
-
-/* Contents of x with rows replaced: exact, unlike adding differences. */
-static hop_val put_rows(hop_trace *t, hop_val x, int axis, hop_val idx, hop_val u)
-{
-	hop_build *b = &t->b;
-	hop_env *e = hop_env_of(t);
-	const hop_type *xt = hop_typeof(b, x), *ut = hop_typeof(b, u);
-	hop_size n = hop_typeof(b, idx)->dim[0];
-	hop_size top = hop_size_sub(e, xt->dim[axis], hop_size_of(1));
-	const hop_type *it = hop_typeof(b, idx);
-	/* clamp first, so that indices which meet by clamping are seen to meet */
-	hop_val hi = hop_emit_match(b, hop_emit_size(b, top), it);
-	if (b->st)
-		return HOP_BAD;
-	idx = hop_emit(b, min, hop_emit(b, max, idx, hop_emit_zeros(b, it)), hi);
-	hop_val win = winners(b, idx, n);
-	if (b->st)
-		return HOP_BAD;
-	int64_t at = axis;
-	hop_val w = hop_emit_broadcast(b, win, ut->rank, ut->dim, &at);
-	if (b->st)
-		return HOP_BAD;
-	bool logic = xt->dtype == HOP_bool;
-	const hop_type *ct = hop_type_with(e, xt, HOP_i32);
-	hop_val src = logic ? hop_emit_cast(b, u, HOP_i32) : u;
-	src = b->st ? HOP_BAD : hop_emit(b, select, w, src, hop_emit_zeros(b, hop_typeof(b, src)));
-	hop_val new = hop_emit_scatter_add(b, hop_emit_zeros(b, logic ? ct : xt), idx, src, axis, 0);
-	hop_val hits = hop_emit_scatter_add(b, hop_emit_zeros(b, ct), idx,
-	                                    hop_emit_cast(b, w, HOP_i32), axis, 0);
-	if (b->st)
-		return HOP_BAD;
-	hop_val hit = hop_emit(b, lt, hop_emit_zeros(b, ct), hits);
-	new = hop_emit_cast(b, new, (hop_dtype)xt->dtype);
-	return b->st ? HOP_BAD : hop_emit(b, select, hit, new, x);
 }
 
 static void make_put(hop_trace *t, void *arg)
@@ -317,7 +262,7 @@ static void make_put(hop_trace *t, void *arg)
 		x = b->st ? HOP_BAD : hop_emit_op(b, HOP_OP_dynupdate, NULL,
 		                                  (uint32_t)(2 + xt->rank), in);
 	} else {
-		x = put_rows(t, x, axis, idx, u);
+		x = hop_emit_scatter(b, HOP_MODE_set, x, idx, u, axis, 0);
 	}
 	if (!hop_is_bad(x))
 		hop_slot_write(t, (uint32_t)s, x);

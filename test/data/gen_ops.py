@@ -29,10 +29,14 @@ AZ = torch.tensor([[0, 2, 1], [0, -1.5, 0.7]], dtype=F)
 Z = torch.cat([A[:1], torch.tensor([[0.5, 0, -2], [0, 0, 3], [0, 0, 0]], dtype=F)])
 IX = i(3, 0, 0)
 IU = i(1, 3)
+# indices that meet, at zeros and at equal numbers
+IT = i(1, 3, 1)
+XZ = torch.cat([X[:1], torch.tensor([[0, 2, 0.5], [1, 1, 1], [0, 3, -1]], dtype=F)])
+UZ = torch.tensor([[2, 2, 0], [1, 3, -1], [-1, 0, 0]], dtype=F)
 
 
-def scatter(x, k, u):
-    return x.index_add(0, k, u)
+def scatter(how):
+    return lambda x, k, u: x.scatter_reduce(0, k[:, None].expand_as(u), u, how)
 
 
 def update(x, u):
@@ -47,7 +51,8 @@ def pad(t):
     return y
 
 
-# name, header of inputs, body, inputs, what PyTorch says
+# name (of an op, and of one of several cases behind a colon), inputs, body, result, what PyTorch
+# says
 CASES = [
     (n, [A, B], "%%2 = %s %%0, %%1" % n, "%2", g) for n, g in [
         ("add", torch.add), ("sub", torch.sub), ("mul", torch.mul), ("max", torch.maximum),
@@ -105,8 +110,14 @@ CASES = [
      "%4 = dynupdate %0, %1, %2, %3", "%4", lambda x, u, a, b: update(x, u)),
     ("gather", [X, IX], "%2 = gather %0, %1 {axis = 0, nbatch = 0}", "%2",
      lambda x, k: x.index_select(0, k)),
-    ("scatter_add", [X, IU, U], "%3 = scatter_add %0, %1, %2 {axis = 0, nbatch = 0}", "%3",
-     scatter),
+    # PyTorch does not say which of two that are set at one place stays
+    ("scatter:set", [X, IU, U], "%3 = scatter %0, %1, %2 {mode = set, axis = 0, nbatch = 0}",
+     "%3", lambda x, k, u: x.index_copy(0, k, u)),
+] + [
+    ("scatter:" + n, [XZ, IT, UZ],
+     "%%3 = scatter %%0, %%1, %%2 {mode = %s, axis = 0, nbatch = 0}" % n, "%3", scatter(how))
+    for n, how in [("add", "sum"), ("mul", "prod"), ("min", "amin"), ("max", "amax")]
+] + [
     ("sum", [A], "%1 = sum %0 {axes = [0]}", "%1", lambda x: x.sum(0)),
     ("amax", [A], "%1 = amax %0 {axes = [1]}", "%1", lambda x: x.amax(1)),
     ("amin", [A], "%1 = amin %0 {axes = [1]}", "%1", lambda x: x.amin(1)),
@@ -152,6 +163,7 @@ for name, ins, body, res, g in CASES:
     else:
         grads = [0.0] * sum(t.numel() for t in x if t.dtype == F)
     assert all(math.isfinite(v) for v in grads)
+    name = name.replace(":", "_")
     numbers("in_" + name, [v for t in ins for v in t.reshape(-1).tolist()])
     numbers("out_" + name, y.detach().reshape(-1).tolist())
     numbers("grad_" + name, grads)
@@ -159,6 +171,7 @@ print("\nstatic const struct torch_op torch_ops[] = {")
 for name, ins, body, res, g in CASES:
     params = ", ".join("%%%d: %s" % (k, header(t)) for k, t in enumerate(ins))
     text = "hop 1\ngraph @f(%s) {\n  %s\n  return %s\n}\n" % (params, body, res)
+    op, name = name.split(":")[0], name.replace(":", "_")
     print('\t{ "%s",\n\t  "%s",\n\t  in_%s, out_%s, grad_%s },' %
-          (name, text.replace("\n", '\\n"\n\t  "').removesuffix('"\n\t  "'), name, name, name))
+          (op, text.replace("\n", '\\n"\n\t  "').removesuffix('"\n\t  "'), name, name, name))
 print("};")

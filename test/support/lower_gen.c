@@ -211,8 +211,9 @@ static hop_val indexed(gen *g)
 		return hop_emit_gather(&g->b, x, rnd(g, 2) ? g->vec : g->idx, axis, 0);
 	case 1: {
 		hop_val u = hop_emit_gather(&g->b, x, g->vec, axis, 0);
+		enum hop_mode mode = (enum hop_mode)rnd(g, HOP_NMODE);
 		return hop_emit(&g->b, tanh,
-		                hop_emit_scatter_add(&g->b, like(g, x), g->vec, u, axis, 0));
+		                hop_emit_scatter(&g->b, mode, like(g, x), g->vec, u, axis, 0));
 	}
 	case 2: {
 		struct hop_attr_dynslice a = { .dims = { r, dim } };

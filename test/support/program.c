@@ -375,7 +375,10 @@ static hop_val op_index(gen_scope *s)
 		hop_val y = hop_emit_gather(b, x, i, axis, 0);
 		if (b->st || gen_below(s->g, 2))
 			return y;
-		return hop_emit_scatter_add(b, x, i, gen_tame(s, gen_want(s, type_of(s, y))), axis, 0);
+		/* not min or max: no two may tie */
+		static const enum hop_mode mode[] = { HOP_MODE_set, HOP_MODE_add, HOP_MODE_mul };
+		y = gen_tame(s, gen_want(s, type_of(s, y)));
+		return hop_emit_scatter(b, mode[gen_below(s->g, 3)], x, i, y, axis, 0);
 	}
 	for (int i = 0; i < t->rank; i++) {
 		dim[i] = t->dim[i];

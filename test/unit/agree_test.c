@@ -59,6 +59,8 @@ CALL(dynupdate, hop_dynupdate(t, a->v[0], a->v[1], a->no_list ? NULL :
 CALL(gather, hop_gather(t, a->v[0], a->axis, a->v[1]))
 CALL(argmax, hop_argmax(t, a->v[0], a->axis))
 CALL(argmin, hop_argmin(t, a->v[0], a->axis))
+CALL(scatter, hop_at_scatter(t, __FILE__, __LINE__, (enum hop_scatter_mode)a->kind, a->v[0],
+	a->axis, a->v[1], a->v[2]))
 CALL(scatter_add, hop_scatter_add(t, a->v[0], a->axis, a->v[1], a->v[2]))
 CALL(reduce, hop_at_reduce(t, __FILE__, __LINE__, (enum hop_reduce)a->kind, a->v[0], a->n,
 	a->axes))
@@ -132,7 +134,8 @@ static const struct ctor {
 	{ "dynslice", "dynslice", c_dynslice, 2, { MAT, KEY }, DIMS | LIST, { .dim = ones } },
 	{ "dynupdate", "dynupdate", c_dynupdate, 3, { MAT, MAT, KEY }, LIST, { .rank = 0 } },
 	{ "gather", "gather", c_gather, 2, { MAT, IDX }, AXIS, { .axis = 0 } },
-	{ "scatter_add", "scatter_add", c_scatter_add, 3, { MAT, IDX, MAT }, AXIS,
+	{ "scatter", "scatter", c_scatter, 3, { MAT, IDX, MAT }, AXIS | KIND, { .axis = 1 } },
+	{ "scatter_add", "scatter", c_scatter_add, 3, { MAT, IDX, MAT }, AXIS,
 	  { .axis = 1 } },
 	{ "sum", "reduce", c_reduce, 1, { MAT }, AXES | COUNT | KIND,
 	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_SUM } },

@@ -325,7 +325,7 @@ static void test_gather(void **state)
 		x = PARAM(r, HOP_f64, 2, 3, 4);
 		i = PARAM(r, d, 2, 3);
 		u = hop_build_param(b, t);
-		check(r, hop_emit_scatter_add(b, x, i, u, c[k].axis, c[k].nbatch));
+		check(r, hop_emit_scatter(b, HOP_MODE_add, x, i, u, c[k].axis, c[k].nbatch));
 	}
 	OPEN();
 	hop_val x = PARAM(r, HOP_f64, 4), i = PARAM(r, HOP_i64);
@@ -431,7 +431,7 @@ static void test_values(void **state)
 	x = PARAM(r, HOP_i32, 2);
 	i = PARAM(r, HOP_i32, 3);
 	u = PARAM(r, HOP_i32, 3);
-	SAME(result(r, hop_emit_scatter_add(b, x, i, u, 0, 0),
+	SAME(result(r, hop_emit_scatter(b, HOP_MODE_add, x, i, u, 0, 0),
 	            (hop_tensor *[]){ VEC(r, HOP_i32, 2147483647, 5), VEC(r, HOP_i32, 0, 1, 1),
 	                              VEC(r, HOP_i32, 1, 10, 100) }), -2147483648.0, 115);
 	OPEN();                           /* NaN wins, bool is any, nothing is the least */

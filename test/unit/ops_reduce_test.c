@@ -1,5 +1,5 @@
-/* ops_reduce_test.c -- prod where elements are zero, and its second derivatives; argmax and argmin
- * of what ties, of NaN and infinities. By the interpreter and by native code. */
+/* ops_reduce_test.c -- products where elements are zero, and their second derivatives; argmax and
+ * argmin of what ties, of NaN and infinities. By the interpreter and by native code. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,16 +63,15 @@ static double without(const double *x, int i, int j)
 	return p;
 }
 
-/* The gradient times v, and the gradient of that. */
-static void curved(hop_interp *p, judge_run_fn *run)
+/* Of a program that multiplies all elements: the gradient times v, and the gradient of that. */
+static void curved(hop_interp *p, judge_run_fn *run, const char *text)
 {
 	static const double xs[][N] = { { 2, -3, 0.5, 1, 7 }, { 2, 0, 0.5, 1, 7 },
 	                                { 0, -3, 0.5, 0, 7 }, { 0, 0, 0.5, 0, 7 }, { 0 } };
 	static const double v[N] = { 1, -2, 3, 0.25, 5 };
 	hop_module *m;
 	const hop_graph *first, *second;
-	const hop_graph *g = graph(p, "hop 1\ngraph @f(%0: f64[5]) {\n"
-	                              "  %1 = prod %0 {axes = [0]}\n  return %1\n}\n", &m);
+	const hop_graph *g = graph(p, text, &m);
 	/* x, ct -> prod, gradient; then x, ct, ct of the gradient -> the same, H v */
 	assert_int_equal(hop_ad_vjp(p->env, g, (bool[]){ true }, (bool[]){ true }, &first), HOP_OK);
 	assert_int_equal(hop_ad_vjp(p->env, first, (bool[]){ false, true }, (bool[]){ true, false },
@@ -95,10 +94,30 @@ static void curved(hop_interp *p, judge_run_fn *run)
 	hop_module_free(m, &p->env->mem);
 }
 
+static void by_prod(hop_interp *p, judge_run_fn *run)
+{
+	curved(p, run, "hop 1\ngraph @f(%0: f64[5]) {\n  %1 = prod %0 {axes = [0]}\n"
+	               "  return %1\n}\n");
+}
+
+/* All updates meet in the one element that there is. */
+static void by_scatter(hop_interp *p, judge_run_fn *run)
+{
+	curved(p, run, "hop 1\ngraph @f(%0: f64[5]) {\n"
+	               "  %1 = slice %0 {start = [2], dims = [1], step = [1]}\n"
+	               "  %2 = slice %0 {start = [0], dims = [2], step = [1]}\n"
+	               "  %3 = slice %0 {start = [3], dims = [2], step = [1]}\n"
+	               "  %4 = concat %2, %3 {axis = 0}\n"
+	               "  %5 = constant {value = i64[4] [0, 0, 0, 0]}\n"
+	               "  %6 = scatter %1, %5, %4 {mode = mul}\n"
+	               "  %7 = reshape %6 {dims = []}\n  return %7\n}\n");
+}
+
 static void test_prod(void **state)
 {
 	(void)state;
-	within(curved);
+	within(by_prod);
+	within(by_scatter);
 }
 
 /* ---- argmax, argmin ---- */
