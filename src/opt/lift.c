@@ -44,6 +44,10 @@ static bool batches(const hop_node *n)
 bool hop_lift_heavy(const hop_graph *g, const hop_node *n)
 {
 	static const uint8_t cost[HOP_NOPS] = {       /* 1: if more than one element */
+		[HOP_OP_log1p] = 1, [HOP_OP_expm1] = 1, [HOP_OP_rsqrt] = 1, [HOP_OP_sinh] = 1,
+		[HOP_OP_cosh] = 1, [HOP_OP_asinh] = 1, [HOP_OP_acosh] = 1, [HOP_OP_atanh] = 1,
+		[HOP_OP_atan] = 1, [HOP_OP_asin] = 1, [HOP_OP_acos] = 1, [HOP_OP_atan2] = 1,
+		[HOP_OP_pow] = 1, [HOP_OP_erf] = 1,
 		[HOP_OP_dot] = 2, [HOP_OP_sum] = 2, [HOP_OP_amax] = 2, [HOP_OP_amin] = 2,
 		[HOP_OP_prod] = 2, [HOP_OP_any] = 2, [HOP_OP_all] = 2, [HOP_OP_argmax] = 2,
 		[HOP_OP_argmin] = 2, [HOP_OP_uniform] = 2,
