@@ -31,6 +31,10 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	{ "bench", cmd_bench,
 	  "bench [FILE] [--reps N] [--threads N] [options of run]\n"
 	  "    run a graph many times; print the least and the median time" },
+	{ "ops", cmd_ops,
+	  "ops [--json]\n"
+	  "    name the ops; --json: all that the tables say of them, and of the scalar\n"
+	  "    operations that a target must know. null operands or results: any number" },
 };
 enum { NSUB = sizeof sub / sizeof *sub };
 

@@ -5,8 +5,6 @@
 #include "trace/trace.h"
 #include "hop/shape.h"
 
-#include <string.h>
-
 /* ---- literals ---- */
 
 struct number {
@@ -76,18 +74,18 @@ static hop_value take(hop_trace *t, const struct scalar *s)
 static bool rule(int op, bool whole, hop_dtype d, hop_dtype *out_in,
                  hop_dtype *out_result)
 {
-	const char *infer = hop_optab[op].cell[0];
+	hop_infer_fn *infer = hop_optab[op].infer;
 	*out_in = d;
-	if (!strcmp(infer, "float") || (op == HOP_OP_div && !whole))
+	if (hop_optab[op].flags & HOP_F_F && !whole)
 		*out_in = HOP_f64;
-	else if (!strcmp(infer, "same") && d == HOP_bool)
+	else if (infer == hop_infer_same && d == HOP_bool)
 		*out_in = HOP_i64;
-	else if (!strcmp(infer, "logic") && hop_dtype_float(d))
+	else if (infer == hop_infer_logic && hop_dtype_float(d))
 		return false;
-	else if (strcmp(infer, "same") && strcmp(infer, "logic") &&
-	         strcmp(infer, "compare") && strcmp(infer, "select"))
+	else if (infer != hop_infer_same && infer != hop_infer_logic &&
+	         infer != hop_infer_compare && infer != hop_infer_select)
 		return false;
-	*out_result = strcmp(infer, "compare") ? *out_in : HOP_bool;
+	*out_result = infer == hop_infer_compare ? HOP_bool : *out_in;
 	return true;
 }
 

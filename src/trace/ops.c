@@ -9,13 +9,12 @@
 
 /* ---- element by element ---- */
 
-/* The dtype that the operands must have: ops on floats, and true division, make floats of
- * integers, as PyTorch does. */
+/* The dtype that the operands must have: ops for floats, true division among them, make floats
+ * of integers, as PyTorch does. */
 static hop_dtype operand_dtype(hop_trace *t, int op, int n, const hop_value *v)
 {
 	hop_dtype d = hop_promote_dtype(t, n, v);
-	bool wants_float = !strcmp(hop_optab[op].cell[0], "float") || op == HOP_OP_div;
-	return wants_float && !hop_dtype_float(d) ? HOP_f32 : d;
+	return hop_optab[op].flags & HOP_F_F && !hop_dtype_float(d) ? HOP_f32 : d;
 }
 
 static hop_val emit_same(hop_trace *t, int op, int n, const hop_value *v, hop_dtype d)
@@ -92,6 +91,7 @@ static hop_value point(hop_trace *t, const char *file, int line, struct point p)
 	                        hop_value x, hop_value y) \
 	{ return point(t, file, line, (struct point){ HOP_OP_##name, 3, { p, x, y }, { 0, 0 } }); }
 #define ROW_PE(name, in)   ROW_##in(name)
+#define ROW_PEF(name, in)  ROW_##in(name)
 #define ROW_PCE(name, in)  ROW_##in(name)
 #define ROW_PLE(name, in)  ROW_##in(name)
 #define ROW_PCLE(name, in) ROW_##in(name)

@@ -1,0 +1,127 @@
+/* ops.c -- hop ops: what the tables say of ops and scalar operations, as names or as JSON. All
+ * of it is read from ops.def, hops.def and sops.def: nothing is known here by name. */
+#include "cmd.h"
+
+#include "loop/loop.h"
+
+#include <stdio.h>
+
+/* Numbers, lists and names need no escapes: the tables hold C identifiers. */
+static void number(const char *key, int v)
+{
+	if (v < 0)
+		printf("\"%s\": null, ", key);
+	else
+		printf("\"%s\": %d, ", key, v);
+}
+
+static void put_flags(int flags)
+{
+	static const struct { int flag; const char *word; } word[] = {
+		{ HOP_F_P, "pure" }, { HOP_F_C, "commutative" }, { HOP_F_L, "linear" },
+		{ HOP_F_E, "elementwise" }, { HOP_F_F, "for floats" }, { HOP_F_V, "view" },
+		{ HOP_F_H, "heavy" }, { HOP_F_R, "holds bodies" }, { HOP_F_U, "may run for ever" },
+		{ HOP_F_X, "effect" },
+	};
+	bool some = false;
+	printf("\"flags\": [");
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		if (flags & word[i].flag) {
+			printf("%s\"%s\"", some ? ", " : "", word[i].word);
+			some = true;
+		}
+	printf("]");
+}
+
+static void put_attrs(const hop_opinfo *o)
+{
+	static const char *const kind[] = {
+#define K(n, t) [HOP_AK_##n] = #n,
+		HOP_ATTR_KINDS(K)
+#undef K
+	};
+	printf("\"attrs\": [");
+	for (int i = 0; i < o->nfield; i++)
+		printf("%s{ \"name\": \"%s\", \"kind\": \"%s\" }", i ? ", " : "", o->field[i].name,
+		       kind[o->field[i].kind]);
+	printf("]");
+}
+
+static void put_op(int op)
+{
+	static const char *const column[] = { "infer", "eval", "jvp", "vjp", "batch", "lower" };
+	static const char *const second[HOP_NOPS] = {
+#define HOP_HOP(name, active, fwd, bwd, runs) \
+		[HOP_OP_##name] = "{ \"active\": \"" #active "\", \"fwd\": \"" #fwd "\", \"bwd\": \"" \
+		                  #bwd "\", \"runs\": " #runs " }",
+#include "ir/hops.def"
+#undef HOP_HOP
+	};
+	const hop_opinfo *o = &hop_optab[op];
+	printf("    { \"name\": \"%s\", ", o->name);
+	number("in", o->nin);
+	number("out", o->nout);
+	put_flags(o->flags);
+	printf(",\n      ");
+	put_attrs(o);
+	printf(",\n     ");
+	for (int i = 0; i < 6; i++)
+		printf(" \"%s\": \"%s\",", column[i], o->cell[i]);
+	printf("\n      \"operator\": %s }", second[op] ? second[op] : "null");
+}
+
+/* Who emits it: also an op of that name, lowerings alone, or neither without an address. */
+static void put_sop(int s)
+{
+	static const char *const from[HOP_NSOP] = {
+#define HOP_SOP(name, in, on, cost) [HOP_SOP_##name] = "op",
+#define HOP_SOP_IN(name, in, on, cost) [HOP_SOP_##name] = "lowering",
+#define HOP_SOP_MEM(name, in, on, cost) [HOP_SOP_##name] = "memory",
+#include "loop/sops.def"
+	};
+	static const struct { int on; const char *word; } on[] = {
+		{ HOP_ON_B, "bool" }, { HOP_ON_I, "int" }, { HOP_ON_F, "float" } };
+	bool some = false;
+	printf("    { \"name\": \"%s\", ", hop_soptab[s].name);
+	number("in", hop_soptab[s].in);
+	number("cost", hop_soptab[s].cost);
+	printf("\"from\": \"%s\", \"on\": [", from[s]);
+	for (int i = 0; i < 3; i++)
+		if (hop_soptab[s].on & on[i].on) {
+			printf("%s\"%s\"", some ? ", " : "", on[i].word);
+			some = true;
+		}
+	printf("] }");
+}
+
+static void put_json(void)
+{
+	printf("{\n  \"ops\": [\n");
+	for (int op = 1; op < HOP_NOPS; op++) {
+		put_op(op);
+		printf(op + 1 < HOP_NOPS ? ",\n" : "\n");
+	}
+	printf("  ],\n  \"sops\": [\n");
+	for (int s = 1; s < HOP_NSOP; s++) {
+		put_sop(s);
+		printf(s + 1 < HOP_NSOP ? ",\n" : "\n");
+	}
+	printf("  ]\n}\n");
+}
+
+hop_status cmd_ops(cmd *c)
+{
+	bool json = false;
+	while (cmd_more(c))
+		if (cmd_flag(c, "--json"))
+			json = true;
+		else
+			HOP_TRY(cmd_other(c));
+	if (c->file || c->graph)
+		return hop_fail(c->env, 0, HOP_EUSE, "ops: reads no file, it prints the tables");
+	if (json)
+		put_json();
+	for (int op = 1; !json && op < HOP_NOPS; op++)
+		puts(hop_optab[op].name);
+	return HOP_OK;
+}
