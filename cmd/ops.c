@@ -42,21 +42,47 @@ static void put_attrs(const hop_opinfo *o)
 	};
 	printf("\"attrs\": [");
 	for (int i = 0; i < o->nfield; i++)
-		printf("%s{ \"name\": \"%s\", \"kind\": \"%s\" }", i ? ", " : "", o->field[i].name,
-		       kind[o->field[i].kind]);
+		printf("%s{ \"name\": \"%s\", \"kind\": \"%s\", \"optional\": %s }", i ? ", " : "",
+		       o->field[i].name, kind[o->field[i].kind],
+		       o->field[i].may_lack ? "true" : "false");
 	printf("]");
+}
+
+/* The second row of an operator, its signature and those of its bodies, as hops.def has them. */
+static void put_second(int op)
+{
+	static const struct { int op; const char *head, *name, *when, *in, *out; } row[] = {
+#define HOP_HOP(name, active, fwd, bwd) \
+		{ HOP_OP_##name, "\"active\": \"" #active "\", \"fwd\": \"" #fwd "\", \"bwd\": \"" \
+		                 #bwd "\"", "", "", "", "" },
+#define HOP_SIG(name, in, out) { HOP_OP_##name, NULL, "", "", #in, #out },
+#define HOP_BODY(name, body, when, in, out) { HOP_OP_##name, NULL, #body, #when, #in, #out },
+#include "ir/hops.def"
+#undef HOP_HOP
+#undef HOP_SIG
+#undef HOP_BODY
+	};
+	bool some = false;
+	printf("{ ");
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		if (row[i].op != op)
+			continue;
+		if (row[i].head)
+			printf("%s", row[i].head);
+		else if (!*row[i].name)
+			printf(", \"in\": \"%s\", \"out\": \"%s\",\n        \"bodies\": [", row[i].in,
+			       row[i].out);
+		else
+			printf("%s{ \"name\": \"%s\", \"when\": \"%s\", \"in\": \"%s\", \"out\": \"%s\" }",
+			       some ? ", " : "", row[i].name, row[i].when, row[i].in, row[i].out);
+		some |= *row[i].name != '\0';
+	}
+	printf("] }");
 }
 
 static void put_op(int op)
 {
 	static const char *const column[] = { "infer", "eval", "jvp", "vjp", "batch", "lower" };
-	static const char *const second[HOP_NOPS] = {
-#define HOP_HOP(name, active, fwd, bwd, runs) \
-		[HOP_OP_##name] = "{ \"active\": \"" #active "\", \"fwd\": \"" #fwd "\", \"bwd\": \"" \
-		                  #bwd "\", \"runs\": " #runs " }",
-#include "ir/hops.def"
-#undef HOP_HOP
-	};
 	const hop_opinfo *o = &hop_optab[op];
 	printf("    { \"name\": \"%s\", ", o->name);
 	number("in", o->nin);
@@ -67,7 +93,12 @@ static void put_op(int op)
 	printf(",\n     ");
 	for (int i = 0; i < 6; i++)
 		printf(" \"%s\": \"%s\",", column[i], o->cell[i]);
-	printf("\n      \"operator\": %s }", second[op] ? second[op] : "null");
+	printf("\n      \"operator\": ");
+	if (o->flags & HOP_F_R)
+		put_second(op);
+	else
+		printf("null");
+	printf(" }");
 }
 
 /* Who emits it: also an op of that name, lowerings alone, or neither without an address. */
