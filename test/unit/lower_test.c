@@ -11,7 +11,7 @@
 #include "ad/ad.h"
 #include "ir/text.h"
 #include "support/lower_check.h"
-#include "support/lower_gen.h"
+#include "support/program.h"
 
 /* text, values of size parameters */
 typedef struct program { const char *name, *text; int64_t syms[4]; } program;
@@ -131,7 +131,8 @@ static void test_random(void **state)
 			assert_int_equal(hop_guard_nomem(&e, &f), HOP_OK);
 			return;
 		}
-		if (hop_lower_gen(&e, i * 7919 + 1, 20, 2, &g)) {
+		gen_opts o = { .seed = i * 7919 + 1, .steps = 20, .depth = 2, .f32 = i % 2 };
+		if (gen_program(&e, &o, &g)) {
 			fprintf(stderr, "%s\n", e.diag.text);
 			bad++;
 		} else {
