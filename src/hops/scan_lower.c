@@ -65,16 +65,50 @@ static hop_reg count(hop_lower *l, scan *s)
 	return hop_lower_do(l, max, HOP_i64, r, hop_lower_const(l, HOP_i64, 0, 0));
 }
 
+struct owner { hop_reg var; bool ok; };
+
+static void look(void *user, hop_addr *a, bool is_write)
+{
+	struct owner *o = user;
+
+	o->ok = o->ok && (!is_write || hop_addr_term(a, o->var) >= 0);
+}
+
+/* Operations and loops of them only, as nests have: nothing waits, nobody is called. */
+static bool is_nest(hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind != HOP_L_OP &&
+		    (s->kind != HOP_L_LOOP || s->loop == HOP_LOOP_SEQ || !is_nest(&s->body)))
+			return false;
+	return true;
+}
+
+/* The steps of a map may run side by side if each writes its own elements only; one that
+ * keeps something in a buffer on the way shares it with the others. */
+static bool independent(hop_lower *l, hop_stmt *loop)
+{
+	struct owner o = { loop->dst, true };
+
+	if (is_nest(&loop->body))
+		for (hop_stmt *s = loop->body.first; s; s = s->next)
+			hop_stmt_all_addrs(l->b.f, s, look, &o);
+	return o.ok && is_nest(&loop->body);
+}
+
 static hop_status plain(hop_lower *l, scan *s)
 {
 	hop_reg       n = count(l, s);
 	const hop_ix *t = hop_lower_open(l, HOP_LOOP_SEQ, s->length, NULL);
+	hop_stmt     *loop = l->cur->stmt;
 
-	l->cur->stmt->bound = n;
-	l->cur->stmt->reverse = s->a.reverse;
+	loop->bound = n;
+	loop->reverse = s->a.reverse;
 	HOP_TRY(step(l, s, t));
 	hop_carries_step(l, s->n, &s->c);
 	hop_lower_close(l);
+	if (s->a.unordered && independent(l, loop))
+		loop->loop = HOP_LOOP_PAR;
 	return HOP_OK;
 }
 
