@@ -97,10 +97,10 @@ static void fill(hop_tensor *t, uint64_t *s)
 {
 	for (int64_t i = 0; i < t->count; i++) {
 		uint64_t r = mix(s);
-		if (hop_dtype_float(t->dtype))
+		if (hop_dtype_real(t->dtype))
 			hop_tensor_set_f(t, i, ((double)(r % 33) - 16.0) / 8.0);
 		else
-			hop_tensor_set_i(t, i, t->dtype == HOP_bool ? (int64_t)(r & 1) : (int64_t)(r & 7));
+			hop_tensor_set_i(t, i, hop_dtype_bool(t->dtype) ? (int64_t)(r & 1) : (int64_t)(r & 7));
 	}
 }
 

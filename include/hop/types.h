@@ -13,13 +13,11 @@
 extern "C" {
 #endif
 
-#ifndef HOP_DTYPE_PUBLIC
-#define HOP_DTYPE_PUBLIC
+/* What each of them is stands in src/ir/dtypes.def. */
 typedef enum hop_dtype {
 	HOP_bool, HOP_i32, HOP_i64, HOP_f32, HOP_f64,
 	HOP_NDTYPE
 } hop_dtype;
-#endif
 
 enum { HOP_RANK = 16 };            /* no tensor has more axes */
 

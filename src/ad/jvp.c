@@ -5,17 +5,12 @@
 
 /* ---- activity ---- */
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 static void find_active(hop_env *e, const hop_graph *g, const bool *in, bool *out)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	bool *act = HOP_NEWN(&e->tmp, bool, g->nvalue);
 	for (uint32_t i = 0; i < g->nparam; i++)
-		act[i] = in[i] && is_float(g->type[i]);
+		act[i] = in[i] && hop_type_diff(g->type[i]);
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
 		bool *arg = HOP_NEWN(&e->tmp, bool, n->nin), any = false;
@@ -27,7 +22,7 @@ static void find_active(hop_env *e, const hop_graph *g, const bool *in, bool *ou
 			hop_hoptab[n->op].active(e, n, arg, act + n->out0.id);
 		else
 			for (uint32_t k = 0; k < n->nout; k++)
-				act[n->out0.id + k] = is_float(g->type[n->out0.id + k]);
+				act[n->out0.id + k] = hop_type_diff(g->type[n->out0.id + k]);
 	}
 	for (uint32_t i = 0; i < g->nout; i++)
 		out[i] = act[g->out[i].id];

@@ -16,16 +16,11 @@ struct rev {
 	int              nsmap;
 };
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 static void find_active(struct rev *v, hop_env *e, const bool *want)
 {
 	const hop_graph *g = v->g;
 	for (uint32_t i = 0; i < g->nparam; i++)
-		v->act[i] = want[i] && is_float(g->type[i]);
+		v->act[i] = want[i] && hop_type_diff(g->type[i]);
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
 		bool *arg = HOP_NEWN(&e->tmp, bool, n->nin), any = false;
@@ -38,7 +33,7 @@ static void find_active(struct rev *v, hop_env *e, const bool *want)
 			hop_hoptab[n->op].active(e, n, arg, v->act + n->out0.id);
 		else
 			for (uint32_t k = 0; k < n->nout; k++)
-				v->act[n->out0.id + k] = is_float(g->type[n->out0.id + k]);
+				v->act[n->out0.id + k] = hop_type_diff(g->type[n->out0.id + k]);
 	}
 }
 

@@ -146,8 +146,10 @@ void  hop_put(hop_buf *b, const char *s);
 void  hop_putn(hop_buf *b, const char *s, size_t n);
 void  hop_putc(hop_buf *b, char c);
 void  hop_putf(hop_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Shortest text that reads back as the same double (or float when single). */
-void  hop_put_float(hop_buf *b, double v, bool single);
+/* Floats of so many bits of exponent and mantissa, at most a double's: the nearest one, ties to
+ * even, infinite past the greatest; the shortest text that reads back as v, which is one. */
+double hop_float_round(double v, int exp, int man);
+void   hop_put_float(hop_buf *b, double v, int exp, int man);
 
 /* ---- failures ---- */
 

@@ -1,6 +1,4 @@
-/* buf.c -- strings that grow.
- * Does not depend on the locale of the process: numbers always have a point. */
-#include <math.h>
+/* buf.c -- strings that grow. Floats are in float.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,47 +81,4 @@ void hop_putf(hop_buf *b, const char *fmt, ...)
 	vsnprintf(at, (size_t)n + 1, fmt, again);
 	va_end(again);
 	b->n += (size_t)n;
-}
-
-static bool reads_back(const char *s, double v, bool single)
-{
-	return single ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v;
-}
-
-/* Fewest digits first; then, for exponents where all digits are exact anyway, written
- * out instead of with an exponent. */
-void hop_put_float(hop_buf *b, double v, bool single)
-{
-	if (isnan(v)) {
-		hop_put(b, "nan");
-		return;
-	}
-	if (isinf(v)) {
-		hop_put(b, v < 0 ? "-inf" : "inf");
-		return;
-	}
-	char s[64];
-	int digits = 1, most = single ? 9 : 17;
-	for (; digits <= most; digits++) {
-		snprintf(s, sizeof s, "%.*e", digits - 1, v);
-		if (reads_back(s, v, single))
-			break;
-	}
-	int ex = atoi(strchr(s, 'e') + 1);
-	int prec = digits;
-	if (ex >= 0 && ex < (single ? 7 : 16) && prec <= ex)
-		prec = ex + 1;
-	snprintf(s, sizeof s, "%.*g", prec, v);
-	bool mark = false;
-	for (const char *p = s; *p; p++) {
-		if (strchr("0123456789+-e", *p)) {
-			mark |= *p == 'e';
-			hop_putc(b, *p);
-		} else if (!mark) {         /* the locale's point, of one byte or more */
-			mark = true;
-			hop_putc(b, '.');
-		}
-	}
-	if (!mark)
-		hop_put(b, ".0");
 }

@@ -9,13 +9,12 @@
 
 enum { LANES = 4 };
 
-/* Flags of the float ones among n types. */
+/* Which of n types have tangents. */
 static bool *floats(hop_env *e, uint32_t n, const hop_graph *g, bool results)
 {
 	bool *f = HOP_NEWN(&e->tmp, bool, n);
 	for (uint32_t i = 0; i < n; i++)
-		f[i] = hop_dtype_float((hop_dtype)(results ? hop_graph_out_type(g, i)
-		                                           : g->type[i])->dtype);
+		f[i] = hop_type_diff(results ? hop_graph_out_type(g, i) : g->type[i]);
 	return f;
 }
 
@@ -59,7 +58,7 @@ static hop_status seed(hop_env *e, const hop_graph *g, const hop_graph *joint,
 hop_status hop_pass_grad(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 {
 	const hop_type *t = g->nout ? hop_graph_out_type(g, 0) : NULL;
-	if (!t || t->rank || !hop_dtype_float((hop_dtype)t->dtype))
+	if (!t || t->rank || !hop_type_diff(t))
 		return hop_fail(e, 0, HOP_ENODIFF, "grad: the first result must be a float scalar: "
 		                "sum it, or use vjp");
 	hop_mark m = hop_mark_at(&e->tmp);

@@ -16,11 +16,6 @@ struct made {
 	uint32_t   nmore;
 };
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 /* The flags of the inputs to differentiate; checks them. */
 static hop_status pick(hop_env *e, const hop_fn *f, const char *what, int nwrt,
                        const int *wrt, bool **out_want)
@@ -33,7 +28,7 @@ static hop_status pick(hop_env *e, const hop_fn *f, const char *what, int nwrt,
 		if (wrt[i] < 0 || wrt[i] >= f->nin)
 			return hop_fail(e, 0, HOP_EVALUE, "%s: there is no input %d: the function has %d",
 			                what, wrt[i], f->nin);
-		if (!is_float(f->g->type[wrt[i]]))
+		if (!hop_type_diff(f->g->type[wrt[i]]))
 			return hop_fail(e, 0, HOP_ENODIFF, "%s: input %d is %s: only float inputs have "
 			                "derivatives", what, wrt[i],
 			                hop_dtype_name((hop_dtype)f->g->type[wrt[i]]->dtype));
@@ -124,7 +119,7 @@ static hop_status make_grad(struct made *m, const struct args *a, hop_fn **out_f
 	bool *want, *ct = HOP_NEWN(&e->tmp, bool, g->nout);
 	HOP_TRY(pick(e, m->from, "grad", a->nwrt, a->wrt, &want));
 	const hop_type *t = m->from->nout ? hop_graph_out_type(g, 0) : NULL;
-	if (!t || !is_float(t) || t->rank)
+	if (!t || !hop_type_diff(t) || t->rank)
 		return hop_fail(e, 0, HOP_ENODIFF, "grad: the first result must be a float scalar: "
 		                "sum it, or use hop_vjp");
 	ct[0] = true;
@@ -148,7 +143,7 @@ static hop_status make_vjp(struct made *m, const struct args *a, hop_fn **out_f)
 	uint32_t n = 0;
 	HOP_TRY(pick(e, m->from, "vjp", a->nwrt, a->wrt, &want));
 	for (uint32_t i = 0; i < (uint32_t)m->from->nout; i++)
-		if ((ct[i] = is_float(hop_graph_out_type(g, i))))
+		if ((ct[i] = hop_type_diff(hop_graph_out_type(g, i))))
 			type[n++] = hop_graph_out_type(g, i);
 	HOP_TRY(hop_ad_vjp(e, g, ct, want, &j));
 	open_made(m, n, type);
@@ -172,7 +167,7 @@ static hop_status make_jvp(struct made *m, const struct args *a, hop_fn **out_f)
 	for (int i = 0; i < a->nwrt; i++)
 		type[i] = g->type[a->wrt[i]];
 	for (uint32_t i = 0; i < (uint32_t)m->from->nout; i++)
-		n += outs[i] = is_float(hop_graph_out_type(g, i));
+		n += outs[i] = hop_type_diff(hop_graph_out_type(g, i));
 	HOP_TRY(hop_ad_jvp(e, g, act, outs, &j));
 	open_made(m, (uint32_t)a->nwrt, type);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
@@ -266,7 +261,7 @@ static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_
 		                "half would not see what it was", f->wrote[0]);
 	HOP_TRY(pick(e, f, "split", a->nwrt, a->wrt, &want));
 	for (uint32_t k = 0; k < g->nout; k++)
-		ct[k] = is_float(hop_graph_out_type(g, k));
+		ct[k] = hop_type_diff(hop_graph_out_type(g, k));
 	HOP_TRY(hop_ad_vjp(e, g, ct, want, &joint));
 	HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget, &cut));
 	HOP_TRY(make_bwd(m, a, cut, ct, want, a->out_bwd));

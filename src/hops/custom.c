@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 /* bwd takes the saved values and the cotangents of the float results, and gives the
  * cotangents of the float operands. */
 static hop_status check_bwd(hop_infer *f, const struct hop_attr_custom *a)
@@ -19,13 +14,13 @@ static hop_status check_bwd(hop_infer *f, const struct hop_attr_custom *a)
 	for (uint32_t k = 0; k < nsave; k++)
 		HOP_TRY(hop_body_gives(f, "fwd", a->fwd, a->sargs, (uint32_t)a->nouts + k, &t[n++]));
 	for (uint32_t k = 0; k < a->nouts; k++)
-		if (is_float(hop_graph_out_type(a->fwd, k)))
+		if (hop_type_diff(hop_graph_out_type(a->fwd, k)))
 			HOP_TRY(hop_body_gives(f, "fwd", a->fwd, a->sargs, k, &t[n++]));
 	HOP_TRY(hop_body_takes(f, "bwd", a->bwd, a->sargs, n, t));
 	uint32_t k = 0;
 	for (uint32_t i = 0; i < f->nin; i++) {
 		const hop_type *g;
-		if (!is_float(f->in[i]))
+		if (!hop_type_diff(f->in[i]))
 			continue;
 		if (k == a->bwd->nout)
 			return hop_infer_fail(f, HOP_ETYPE, "custom: bwd gives %u cotangents, fewer than "
@@ -49,11 +44,11 @@ static hop_status check_jvp(hop_infer *f, const struct hop_attr_custom *a)
 	uint32_t n = f->nin, k = 0;
 	memcpy(t, f->in, f->nin * sizeof *t);
 	for (uint32_t i = 0; i < f->nin; i++)
-		if (is_float(f->in[i]))
+		if (hop_type_diff(f->in[i]))
 			t[n++] = f->in[i];
 	HOP_TRY(hop_body_takes(f, "jvp", a->jvp, a->sargs, n, t));
 	for (uint32_t i = 0; i < a->nouts; i++)
-		k += is_float(hop_graph_out_type(a->fwd, i));
+		k += hop_type_diff(hop_graph_out_type(a->fwd, i));
 	if (k != a->jvp->nout)
 		return hop_infer_fail(f, HOP_ETYPE, "custom: jvp gives %u tangents for %u float results",
 		                      a->jvp->nout, k);
@@ -105,5 +100,5 @@ void hop_active_custom(hop_env *e, const hop_node *n, const bool *in, bool *out)
 	for (uint32_t i = 0; i < n->nin; i++)
 		any |= in[i];
 	for (uint32_t k = 0; k < n->nout; k++)
-		out[k] = any && is_float(hop_graph_out_type(a->fwd, k));
+		out[k] = any && hop_type_diff(hop_graph_out_type(a->fwd, k));
 }

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 static uint32_t nsaved(const struct hop_attr_custom *a)
 {
 	return a->fwd->nout - (uint32_t)a->nouts;
@@ -39,7 +34,7 @@ static hop_status jvp_user(hop_build *b, hop_rule *r, hop_sizes sargs, hop_val *
 	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, 2 * np);
 	memcpy(in, r->in, np * sizeof *in);
 	for (uint32_t i = 0; i < np; i++)
-		if (is_float(a->fwd->type[i]))
+		if (hop_type_diff(a->fwd->type[i]))
 			in[n++] = hop_emit_solid(b, r->din[i], hop_typeof(b, r->in[i]));
 	return b->st ? b->st : hop_emit_call(b, a->jvp, sargs, in, res);
 }
@@ -59,7 +54,7 @@ static hop_status jvp_transposed(hop_build *b, hop_rule *r, hop_sizes sargs,
 	for (uint32_t i = ns; i < g->nparam; i++)
 		in[i] = hop_emit_zeros(b, hop_body_type(e, g->type[i], sargs));
 	for (uint32_t i = 0; i < a->fwd->nparam; i++) {
-		if (!is_float(a->fwd->type[i]))
+		if (!hop_type_diff(a->fwd->type[i]))
 			continue;
 		ct[k] = r->act[i];
 		if (ct[k++])
@@ -113,7 +108,7 @@ hop_status hop_jvp_custom(hop_build *b, hop_rule *r)
 	else
 		HOP_TRY(jvp_transposed(b, r, sargs, full + a->nouts, res));
 	for (uint32_t i = 0, k = 0; i < a->nouts; i++)
-		if (is_float(hop_graph_out_type(a->fwd, i)))
+		if (hop_type_diff(hop_graph_out_type(a->fwd, i)))
 			r->dout[i] = res[k++];
 	return a->nres ? jvp_saved(b, r, sargs) : HOP_OK;
 }
@@ -175,7 +170,7 @@ hop_status hop_bwd_custom(hop_build *b, hop_rule *r)
 	bool any = false;
 	memcpy(in, s->full + a->nouts, ns * sizeof *in);
 	for (uint32_t i = 0; i < a->nouts; i++)
-		if (is_float(hop_graph_out_type(a->fwd, i))) {
+		if (hop_type_diff(hop_graph_out_type(a->fwd, i))) {
 			any |= !hop_is_zero(r->dout[i]);
 			in[n++] = hop_emit_solid(b, r->dout[i], hop_typeof(b, r->out[i]));
 		}
@@ -184,7 +179,7 @@ hop_status hop_bwd_custom(hop_build *b, hop_rule *r)
 	if (any) {
 		HOP_TRY(hop_emit_call(b, a->bwd, s->sargs, in, out));
 		for (uint32_t i = 0; i < a->fwd->nparam; i++)
-			if (is_float(a->fwd->type[i]))
+			if (hop_type_diff(a->fwd->type[i]))
 				r->din[i] = out[k++];
 	}
 	return bwd_saved(b, r, s);

@@ -13,11 +13,6 @@ struct lanes {
 	uint32_t                      np, nsave;
 };
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 /* Batch body g over the parameters of bin; all results are batched. With a mask, its
  * parameters are g's, then the mask. */
 static hop_status batch_all(const struct lanes *l, const hop_graph *g, const bool *bin,
@@ -78,7 +73,7 @@ static hop_status batch_bwd(const struct lanes *l, const hop_graph **out_g)
 	open_moved(&c, e, h, l->nsave, l->masked, in);
 	hop_body_inline(&c, h, in, out);
 	for (uint32_t i = 0; i < l->np; i++) {
-		if (!is_float(l->a->fwd->type[i]))
+		if (!hop_type_diff(l->a->fwd->type[i]))
 			continue;
 		if (!l->r->bin[i])
 			out[n] = hop_emit_sum(&c, out[n], 1, (const int64_t[]){ 0 });
@@ -100,7 +95,7 @@ static hop_status batch_jvp(const struct lanes *l, const hop_graph **out_g)
 	bool *bin = HOP_NEWN(&e->tmp, bool, g->nparam);
 	memcpy(bin, l->r->bin, n);
 	for (uint32_t i = 0; i < l->np; i++)
-		if (is_float(l->a->fwd->type[i]))
+		if (hop_type_diff(l->a->fwd->type[i]))
 			bin[n++] = l->r->bin[i];
 	HOP_TRY(batch_all(l, g, bin, &h));
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, h->nparam);

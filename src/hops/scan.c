@@ -60,7 +60,7 @@ static hop_status check_counts(hop_infer *f, hop_steps *s)
 		return hop_infer_fail(f, HOP_ETYPE, "%s: body is missing", op);
 	if (!ok)
 		return too_many(f, s->body);
-	if (s->lead && (f->in[0]->dtype != HOP_i64 || f->in[0]->rank))
+	if (s->lead && !hop_type_is_scalar(f->in[0], HOP_i64))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: the count must be an i64 scalar", op);
 	if (s->stops && s->reverse)
 		return hop_infer_fail(f, HOP_EREFUSED, "%s: a scan that stops early runs forward: "
@@ -115,7 +115,7 @@ hop_status hop_infer_scan(hop_infer *f)
 				                      op, HOP_MAXRANK + 1);
 			f->out[k] = hop_type_prepend(f->env, f->out[k], s.length);
 		} else {
-			if (f->out[k]->dtype != HOP_bool || f->out[k]->rank)
+			if (!hop_type_is_scalar(f->out[k], HOP_bool))
 				return hop_infer_fail(f, HOP_ETYPE, "%s: stop must be a bool scalar", op);
 			f->out[k] = hop_type_scalar(f->env, HOP_i64);
 		}

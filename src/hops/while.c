@@ -17,7 +17,7 @@ hop_status hop_infer_while(hop_infer *f)
 	HOP_TRY(hop_body_takes(f, "test", a->test, a->sargs, f->nin, f->in));
 	HOP_TRY(hop_body_takes(f, "body", a->body, a->sargs, f->nin, f->in));
 	const hop_type *p = a->test->nout == 1 ? hop_graph_out_type(a->test, 0) : NULL;
-	if (!p || p->dtype != HOP_bool || p->rank)
+	if (!hop_type_is_scalar(p, HOP_bool))
 		return hop_infer_fail(f, HOP_ETYPE, "while: test must give one bool scalar");
 	if (a->body->nout < a->ncarry)
 		return hop_infer_fail(f, HOP_ETYPE, "while: body gives %u results for %lld carries",

@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-static const struct { const char *descr; hop_dtype d; } dtypes[] = {
-	{ "b1", HOP_bool }, { "i4", HOP_i32 }, { "i8", HOP_i64 }, { "f4", HOP_f32 },
-	{ "f8", HOP_f64 },
-};
-
 /* What NumPy writes before a dtype: elements of one byte have no order. */
 static char order_of(hop_dtype d)
 {
@@ -77,17 +72,22 @@ static hop_status descr(struct head *h, hop_npy *a)
 	if (!quoted(h, &s, &n) || n < 3)
 		return bad(h, "descr is no simple dtype");
 	int shown = (int)(n < 32 ? n : 32);
-	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-		if (!is(s + 1, n - 1, dtypes[i].descr))
+	for (int d = 0; d < HOP_NDTYPE; d++) {
+		if (!is(s + 1, n - 1, hop_dtab[d].npy))
 			continue;
-		a->dtype = dtypes[i].d;
+		a->dtype = (hop_dtype)d;
 		a->swapped = *s != order_of(a->dtype);
 		if (!a->swapped || (order_of(a->dtype) != '|' && (*s == '<' || *s == '>')))
 			return HOP_OK;
 		break;
 	}
-	return hop_fail(h->env, 0, HOP_ETYPE, "%s: dtype %.*s: hop reads bool, i32, i64, f32, "
-	                "f64", h->name, shown, s);
+	hop_buf all;
+	hop_buf_open(&all, h->env);
+	hop_dtype_list(&all);
+	hop_status st = hop_fail(h->env, 0, HOP_ETYPE, "%s: dtype %.*s: hop reads %.*s", h->name,
+	                         shown, s, (int)all.n, all.s);
+	hop_buf_free(&all);
+	return st;
 }
 
 static hop_status order(struct head *h, hop_npy *a)
@@ -230,21 +230,18 @@ void hop_npy_copy(const hop_npy *a, void *to)
 			at[k] = 0;
 		}
 	}
-	for (int64_t i = 0; a->dtype == HOP_bool && i < a->count; i++)
+	for (int64_t i = 0; hop_dtype_bool(a->dtype) && i < a->count; i++)
 		((char *)to)[i] = ((char *)to)[i] != 0;
 }
 
 void hop_npy_write(hop_buf *b, hop_dtype d, int rank, const int64_t *dim,
                    const void *data)
 {
-	const char *descr = "";
 	int64_t count = 1;
 	hop_buf h;
-	for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++)
-		if (dtypes[i].d == d)
-			descr = dtypes[i].descr;
 	hop_buf_open(&h, b->env);
-	hop_putf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order_of(d), descr);
+	hop_putf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order_of(d),
+	         hop_dtype_row(d)->npy);
 	for (int i = 0; i < rank; i++) {
 		hop_putf(&h, "%s%lld", i ? ", " : "", (long long)dim[i]);
 		count *= dim[i];

@@ -34,24 +34,16 @@ static hop_val scalar(hop_build *b, hop_dtype d, const void *bytes)
 
 hop_val hop_emit_const_i(hop_build *b, hop_dtype d, int64_t v)
 {
-	int32_t i = (int32_t)v;
-	uint8_t u = v != 0;
-	switch (d) {
-	case HOP_bool: return scalar(b, d, &u);
-	case HOP_i32:  return scalar(b, d, &i);
-	case HOP_i64:  return scalar(b, d, &v);
-	default:       return hop_emit_const_f(b, d, (double)v);
-	}
+	uint64_t elem = 0;
+	hop_elem_set_i(d, &elem, v);
+	return scalar(b, d, &elem);
 }
 
 hop_val hop_emit_const_f(hop_build *b, hop_dtype d, double v)
 {
-	float f = (float)v;
-	switch (d) {
-	case HOP_f32: return scalar(b, d, &f);
-	case HOP_f64: return scalar(b, d, &v);
-	default:      return hop_emit_const_i(b, d, (int64_t)v);
-	}
+	uint64_t elem = 0;
+	hop_elem_set_f(d, &elem, v);
+	return scalar(b, d, &elem);
 }
 
 hop_val hop_emit_full(hop_build *b, const hop_type *t, double v)

@@ -21,7 +21,7 @@ static hop_status integer(hop_parser *p, int64_t *out)
 }
 
 /* A float as text: digits, inf or nan. The lexer's text is not terminated. */
-static hop_status real(hop_parser *p, bool single, double *out_d, float *out_f)
+static hop_status real(hop_parser *p, hop_dtype d, char *at)
 {
 	bool neg = hop_parse_skip(p, '-');
 	hop_tok t = p->lex.tok;
@@ -34,10 +34,8 @@ static hop_status real(hop_parser *p, bool single, double *out_d, float *out_f)
 		return hop_parse_want(p, "a number");
 	memcpy(s, t.s, t.n);
 	s[t.n] = '\0';
-	if (single)
-		*out_f = neg ? -strtof(s, NULL) : strtof(s, NULL);
-	else
-		*out_d = neg ? -strtod(s, NULL) : strtod(s, NULL);
+	double v = hop_dtype_row(d)->man > 23 ? strtod(s, NULL) : (double)strtof(s, NULL);
+	hop_elem_set_f(d, at, neg ? -v : v);
 	hop_lex_next(&p->lex);
 	return HOP_OK;
 }
@@ -46,7 +44,7 @@ static hop_status real(hop_parser *p, bool single, double *out_d, float *out_f)
 static hop_status element(hop_parser *p, hop_dtype d, char *at)
 {
 	hop_tok t = p->lex.tok;
-	if (d == HOP_bool) {
+	if (hop_dtype_bool(d)) {
 		*at = hop_parse_word(p, "true");
 		if (!*at && !hop_parse_word(p, "false"))
 			return hop_parse_want(p, "`true` or `false`");
@@ -54,26 +52,20 @@ static hop_status element(hop_parser *p, hop_dtype d, char *at)
 		return HOP_OK;
 	}
 	if (hop_dtype_float(d) && t.kind == HOP_T_BITS) {
-		if (d == HOP_f32 && t.i > UINT32_MAX)
-			return hop_parse_fail(p, &t, "f32 has 32 bits");
-		uint32_t w = (uint32_t)t.i;
-		memcpy(at, d == HOP_f32 ? (void *)&w : (void *)&t.i, hop_dtype_bytes(d));
+		int bits = 8 * (int)hop_dtype_bytes(d);
+		if (bits < 64 && t.i >> bits)
+			return hop_parse_fail(p, &t, "%s has %d bits", hop_dtype_name(d), bits);
+		hop_elem_set_bits(d, at, t.i);
 		hop_lex_next(&p->lex);
 		return HOP_OK;
 	}
-	if (hop_dtype_float(d)) {
-		double v = 0;
-		float f = 0;
-		HOP_TRY(real(p, d == HOP_f32, &v, &f));
-		memcpy(at, d == HOP_f32 ? (void *)&f : (void *)&v, hop_dtype_bytes(d));
-		return HOP_OK;
-	}
+	if (hop_dtype_float(d))
+		return real(p, d, at);
 	int64_t v;
 	HOP_TRY(integer(p, &v));
-	int32_t w = (int32_t)v;
-	if (d == HOP_i32 && w != v)
-		return hop_parse_fail(p, &t, "this number does not fit in i32");
-	memcpy(at, d == HOP_i32 ? (void *)&w : (void *)&v, hop_dtype_bytes(d));
+	if (v < hop_dtype_least(d) || v > hop_dtype_most(d))
+		return hop_parse_fail(p, &t, "this number does not fit in %s", hop_dtype_name(d));
+	hop_elem_set_i(d, at, v);
 	return HOP_OK;
 }
 
@@ -351,7 +343,7 @@ hop_status hop_parse_section(hop_parser *p)
 	if (n != (size_t)count * w)
 		return hop_parse_fail(p, &at, "the type has %zu bytes, the data %zu",
 		                      (size_t)count * w, n);
-	for (size_t i = 0; t->dtype == HOP_bool && i < n; i++)
+	for (size_t i = 0; hop_dtype_bool((hop_dtype)t->dtype) && i < n; i++)
 		if (s[i] > 1)
 			return hop_parse_fail(p, &at, "a bool is 00 or 01");
 	hop_data *d = HOP_NEW(p->keep, hop_data);

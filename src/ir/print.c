@@ -167,60 +167,6 @@ static void name_syms(struct printer *p, struct scope *s)
 
 /* ---- values of attributes ---- */
 
-static void put_bits(hop_buf *b, double v, hop_dtype d)
-{
-	/* a NaN that `nan` does not give back */
-	uint64_t u;
-	float f = (float)v;
-	uint32_t w;
-	memcpy(&u, &v, sizeof u);
-	memcpy(&w, &f, sizeof w);
-	if (v == v || (d == HOP_f32 ? w == 0x7fc00000u : u == 0x7ff8000000000000u))
-		hop_put_float(b, v, d == HOP_f32);
-	else
-		hop_putf(b, "0x%llx", (unsigned long long)(d == HOP_f32 ? w : u));
-}
-
-static void put_elem(hop_buf *b, hop_dtype d, const char *at)
-{
-	switch (d) {
-	case HOP_bool:
-		hop_put(b, *at ? "true" : "false");
-		break;
-	case HOP_i32: {
-		int32_t v;
-		memcpy(&v, at, sizeof v);
-		hop_putf(b, "%d", v);
-		break;
-	}
-	case HOP_i64: {
-		int64_t v;
-		memcpy(&v, at, sizeof v);
-		hop_putf(b, "%lld", (long long)v);
-		break;
-	}
-	case HOP_f32: {
-		float v;
-		uint32_t w;
-		memcpy(&v, at, sizeof v);
-		memcpy(&w, at, sizeof w);
-		if (v != v && w != 0x7fc00000u)          /* widening could quiet it */
-			hop_putf(b, "0x%x", w);
-		else
-			hop_put_float(b, v, true);
-		break;
-	}
-	case HOP_f64: {
-		double v;
-		memcpy(&v, at, sizeof v);
-		put_bits(b, v, HOP_f64);
-		break;
-	}
-	default:
-		HOP_ASSERT(!"dtype");
-	}
-}
-
 void hop_data_print(hop_buf *b, hop_dtype d, int rank, const void *bytes, int64_t count,
                     int64_t max)
 {
@@ -234,7 +180,7 @@ void hop_data_print(hop_buf *b, hop_dtype d, int rank, const void *bytes, int64_
 			hop_putf(b, "... %lld in all", (long long)count);
 			break;
 		}
-		put_elem(b, d, (const char *)bytes + (size_t)i * w);
+		hop_elem_print(b, d, (const char *)bytes + (size_t)i * w);
 	}
 	if (rank)
 		hop_putc(b, ']');
@@ -295,7 +241,7 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 		hop_put(b, *(const int64_t *)at ? "true" : "false");
 		break;
 	case HOP_AK_f64:
-		put_bits(b, *(const double *)at, HOP_f64);
+		hop_elem_print(b, HOP_f64, at);
 		break;
 	case HOP_AK_dtype:
 		hop_put(b, hop_dtype_name((hop_dtype)*(const int64_t *)at));

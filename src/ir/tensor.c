@@ -72,40 +72,29 @@ hop_tensor *hop_tensor_of(hop_interp *p, const hop_type *t)
 	return hop_tensor_new(p, (hop_dtype)t->dtype, t->rank, dim);
 }
 
+/* ---- elements ---- */
+
+static void *element(const hop_tensor *t, int64_t i)
+{
+	return (char *)t->data + (size_t)i * hop_dtype_bytes(t->dtype);
+}
+
 double hop_tensor_f(const hop_tensor *t, int64_t i)
 {
-	switch (t->dtype) {
-	case HOP_f32: return ((const float *)t->data)[i];
-	case HOP_f64: return ((const double *)t->data)[i];
-	default:      return (double)hop_tensor_i(t, i);
-	}
+	return hop_elem_f(t->dtype, element(t, i));
 }
 
 int64_t hop_tensor_i(const hop_tensor *t, int64_t i)
 {
-	switch (t->dtype) {
-	case HOP_bool: return ((const uint8_t *)t->data)[i];
-	case HOP_i32:  return ((const int32_t *)t->data)[i];
-	case HOP_i64:  return ((const int64_t *)t->data)[i];
-	default:       return (int64_t)hop_tensor_f(t, i);
-	}
+	return hop_elem_i(t->dtype, element(t, i));
 }
 
 void hop_tensor_set_f(hop_tensor *t, int64_t i, double v)
 {
-	switch (t->dtype) {
-	case HOP_f32: ((float *)t->data)[i] = (float)v; break;
-	case HOP_f64: ((double *)t->data)[i] = v; break;
-	default:      hop_tensor_set_i(t, i, (int64_t)v); break;
-	}
+	hop_elem_set_f(t->dtype, element(t, i), v);
 }
 
 void hop_tensor_set_i(hop_tensor *t, int64_t i, int64_t v)
 {
-	switch (t->dtype) {
-	case HOP_bool: ((uint8_t *)t->data)[i] = v != 0; break;
-	case HOP_i32:  ((int32_t *)t->data)[i] = (int32_t)v; break;
-	case HOP_i64:  ((int64_t *)t->data)[i] = v; break;
-	default:       hop_tensor_set_f(t, i, (double)v); break;
-	}
+	hop_elem_set_i(t->dtype, element(t, i), v);
 }

@@ -1,42 +1,8 @@
-/* type.c -- dtypes and interned types.
+/* type.c -- interned types.
  * Does not check sizes: whether a dimension may be negative is for infer to say. */
 #include <string.h>
 
 #include "ir/ctx.h"
-
-static const struct { const char *name; size_t bytes; enum hop_dclass c; } dtypes[] = {
-#define D(n, b, c) { #n, b, c },
-	HOP_DTYPES(D)
-#undef D
-};
-
-size_t hop_dtype_bytes(hop_dtype d)
-{
-	HOP_ASSERT(d < HOP_NDTYPE);
-	return dtypes[d].bytes;
-}
-
-enum hop_dclass hop_dtype_class(hop_dtype d)
-{
-	HOP_ASSERT(d < HOP_NDTYPE);
-	return dtypes[d].c;
-}
-
-const char *hop_dtype_name(hop_dtype d)
-{
-	HOP_ASSERT(d < HOP_NDTYPE);
-	return dtypes[d].name;
-}
-
-bool hop_dtype_find(const char *s, size_t n, hop_dtype *out_d)
-{
-	for (int d = 0; d < HOP_NDTYPE; d++)
-		if (strlen(dtypes[d].name) == n && !memcmp(dtypes[d].name, s, n)) {
-			*out_d = (hop_dtype)d;
-			return true;
-		}
-	return false;
-}
 
 const hop_type *hop_type_get(hop_env *e, hop_dtype d, int rank, const hop_size *dim)
 {
@@ -99,6 +65,16 @@ hop_size hop_type_count(hop_env *e, const hop_type *t)
 	for (int i = 0; i < t->rank; i++)
 		n = hop_size_mul(e, n, t->dim[i]);
 	return n;
+}
+
+bool hop_type_diff(const hop_type *t)
+{
+	return hop_dtype_diff((hop_dtype)t->dtype);
+}
+
+bool hop_type_is_scalar(const hop_type *t, hop_dtype d)
+{
+	return t && t->dtype == d && !t->rank;
 }
 
 void hop_type_print(hop_buf *b, const hop_type *t, const char *const *names, int n)

@@ -1,35 +1,9 @@
-/* type.h -- dtypes, sizes, types. A type is a dtype and sizes; it has no strides.
+/* type.h -- sizes and types. A type is a dtype and sizes; it has no strides.
  * Sizes and types are interned in the context, so equality is pointer equality. */
 #ifndef HOP_TYPE_H
 #define HOP_TYPE_H
 
-#include "base/base.h"
-
-/*       name   bytes class */
-#define HOP_DTYPES(D) \
-	D(bool, 1, HOP_DC_BOOL) \
-	D(i32,  4, HOP_DC_INT) \
-	D(i64,  8, HOP_DC_INT) \
-	D(f32,  4, HOP_DC_FLOAT) \
-	D(f64,  8, HOP_DC_FLOAT)
-
-enum hop_dclass { HOP_DC_BOOL, HOP_DC_INT, HOP_DC_FLOAT };
-
-#ifndef HOP_DTYPE_PUBLIC          /* the public header declares the same enum */
-#define HOP_DTYPE_PUBLIC
-typedef enum hop_dtype {
-#define D(n, b, c) HOP_##n,
-	HOP_DTYPES(D)
-#undef D
-	HOP_NDTYPE
-} hop_dtype;
-#endif
-
-size_t          hop_dtype_bytes(hop_dtype d);
-enum hop_dclass hop_dtype_class(hop_dtype d);
-const char     *hop_dtype_name(hop_dtype d);
-bool            hop_dtype_find(const char *s, size_t n, hop_dtype *out_d);
-static inline bool hop_dtype_float(hop_dtype d) { return hop_dtype_class(d) == HOP_DC_FLOAT; }
+#include "ir/dtype.h"
 
 enum { HOP_MAXRANK = 16 };
 
@@ -142,6 +116,9 @@ const hop_type *hop_type_prepend(hop_env *e, const hop_type *t, hop_size n);
 const hop_type *hop_type_drop(hop_env *e, const hop_type *t);               /* without dim 0 */
 const hop_type *hop_type_subst(hop_env *e, const hop_type *t, const hop_size *args, int n);
 hop_size        hop_type_count(hop_env *e, const hop_type *t);              /* elements */
+bool            hop_type_diff(const hop_type *t);                           /* has tangents */
+/* A scalar of this dtype; false also for NULL. */
+bool            hop_type_is_scalar(const hop_type *t, hop_dtype d);
 void            hop_type_print(hop_buf *b, const hop_type *t, const char *const *names, int n);
 
 #endif

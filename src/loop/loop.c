@@ -20,7 +20,7 @@ bool hop_sop_takes(enum hop_sop s, int dtype)
 
 int hop_sop_cost(enum hop_sop s, int dtype)
 {
-	bool whole = s == HOP_SOP_div && !hop_dtype_float((hop_dtype)dtype);
+	bool whole = s == HOP_SOP_div && !hop_dtype_real((hop_dtype)dtype);
 
 	return whole ? 20 : hop_soptab[s].cost;
 }
@@ -186,7 +186,7 @@ static void put_op(hop_buf *o, const hop_stmt *s)
 	switch (s->sop) {
 	case HOP_SOP_constf:
 		hop_putc(o, ' ');
-		hop_put_float(o, s->u.f, s->dtype == HOP_f32);
+		hop_dtype_put_float(o, (hop_dtype)s->dtype, s->u.f);
 		break;
 	case HOP_SOP_consti:
 		hop_putf(o, " %lld", (long long)s->u.i);

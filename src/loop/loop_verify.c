@@ -108,7 +108,7 @@ static hop_status check_op(scope *v, const hop_stmt *s)
 	HOP_TRY(want(v, s, hop_sop_takes(s->sop, s->dtype)));
 	switch (s->sop) {
 	case HOP_SOP_size:
-		HOP_TRY(want(v, s, s->dtype == HOP_i64));
+		HOP_TRY(want(v, s, hop_dtype_bytes((hop_dtype)s->dtype) == 8));
 		HOP_TRY(check_size(v, s, s->u.size));
 		break;
 	case HOP_SOP_load:
@@ -137,7 +137,7 @@ static hop_status check_op(scope *v, const hop_stmt *s)
 		HOP_TRY(use(v, s, s->a[2], s->dtype));
 		break;
 	case HOP_SOP_mulhi:
-		HOP_TRY(want(v, s, s->dtype == HOP_i32));
+		HOP_TRY(want(v, s, hop_dtype_bytes((hop_dtype)s->dtype) == 4));
 		HOP_TRY(check_args(v, s, s->dtype, in, in));
 		break;
 	default:
@@ -195,7 +195,7 @@ static hop_status check_gemm(scope *v, const hop_stmt *s)
 	const hop_size *st[] = { g->as, g->bs, g->cs };
 	int             n = g->epilogue.first && !g->beta ? 2 : 3;
 
-	if (!hop_dtype_float(g->dtype))
+	if (!hop_dtype_real(g->dtype) || hop_dtype_packed(g->dtype))
 		return bad(v, s, "loop program: gemm of %s", hop_dtype_name(g->dtype));
 	HOP_TRY(check_size(v, s, g->m));
 	HOP_TRY(check_size(v, s, g->n));

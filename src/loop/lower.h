@@ -294,6 +294,8 @@ hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop
 void    hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg v);
 /* Clamp an i64 register into 0 .. n-1: an index that is safe to load with. */
 const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n);
+/* A register of dtype `from` as one of d. */
+hop_reg hop_lower_to(hop_lower *l, hop_dtype d, hop_dtype from, hop_reg r);
 hop_reg hop_lower_as_i64(hop_lower *l, hop_reg r, hop_dtype d);
 hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b);              /* 0 = true */
 /* Where a reducing loop for the element at ix goes: around nothing it does not need. */

@@ -91,7 +91,7 @@ static hop_reg known(hop_lower *l, int kind, hop_dtype d, double f, hop_size z)
 
 hop_reg hop_lower_const(hop_lower *l, hop_dtype d, double f, int64_t i)
 {
-	bool fl = hop_dtype_float(d);
+	bool fl = hop_dtype_real(d);
 	return known(l, !fl, d, fl ? f : 0, hop_size_of(fl ? 0 : i));
 }
 
@@ -217,9 +217,14 @@ const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n)
 	return hop_ix_reg(l, hop_lower_do(l, max, HOP_i64, r, zero), n);
 }
 
+hop_reg hop_lower_to(hop_lower *l, hop_dtype d, hop_dtype from, hop_reg r)
+{
+	return d == from ? r : hop_lower_do(l, cast, d, r);
+}
+
 hop_reg hop_lower_as_i64(hop_lower *l, hop_reg r, hop_dtype d)
 {
-	return d == HOP_i64 ? r : hop_lower_do(l, cast, HOP_i64, r);
+	return hop_lower_to(l, HOP_i64, d, r);
 }
 
 hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b)

@@ -252,7 +252,7 @@ void hop_lower_once(hop_lower *l, const hop_node *n, int k)
 			return;
 		if (!(hop_optab[d->op].flags & HOP_F_V)) {
 			in->val[v.id].must |= again && d->nin &&
-			                      hop_dtype_float((hop_dtype)in->g->type[v.id]->dtype);
+			                      hop_dtype_real((hop_dtype)in->g->type[v.id]->dtype);
 			return;
 		}
 	}

@@ -10,7 +10,7 @@ hop_status hop_eval_abs(hop_interp *p, const hop_node *n, hop_tensor *const *in,
 	(void)p;
 	(void)n;
 	for (int64_t i = 0; i < x->count; i++) {
-		if (hop_dtype_float(x->dtype)) {
+		if (hop_dtype_real(x->dtype)) {
 			double v = hop_tensor_f(x, i);
 			hop_tensor_set_f(out[0], i, __builtin_fabs(v));
 		} else {

@@ -40,7 +40,7 @@ hop_status hop_infer_dot(hop_infer *f)
 	const hop_type *x = f->in[0], *y = f->in[1];
 	bool lused[HOP_MAXRANK] = { false }, rused[HOP_MAXRANK] = { false };
 	HOP_TRY(hop_shape_dtypes(f, x->dtype, y->dtype));
-	if (x->dtype == HOP_bool)
+	if (hop_dtype_bool((hop_dtype)x->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "dot: bool cannot be multiplied: cast first");
 	HOP_TRY(use_axes(f, "left", a->lbatch, x->rank, lused));
 	HOP_TRY(use_axes(f, "left", a->lsum, x->rank, lused));
@@ -93,28 +93,41 @@ static side side_of(hop_interp *p, const hop_tensor *t, hop_ints batch, hop_ints
 	return d;
 }
 
-/* Elements of type T multiplied and added as A: f32 in double, integers modulo 2^n. */
-#define PRODUCT(name, T, A) \
-	static void name(const void *xp, const side *l, const void *yp, const side *r, \
-	                 void *op) \
-	{ \
-		const T *x = xp, *y = yp; \
-		T *o = op; \
-		for (int64_t b = 0; b < l->nb; b++) \
-			for (int64_t i = 0; i < l->nf; i++) \
-				for (int64_t j = 0; j < r->nf; j++) { \
-					const T *u = x + l->b[b] + l->f[i], *v = y + r->b[b] + r->f[j]; \
-					A s = 0; \
-					for (int64_t k = 0; k < l->ns; k++) \
-						s += (A)u[l->s[k]] * (A)v[r->s[k]]; \
-					*o++ = (T)s; \
-				} \
-	}
-PRODUCT(product_i32, int32_t, uint64_t)
-PRODUCT(product_i64, int64_t, uint64_t)
-PRODUCT(product_f32, float, double)
-PRODUCT(product_f64, double, double)
-#undef PRODUCT
+/* The elements of x as doubles, or as integers without sign, whose sums wrap. */
+typedef union number { double f; uint64_t i; } number;
+
+static number *numbers(hop_interp *p, const hop_tensor *x)
+{
+	number *v = HOP_NEWN(&p->env->tmp, number, x->count);
+	for (int64_t i = 0; i < x->count; i++)
+		if (hop_dtype_real(x->dtype))
+			v[i].f = hop_tensor_f(x, i);
+		else
+			v[i].i = (uint64_t)hop_tensor_i(x, i);
+	return v;
+}
+
+/* Sums of floats are rounded once, at the end. */
+static void product(const number *x, const side *l, const number *y, const side *r, hop_tensor *o)
+{
+	int64_t at = 0;
+	bool real = hop_dtype_real(o->dtype);
+	for (int64_t b = 0; b < l->nb; b++)
+		for (int64_t i = 0; i < l->nf; i++)
+			for (int64_t j = 0; j < r->nf; j++) {
+				const number *u = x + l->b[b] + l->f[i], *v = y + r->b[b] + r->f[j];
+				double f = 0;
+				uint64_t w = 0;
+				for (int64_t k = 0; real && k < l->ns; k++)
+					f += u[l->s[k]].f * v[r->s[k]].f;
+				for (int64_t k = 0; !real && k < l->ns; k++)
+					w += u[l->s[k]].i * v[r->s[k]].i;
+				if (real)
+					hop_tensor_set_f(o, at++, f);
+				else
+					hop_tensor_set_i(o, at++, (int64_t)w);
+			}
+}
 
 hop_status hop_eval_dot(hop_interp *p, const hop_node *n, hop_tensor *const *in,
                         hop_tensor **out)
@@ -123,20 +136,13 @@ hop_status hop_eval_dot(hop_interp *p, const hop_node *n, hop_tensor *const *in,
 	hop_mark m = hop_mark_at(&p->env->tmp);
 	side l = side_of(p, in[0], a->lbatch, a->lsum);
 	side r = side_of(p, in[1], a->rbatch, a->rsum);
-	const void *x = in[0]->data, *y = in[1]->data;
 	hop_status st = HOP_OK;
 	if (l.nb != r.nb || l.ns != r.ns || l.nb * l.nf * r.nf != out[0]->count)
 		st = hop_fail(p->env, n->loc, HOP_EVALUE, "dot: batch axes of %lld and %lld "
 		              "elements, summed axes of %lld and %lld", (long long)l.nb,
 		              (long long)r.nb, (long long)l.ns, (long long)r.ns);
-	else if (in[0]->dtype == HOP_i32)
-		product_i32(x, &l, y, &r, out[0]->data);
-	else if (in[0]->dtype == HOP_i64)
-		product_i64(x, &l, y, &r, out[0]->data);
-	else if (in[0]->dtype == HOP_f32)
-		product_f32(x, &l, y, &r, out[0]->data);
 	else
-		product_f64(x, &l, y, &r, out[0]->data);
+		product(numbers(p, in[0]), &l, numbers(p, in[1]), &r, out[0]);
 	hop_rewind(&p->env->tmp, m);
 	return st;
 }

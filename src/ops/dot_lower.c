@@ -51,7 +51,7 @@ static bool tiled(hop_lower *l, const hop_node *n, const side *a, const side *b)
 	for (int64_t i = 0; i < a->sum.n; i++)
 		k = hop_size_mul(l->env, k, t->dim[a->sum.v[i]]);
 	w = hop_size_mul(l->env, hop_size_mul(l->env, m, q), k);
-	return hop_dtype_float((hop_dtype)t->dtype) && worth(m) && worth(q) && worth(k) &&
+	return hop_dtype_real((hop_dtype)t->dtype) && worth(m) && worth(q) && worth(k) &&
 	       (!hop_size_const(w) || w.k >= MINWORK);
 }
 
@@ -331,9 +331,9 @@ hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 			               k ? NULL : at);
 	r = element(l, n, 0, &a, &b, x);
 	s = element(l, n, 1, &b, &a, y);
-	r = d == HOP_bool ? hop_lower_do(l, and, d, r, s) : hop_lower_do(l, mul, d, r, s);
+	r = hop_lower_do(l, mul, d, r, s);
 	for (int64_t k = 0; k < a.sum.n; k++) {
-		r = hop_lower_acc(l, d == HOP_bool ? HOP_RED_or : HOP_RED_add, d, init, r);
+		r = hop_lower_acc(l, HOP_RED_add, d, init, r);
 		hop_lower_close(l);
 	}
 	l->reg = r;

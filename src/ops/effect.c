@@ -28,7 +28,7 @@ static int64_t find_hole(hop_str s, int64_t i)
 static hop_status check_when(hop_infer *f)
 {
 	const hop_type *w = f->in[f->nin - 1];
-	if (w->dtype != HOP_bool)
+	if (!hop_dtype_bool((hop_dtype)w->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: `when` is %s, not bool", hop_opname(f),
 		                      hop_dtype_name(w->dtype));
 	for (uint32_t i = 0; i + 1 < f->nin; i++) {
@@ -74,7 +74,7 @@ hop_status hop_infer_print(hop_infer *f)
 hop_status hop_infer_assert(hop_infer *f)
 {
 	HOP_TRY(check_effect(f, 1));
-	if (f->in[0]->dtype != HOP_bool)
+	if (!hop_dtype_bool((hop_dtype)f->in[0]->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "assert: the condition is %s, not bool",
 		                      hop_dtype_name(f->in[0]->dtype));
 	return HOP_OK;
@@ -86,25 +86,11 @@ enum { SHOWN = 1000 };      /* elements shown in full */
 
 static void put_element(hop_buf *b, const hop_operand *t, int64_t i)
 {
-	switch (t->dtype) {
-	case HOP_bool:
-		hop_put(b, ((const uint8_t *)t->data)[i] ? "true" : "false");
-		break;
-	case HOP_i32:
-		hop_putf(b, "%d", (int)((const int32_t *)t->data)[i]);
-		break;
-	case HOP_i64:
-		hop_putf(b, "%lld", (long long)((const int64_t *)t->data)[i]);
-		break;
-	case HOP_f32:
-		hop_put_float(b, (double)((const float *)t->data)[i], true);
-		break;
-	case HOP_f64:
-		hop_put_float(b, ((const double *)t->data)[i], false);
-		break;
-	default:
-		HOP_ASSERT(!"a dtype without text");
-	}
+	const void *p = (const char *)t->data + (size_t)i * hop_dtype_bytes(t->dtype);
+	if (hop_dtype_real(t->dtype))
+		hop_dtype_put_float(b, t->dtype, hop_elem_f(t->dtype, p));
+	else
+		hop_elem_print(b, t->dtype, p);
 }
 
 /* Axis k and those inside it: `count` elements from element `at` on. edge > 0: only so

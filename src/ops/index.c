@@ -15,7 +15,7 @@ static hop_status check_starts(hop_infer *f, uint32_t first, int rank)
 		                      "given", hop_opname(f), rank,
 		                      (long long)f->nin - (long long)first);
 	for (uint32_t i = first; i < f->nin; i++)
-		if (f->in[i]->dtype != HOP_i64 || f->in[i]->rank)
+		if (!hop_type_is_scalar(f->in[i], HOP_i64))
 			return hop_infer_fail(f, HOP_ETYPE, "%s: the start of axis %u is %s with %d "
 			                      "axes, needs an i64 scalar", hop_opname(f), i - first,
 			                      hop_dtype_name(f->in[i]->dtype), f->in[i]->rank);
@@ -132,7 +132,7 @@ hop_status hop_infer_scatter(hop_infer *f)
 	if (a->mode < 0 || a->mode >= HOP_NMODE)
 		return hop_infer_fail(f, HOP_EVALUE, "scatter: there is no mode %lld",
 		                      (long long)a->mode);
-	if (t->dtype == HOP_bool && (a->mode == HOP_MODE_add || a->mode == HOP_MODE_mul))
+	if (hop_dtype_bool((hop_dtype)t->dtype) && (a->mode == HOP_MODE_add || a->mode == HOP_MODE_mul))
 		return hop_infer_fail(f, HOP_ETYPE, "scatter: no arithmetic on bool: cast first");
 	if (t->dtype != u->dtype)
 		return hop_infer_fail(f, HOP_ETYPE, "scatter: the operand is %s, the update %s: "
@@ -226,7 +226,7 @@ static int64_t meet_i(enum hop_mode mode, int64_t x, int64_t u)
 
 static void meet(enum hop_mode mode, hop_tensor *t, int64_t i, const hop_tensor *u, int64_t j)
 {
-	if (hop_dtype_float(t->dtype))
+	if (hop_dtype_real(t->dtype))
 		hop_tensor_set_f(t, i, meet_f(mode, hop_tensor_f(t, i), hop_tensor_f(u, j)));
 	else
 		hop_tensor_set_i(t, i, meet_i(mode, hop_tensor_i(t, i), hop_tensor_i(u, j)));

@@ -23,7 +23,7 @@ hop_status hop_infer_constant(hop_infer *f)
 	if (__builtin_mul_overflow(n, hop_dtype_bytes(d->type->dtype), &n) || n != d->nbyte)
 		return hop_infer_fail(f, HOP_EVALUE, "constant: %zu bytes, its type needs %zu",
 		                      d->nbyte, n);
-	if (d->type->dtype == HOP_bool)
+	if (hop_dtype_bool((hop_dtype)d->type->dtype))
 		for (size_t i = 0; i < n; i++)
 			if (((const uint8_t *)d->bytes)[i] > 1)
 				return hop_infer_fail(f, HOP_EVALUE,
@@ -46,9 +46,10 @@ hop_status hop_eval_constant(hop_interp *p, const hop_node *n, hop_tensor *const
 hop_status hop_infer_iota(hop_infer *f)
 {
 	const struct hop_attr_iota *a = f->attr;
-	if (a->dtype < 0 || a->dtype >= HOP_NDTYPE || a->dtype == HOP_bool)
+	bool known = a->dtype >= 0 && a->dtype < HOP_NDTYPE;
+	if (!known || hop_dtype_bool((hop_dtype)a->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "iota: the dtype must be a number's, not %s",
-		                      a->dtype == HOP_bool ? "bool" : "unknown");
+		                      known ? hop_dtype_name((hop_dtype)a->dtype) : "unknown");
 	if (a->axis < 0 || a->axis >= a->dims.n)
 		return hop_infer_fail(f, HOP_EVALUE, "iota: axis %lld of rank %lld",
 		                      (long long)a->axis, (long long)a->dims.n);
@@ -65,10 +66,7 @@ hop_status hop_eval_iota(hop_interp *p, const hop_node *n, hop_tensor *const *in
 		below *= t->dim[k];
 	for (int64_t i = 0; i < t->count; i++) {
 		int64_t v = i / below % t->dim[axis];
-		if (hop_dtype_float(t->dtype))
-			hop_tensor_set_f(t, i, (double)v);
-		else
-			hop_tensor_set_i(t, i, v);
+		hop_tensor_set_i(t, i, v);
 	}
 	return HOP_OK;
 }
@@ -102,7 +100,7 @@ hop_status hop_infer_as_size(hop_infer *f)
 {
 	const struct hop_attr_as_size *a = f->attr;
 	const hop_build *b = f->b;
-	if (f->in[0]->dtype != HOP_i64 || f->in[0]->rank != 0)
+	if (!hop_type_is_scalar(f->in[0], HOP_i64))
 		return hop_infer_fail(f, HOP_ETYPE,
 		                      "as_size: the operand is %s of rank %d, not an i64 scalar",
 		                      hop_dtype_name(f->in[0]->dtype), f->in[0]->rank);

@@ -4,36 +4,6 @@
 
 #include "loop/lower.h"
 
-static double elem_f(hop_dtype d, const void *p)
-{
-	float  f;
-	double v = 0;
-
-	if (d == HOP_f32) {
-		memcpy(&f, p, sizeof f);
-		v = f;
-	} else if (d == HOP_f64) {
-		memcpy(&v, p, sizeof v);
-	}
-	return v;
-}
-
-static int64_t elem_i(hop_dtype d, const void *p)
-{
-	int32_t i;
-	int64_t v = 0;
-
-	if (d == HOP_bool) {
-		v = *(const uint8_t *)p != 0;
-	} else if (d == HOP_i32) {
-		memcpy(&i, p, sizeof i);
-		v = i;
-	} else if (d == HOP_i64) {
-		memcpy(&v, p, sizeof v);
-	}
-	return v;
-}
-
 /* Equal elements need no memory. */
 static bool is_splat(const hop_data *v)
 {
@@ -45,23 +15,26 @@ static bool is_splat(const hop_data *v)
 hop_status hop_lower_constant(hop_lower *l, const hop_node *n)
 {
 	const hop_data *v = HOP_ATTR(n, constant)->value;
-	hop_dtype       d = (hop_dtype)v->type->dtype;
+	hop_dtype       of = (hop_dtype)v->type->dtype, d = hop_dtype_computes(of);
 
 	if (!is_splat(v)) {
 		hop_lower_is_data(l, n, v);
 		return HOP_OK;
 	}
-	l->reg = v->nbyte ? hop_lower_const(l, d, elem_f(d, v->bytes), elem_i(d, v->bytes))
-	                  : hop_lower_const(l, d, 0, 0);
+	if (!v->nbyte)
+		l->reg = hop_lower_const(l, d, 0, 0);
+	else if (hop_dtype_real(d))
+		l->reg = hop_lower_const(l, d, hop_elem_f(of, v->bytes), 0);
+	else
+		l->reg = hop_lower_const(l, d, 0, hop_elem_i(of, v->bytes));
 	return HOP_OK;
 }
 
 hop_status hop_lower_iota(hop_lower *l, const hop_node *n)
 {
-	hop_dtype d = (hop_dtype)HOP_ATTR(n, iota)->dtype;
-	hop_reg   r = hop_lower_ixreg(l, l->ix[HOP_ATTR(n, iota)->axis]);
+	hop_reg r = hop_lower_ixreg(l, l->ix[HOP_ATTR(n, iota)->axis]);
 
-	l->reg = d == HOP_i64 ? r : hop_lower_do(l, cast, d, r);
+	l->reg = hop_lower_to(l, (hop_dtype)hop_lower_out(l, n, 0)->dtype, HOP_i64, r);
 	return HOP_OK;
 }
 

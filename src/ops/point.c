@@ -37,7 +37,7 @@ static hop_status check_same(hop_infer *f)
 hop_status hop_infer_same(hop_infer *f)
 {
 	HOP_TRY(check_same(f));
-	if (f->in[0]->dtype == HOP_bool && f->op != HOP_OP_max && f->op != HOP_OP_min)
+	if (hop_dtype_bool((hop_dtype)f->in[0]->dtype) && f->op != HOP_OP_max && f->op != HOP_OP_min)
 		return hop_infer_fail(f, HOP_ETYPE, "%s: no arithmetic on bool: cast first",
 		                      hop_opname(f));
 	f->out[0] = f->in[0];
@@ -75,7 +75,7 @@ hop_status hop_infer_shift(hop_infer *f)
 {
 	hop_dtype d = (hop_dtype)f->in[0]->dtype;
 	HOP_TRY(check_same(f));
-	if (d == HOP_bool || hop_dtype_float(d))
+	if (hop_dtype_class(d) != HOP_DC_INT)
 		return hop_infer_fail(f, HOP_ETYPE, "%s: on integers, not on %s: cast first",
 		                      hop_opname(f), hop_dtype_name(d));
 	f->out[0] = f->in[0];
@@ -87,7 +87,7 @@ hop_status hop_infer_select(hop_infer *f)
 {
 	static const char c[] = "in the condition", t[] = "where it holds",
 	                  e[] = "where it does not";
-	if (f->in[0]->dtype != HOP_bool)
+	if (!hop_dtype_bool((hop_dtype)f->in[0]->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "select: the condition is %s, not bool",
 		                      hop_dtype_name(f->in[0]->dtype));
 	HOP_TRY(check_dtypes(f, 1, t, 2, e));
@@ -134,7 +134,7 @@ static hop_val cast_by(hop_build *b, hop_rule *r, hop_val t, hop_dtype d)
 {
 	hop_dtype from = (hop_dtype)hop_typeof(b, r->in[0])->dtype;
 	hop_dtype to = (hop_dtype)HOP_ATTR(r->n, cast)->dtype;
-	if (!hop_dtype_float(from) || !hop_dtype_float(to))
+	if (!hop_dtype_diff(from) || !hop_dtype_diff(to))
 		return HOP_ZERO;
 	return hop_emit_cast(b, t, d);
 }

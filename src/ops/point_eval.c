@@ -1,9 +1,9 @@
 /* point_eval.c -- the arithmetic of ops element by element. Knows nothing of derivatives.
  *
- * Two arithmetics serve five dtypes. Floats are computed in double and rounded once: for
- * + - * / and sqrt that is the correctly rounded f32 result, because 53 >= 2*24 + 2, and
- * fmod is exact. Integers are computed in 64 bits without sign and cut to their width,
- * which is wrapping. bool is the integers 0 and 1. */
+ * Two arithmetics serve all dtypes. Floats are computed in double and rounded once to what the
+ * dtype computes in: for + - * / and sqrt that is the correctly rounded f32 result, because
+ * 53 >= 2*24 + 2, and fmod is exact. Integers are computed in 64 bits without sign and cut to
+ * their width, which is wrapping. bool is the integers 0 and 1. */
 #include <math.h>
 #include <string.h>
 
@@ -15,11 +15,7 @@ typedef int64_t int_fn(int64_t x, int64_t y);
 /* Store an integer result, cut to the width of the dtype. */
 static void put_int(hop_tensor *t, int64_t i, int64_t v)
 {
-	if (t->dtype == HOP_bool)
-		v &= 1;
-	else if (t->dtype == HOP_i32)
-		v = (int32_t)(uint32_t)(uint64_t)v;
-	hop_tensor_set_i(t, i, v);
+	hop_tensor_set_i(t, i, hop_dtype_bool(t->dtype) ? v & 1 : v);
 }
 
 /* Element by element over one or two operands; the second is the first when there is
@@ -28,7 +24,7 @@ static hop_status apply(const hop_node *n, hop_tensor *const *in, hop_tensor **o
                         float_fn *ff, int_fn *fi)
 {
 	hop_tensor *x = in[0], *y = in[n->nin - 1], *z = out[0];
-	bool real = hop_dtype_float(x->dtype);
+	bool real = hop_dtype_real(x->dtype);
 	HOP_ASSERT(real ? ff != NULL : fi != NULL);
 	for (int64_t i = 0; i < z->count; i++)
 		if (real)
@@ -45,7 +41,7 @@ static hop_status compare(hop_tensor *const *in, hop_tensor **out, int accept)
 	hop_tensor *x = in[0], *y = in[1], *z = out[0];
 	for (int64_t i = 0; i < z->count; i++) {
 		int order;
-		if (hop_dtype_float(x->dtype)) {
+		if (hop_dtype_real(x->dtype)) {
 			double a = hop_tensor_f(x, i), b = hop_tensor_f(y, i);
 			order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
 		} else {
@@ -207,37 +203,31 @@ hop_status hop_eval_select(hop_interp *p, const hop_node *n, hop_tensor *const *
 
 static int64_t saturate(double v, hop_dtype d)
 {
-	double top = d == HOP_i32 ? 0x1p31 : 0x1p63;
+	double least = (double)hop_dtype_least(d);     /* a power of two */
 	if (isnan(v))
 		return 0;
-	if (v >= top)
-		return d == HOP_i32 ? INT32_MAX : INT64_MAX;
-	if (v < -top)
-		return d == HOP_i32 ? INT32_MIN : INT64_MIN;
-	return (int64_t)v;
+	if (v >= -least)
+		return hop_dtype_most(d);
+	return v < least ? hop_dtype_least(d) : (int64_t)v;
 }
 
 hop_status hop_eval_cast(hop_interp *p, const hop_node *n, hop_tensor *const *in,
                          hop_tensor **out)
 {
 	hop_tensor *x = in[0], *z = out[0];
-	bool from = hop_dtype_float(x->dtype), to = hop_dtype_float(z->dtype);
+	bool from = hop_dtype_real(x->dtype), to = hop_dtype_real(z->dtype);
 	(void)p, (void)n;
 	for (int64_t i = 0; i < z->count; i++) {
 		double f = from ? hop_tensor_f(x, i) : 0;
 		int64_t v = from ? 0 : hop_tensor_i(x, i);
-		if (z->dtype == HOP_bool)
+		if (hop_dtype_bool(z->dtype))
 			hop_tensor_set_i(z, i, from ? f != 0 : v != 0);
 		else if (from && to)
 			hop_tensor_set_f(z, i, f);
 		else if (from)
 			hop_tensor_set_i(z, i, saturate(f, z->dtype));
-		else if (z->dtype == HOP_f32)
-			hop_tensor_set_f(z, i, (double)(float)v);    /* rounded once */
-		else if (to)
-			hop_tensor_set_f(z, i, (double)v);
 		else
-			put_int(z, i, v);
+			hop_tensor_set_i(z, i, v);
 	}
 	return HOP_OK;
 }

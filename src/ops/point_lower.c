@@ -35,7 +35,7 @@ hop_status hop_lower_points(hop_lower *l, const hop_node *n)
 	for (uint32_t i = 0; i < n->nin; i++)
 		a[i] = hop_lower_arg(l, n, (int)i, l->ix);
 	l->reg = 0;
-	if (n->nin == 2 && hop_lower_in(l, n, 0)->dtype == HOP_bool)
+	if (n->nin == 2 && hop_dtype_bool((hop_dtype)hop_lower_in(l, n, 0)->dtype))
 		l->reg = logic(l, n->op, a[0], a[1]);
 	if (!l->reg)
 		l->reg = hop_lower_op(l, sop[n->op], d, (int)n->nin, a);
@@ -53,10 +53,9 @@ hop_status hop_lower_equal(hop_lower *l, const hop_node *n)
 
 hop_status hop_lower_cast(hop_lower *l, const hop_node *n)
 {
-	hop_dtype d = (hop_dtype)HOP_ATTR(n, cast)->dtype;
-	hop_reg   r = hop_lower_arg(l, n, 0, l->ix);
-
-	l->reg = d == (hop_dtype)hop_lower_in(l, n, 0)->dtype ? r : hop_lower_do(l, cast, d, r);
+	l->reg = hop_lower_to(l, (hop_dtype)hop_lower_out(l, n, 0)->dtype,
+	                      (hop_dtype)hop_lower_in(l, n, 0)->dtype,
+	                      hop_lower_arg(l, n, 0, l->ix));
 	return HOP_OK;
 }
 

@@ -5,10 +5,11 @@
 
 static hop_status check_key(hop_infer *f, uint32_t i, const char *what)
 {
-	if (f->in[i]->dtype == HOP_i64)
+	hop_dtype want = HOP_i64, have = (hop_dtype)f->in[i]->dtype;
+	if (have == want)
 		return HOP_OK;
-	return hop_infer_fail(f, HOP_ETYPE, "%s: %s must be i64, not %s", hop_opname(f), what,
-	                      hop_dtype_name(f->in[i]->dtype));
+	return hop_infer_fail(f, HOP_ETYPE, "%s: %s must be %s, not %s", hop_opname(f), what,
+	                      hop_dtype_name(want), hop_dtype_name(have));
 }
 
 /* random_bits key {dims} -- 32 random bits an element: i32[key dims, dims] */
@@ -24,8 +25,8 @@ hop_status hop_infer_uniform(hop_infer *f)
 {
 	const struct hop_attr_uniform *a = f->attr;
 	HOP_TRY(check_key(f, 0, "the key"));
-	if (a->dtype != HOP_f32 && a->dtype != HOP_f64)
-		return hop_infer_fail(f, HOP_ETYPE, "uniform: the dtype must be f32 or f64");
+	if (a->dtype < 0 || a->dtype >= HOP_NDTYPE || !hop_dtype_float((hop_dtype)a->dtype))
+		return hop_infer_fail(f, HOP_ETYPE, "uniform: the dtype must be a float's");
 	return hop_infer_dims(f, (hop_dtype)a->dtype, f->in[0], a->dims, &f->out[0]);
 }
 
@@ -57,7 +58,7 @@ hop_status hop_eval_uniform(hop_interp *p, const hop_node *n, hop_tensor *const 
                             hop_tensor **out)
 {
 	int64_t nkey = in[0]->count, each = nkey ? out[0]->count / nkey : 0;
-	bool single = out[0]->dtype == HOP_f32;
+	bool single = hop_dtype_row(out[0]->dtype)->man <= 23;
 	(void)p, (void)n;
 	for (int64_t k = 0; k < nkey; k++) {
 		uint64_t key = (uint64_t)hop_tensor_i(in[0], k);

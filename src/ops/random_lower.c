@@ -94,9 +94,9 @@ static hop_reg wide(hop_lower *l, hop_reg r)
 hop_status hop_lower_uniform(hop_lower *l, const hop_node *n)
 {
 	hop_reg   pos, key = place(l, n, &pos), r, q;
-	hop_dtype d = (hop_dtype)HOP_ATTR(n, uniform)->dtype;
+	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
 
-	if (d == HOP_f32) {
+	if (hop_dtype_row(d)->man <= 23) {
 		r = hop_lower_do(l, shr, HOP_i32, stream(l, key, pos), word(l, 8));
 		r = hop_lower_do(l, cast, d, r);
 		l->reg = hop_lower_do(l, mul, d, r, hop_lower_const(l, d, 0x1p-24, 0));

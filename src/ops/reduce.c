@@ -19,10 +19,10 @@ hop_status hop_infer_reduce(hop_infer *f)
 	hop_size dim[HOP_MAXRANK];
 	int64_t keep[HOP_MAXDIM];
 	HOP_TRY(hop_shape_axes(f, axes, t->rank));
-	if ((f->op == HOP_OP_sum || f->op == HOP_OP_prod) && t->dtype == HOP_bool)
+	if ((f->op == HOP_OP_sum || f->op == HOP_OP_prod) && hop_dtype_bool((hop_dtype)t->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: bool cannot be %s: cast first",
 		                      hop_opname(f), f->op == HOP_OP_sum ? "added" : "multiplied");
-	if ((f->op == HOP_OP_any || f->op == HOP_OP_all) && t->dtype != HOP_bool)
+	if ((f->op == HOP_OP_any || f->op == HOP_OP_all) && !hop_dtype_bool((hop_dtype)t->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand is %s, not bool: compare first",
 		                      hop_opname(f), hop_dtype_name(t->dtype));
 	int n = hop_axes_rest(axes, t->rank, keep);
@@ -68,7 +68,7 @@ static double sum_floats(const hop_tensor *x, int64_t base, const int64_t *at, i
 static void fold_sum(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
                      const int64_t *at, int64_t n)
 {
-	if (hop_dtype_float(x->dtype)) {
+	if (hop_dtype_real(x->dtype)) {
 		hop_tensor_set_f(o, i, sum_floats(x, base, at, n));
 	} else {
 		uint64_t s = 0;
@@ -98,18 +98,18 @@ static void fold_prod(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t bas
 static void extreme(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
                     const int64_t *at, int64_t n, bool max)
 {
-	int64_t top = x->dtype == HOP_bool ? 1 : x->dtype == HOP_i32 ? INT32_MAX : INT64_MAX;
-	int64_t m = !max ? top : x->dtype == HOP_bool ? 0 : -top - 1;
+	bool real = hop_dtype_real(x->dtype);
+	int64_t m = real ? 0 : max ? hop_dtype_least(x->dtype) : hop_dtype_most(x->dtype);
 	double f = max ? -INFINITY : INFINITY;
 	for (int64_t k = 0; k < n; k++)
-		if (hop_dtype_float(x->dtype)) {
+		if (real) {
 			double v = hop_tensor_f(x, base + at[k]);
 			f = isnan(v) || (max ? v > f : v < f) ? v : f;
 		} else {
 			int64_t v = hop_tensor_i(x, base + at[k]);
 			m = (max ? v > m : v < m) ? v : m;
 		}
-	if (hop_dtype_float(x->dtype))
+	if (real)
 		hop_tensor_set_f(o, i, f);
 	else
 		hop_tensor_set_i(o, i, m);

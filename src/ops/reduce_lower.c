@@ -24,23 +24,23 @@ static enum hop_red combines(int op, hop_dtype d)
 	if (op == HOP_OP_prod)
 		return HOP_RED_mul;
 	if (op == HOP_OP_amax || op == HOP_OP_any)
-		return d == HOP_bool ? HOP_RED_or : HOP_RED_max;
-	return d == HOP_bool ? HOP_RED_and : HOP_RED_min;
+		return hop_dtype_bool(d) ? HOP_RED_or : HOP_RED_max;
+	return hop_dtype_bool(d) ? HOP_RED_and : HOP_RED_min;
 }
 
 hop_reg hop_lower_identity(hop_lower *l, enum hop_red red, hop_dtype d)
 {
-	int64_t most = d == HOP_i32 ? INT32_MAX : INT64_MAX;
+	bool real = hop_dtype_real(d);
 
 	switch (red) {
 	case HOP_RED_mul:
 		return hop_lower_const(l, d, 1, 1);
 	case HOP_RED_max:
-		return hop_lower_const(l, d, -INFINITY, -most - 1);
+		return hop_lower_const(l, d, -INFINITY, real ? 0 : hop_dtype_least(d));
 	case HOP_RED_min:
-		return hop_lower_const(l, d, INFINITY, most);
+		return hop_lower_const(l, d, INFINITY, real ? 0 : hop_dtype_most(d));
 	case HOP_RED_and:
-		return hop_lower_const(l, d, 0, d == HOP_bool ? 1 : -1);
+		return hop_lower_const(l, d, 0, hop_dtype_bool(d) ? 1 : -1);
 	default:
 		return hop_lower_const(l, d, 0, 0);
 	}

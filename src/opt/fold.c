@@ -28,31 +28,15 @@ static bool is(const hop_rw *w, hop_val v, double x)
 	const void *p = hop_fold_splat(w, v);
 	if (!p)
 		return false;
-	float f;
-	double d;
-	int32_t i;
-	int64_t l;
-	switch (dtype(w, v)) {
-	case HOP_f32:
-		memcpy(&f, p, sizeof f);
+	double f = hop_elem_f(dtype(w, v), p);
+	if (hop_dtype_real(dtype(w, v)))
 		return f == x && signbit(f) == signbit(x);
-	case HOP_f64:
-		memcpy(&d, p, sizeof d);
-		return d == x && signbit(d) == signbit(x);
-	case HOP_i32:
-		memcpy(&i, p, sizeof i);
-		return !signbit(x) && i == x;
-	case HOP_i64:
-		memcpy(&l, p, sizeof l);
-		return !signbit(x) && l == (int64_t)x;
-	default:
-		return !signbit(x) && *(const uint8_t *)p == x;
-	}
+	return !signbit(x) && hop_elem_i(dtype(w, v), p) == (int64_t)x;
 }
 
 static bool is_float(const hop_rw *w, hop_val v)
 {
-	return hop_dtype_float(dtype(w, v));
+	return hop_dtype_real(dtype(w, v));
 }
 
 /* The splatted element of v, repeated to another type of the same dtype. */
@@ -140,7 +124,7 @@ static hop_val fold_mul(hop_rw *w, const hop_val *in)
 static hop_val fold_and(hop_rw *w, const hop_val *in)
 {
 	for (int k = 0; k < 2; k++) {
-		if (is(w, in[k], 1) && dtype(w, in[k]) == HOP_bool)
+		if (is(w, in[k], 1) && hop_dtype_bool(dtype(w, in[k])))
 			return in[1 - k];
 		if (is(w, in[k], 0))
 			return in[k];
@@ -153,7 +137,7 @@ static hop_val fold_or(hop_rw *w, const hop_val *in)
 	for (int k = 0; k < 2; k++) {
 		if (is(w, in[k], 0))
 			return in[1 - k];
-		if (is(w, in[k], 1) && dtype(w, in[k]) == HOP_bool)
+		if (is(w, in[k], 1) && hop_dtype_bool(dtype(w, in[k])))
 			return in[k];
 	}
 	return hop_same(in[0], in[1]) ? in[0] : HOP_BAD;
@@ -179,16 +163,10 @@ static hop_val fold_select(hop_rw *w, const hop_val *in)
 /* There and back without loss: what the middle dtype holds exactly. */
 static hop_val fold_cast(hop_rw *w, hop_val x, hop_dtype to)
 {
-	static const bool wider[HOP_NDTYPE][HOP_NDTYPE] = {
-		[HOP_bool] = { [HOP_i32] = true, [HOP_i64] = true, [HOP_f32] = true,
-		               [HOP_f64] = true },
-		[HOP_i32] = { [HOP_i64] = true, [HOP_f64] = true },
-		[HOP_f32] = { [HOP_f64] = true },
-	};
 	if (dtype(w, x) == to)
 		return x;
 	const hop_node *n = hop_rw_def(w, x, HOP_OP_cast);
-	if (n && dtype(w, n->in[0]) == to && wider[to][dtype(w, x)])
+	if (n && dtype(w, n->in[0]) == to && hop_dtype_holds(dtype(w, x), to))
 		return n->in[0];
 	return HOP_BAD;
 }

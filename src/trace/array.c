@@ -89,7 +89,7 @@ hop_status hop_array_new(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 		memset(p, 0, bytes);
 	else if (bytes)
 		memcpy(p, data, bytes);
-	if (data && d == HOP_bool)          /* any byte that is not zero is true */
+	if (data && hop_dtype_bool(d))          /* any byte that is not zero is true */
 		for (size_t i = 0; i < bytes; i++)
 			p[i] = p[i] != 0;
 	return HOP_OK;

@@ -21,11 +21,6 @@ struct custom {
 	hop_trace       *body[3];
 };
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 static void custom_begin(hop_trace *t, void *arg)
 {
 	struct custom *c = arg;
@@ -41,7 +36,7 @@ static void custom_begin(hop_trace *t, void *arg)
 		if (hop_is_bad(c->val[i]))
 			return;
 		c->type[i] = c->jtype[i] = hop_typeof(&t->b, c->val[i]);
-		c->nfloat += is_float(c->type[i]);
+		c->nfloat += hop_type_diff(c->type[i]);
 	}
 	if (t->eager) {
 		hop_eager_settle(t);
@@ -51,7 +46,7 @@ static void custom_begin(hop_trace *t, void *arg)
 	}
 	c->nj = (uint32_t)c->nin;
 	for (int i = 0; i < c->nin; i++)
-		if (is_float(c->type[i]))
+		if (hop_type_diff(c->type[i]))
 			c->jtype[c->nj++] = c->type[i];
 }
 
@@ -64,7 +59,7 @@ static void bwd_types(hop_trace *t, void *arg)
 	for (uint32_t i = 0; i < f->nsave; i++)
 		c->btype[c->nb++] = hop_typeof(&f->b, f->save[i]);
 	for (uint32_t i = 0; i < f->nret; i++)
-		if (is_float(hop_typeof(&f->b, f->out[i])))
+		if (hop_type_diff(hop_typeof(&f->b, f->out[i])))
 			c->btype[c->nb++] = hop_typeof(&f->b, f->out[i]);
 }
 
@@ -90,7 +85,7 @@ static hop_layout layout(hop_join *j, uint32_t n, uint32_t m, const hop_type *co
 		ty[np++] = type[i];
 	}
 	for (uint32_t i = 0; tangents && i < j->nk; i++)
-		if (is_float(j->ktype[i]))
+		if (hop_type_diff(j->ktype[i]))
 			ty[np++] = j->ktype[i];
 	return (hop_layout){ .nparam = np, .type = ty, .param = param, .k0 = k0 };
 }
@@ -113,7 +108,7 @@ static bool seal_bwd(hop_join *j, struct custom *c, const hop_graph **out_g)
 	hop_layout l = layout(j, f->nsave, c->nb - f->nsave, c->btype, j->used[BWD], false);
 	const hop_type **zero = HOP_NEWN(&j->t->arena, const hop_type *, j->nk);
 	for (uint32_t i = 0; i < j->nk; i++)
-		if (is_float(j->ktype[i]))
+		if (hop_type_diff(j->ktype[i]))
 			zero[l.nzero++] = j->ktype[i];
 	l.zero = zero;
 	renumber(j, BWD);

@@ -62,16 +62,17 @@ static hop_status dtype_of(hop_ctx *c, const tensor *t, hop_dtype *out)
 	int code = t->dtype.code, bits = t->dtype.bits;
 	if (t->dtype.lanes != 1)
 		return refuse(c, HOP_ETYPE, "elements are vectors of %d lanes", (int)t->dtype.lanes);
-	if (code == IS_BOOL && bits == 8)
-		*out = HOP_bool;
-	else if (code == IS_INT && (bits == 32 || bits == 64))
-		*out = bits == 32 ? HOP_i32 : HOP_i64;
-	else if (code == IS_FLOAT && (bits == 32 || bits == 64))
-		*out = bits == 32 ? HOP_f32 : HOP_f64;
-	else
-		return refuse(c, HOP_ETYPE, "elements are %s%d; hop has bool, i32, i64, f32 and f64: "
-		              "convert the tensor first", code_name(code), bits);
-	return HOP_OK;
+	for (int d = 0; d < HOP_NDTYPE; d++)
+		if (hop_dtab[d].dlpack == code && 8 * hop_dtab[d].bytes == bits) {
+			*out = (hop_dtype)d;
+			return HOP_OK;
+		}
+	char all[100] = "";
+	for (int d = 0; d < HOP_NDTYPE; d++)
+		snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", d ? ", " : "",
+		         hop_dtab[d].name);
+	return refuse(c, HOP_ETYPE, "elements are %s%d; hop has %s: convert the tensor first",
+	              code_name(code), bits, all);
 }
 
 /* Row-major without gaps; an axis of one element, or a tensor of none, may have any stride. */
@@ -123,7 +124,7 @@ static hop_status copy(hop_ctx *c, hop_dtype d, const tensor *t, const char *fro
 		memcpy(to, from, a->bytes);
 	else if (a->count)
 		copy_axis(t, hop_dtype_bytes(d), 0, from, &to);
-	for (int64_t i = 0; d == HOP_bool && i < a->count; i++)
+	for (int64_t i = 0; hop_dtype_bool(d) && i < a->count; i++)
 		((uint8_t *)a->data)[i] = ((uint8_t *)a->data)[i] != 0;
 	return HOP_OK;
 }
@@ -144,7 +145,7 @@ static hop_status take(hop_ctx *c, const tensor *t, bool readonly, hop_drop *dro
 	if (is_dense(t) && (uintptr_t)from % hop_dtype_bytes(d) == 0) {
 		HOP_TRY(hop_array_adopt(c, d, t->ndim, t->shape, (void *)(uintptr_t)from, readonly, NULL,
 		                        NULL, out_a));
-		if (d != HOP_bool || is_bools(*out_a)) {
+		if (!hop_dtype_bool(d) || is_bools(*out_a)) {
 			(*out_a)->drop = drop;
 			(*out_a)->owner = owner;
 			*out_kept = true;
@@ -244,7 +245,7 @@ static struct given *give(hop_array *a, tensor *t)
 	}
 	*t = (tensor){ .data = a->data, .device = { ON_CPU, 0 }, .ndim = a->rank,
 	               .shape = g->shape, .strides = g->strides };
-	t->dtype.code = a->dtype == HOP_bool ? IS_BOOL : hop_dtype_float(a->dtype) ? IS_FLOAT : IS_INT;
+	t->dtype.code = hop_dtype_row(a->dtype)->dlpack;
 	t->dtype.bits = (uint8_t)(8 * hop_dtype_bytes(a->dtype));
 	t->dtype.lanes = 1;
 	return g;

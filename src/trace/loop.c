@@ -105,7 +105,7 @@ void hop_while_begin(hop_trace *t, void *arg)
 bool hop_while_test_ok(hop_trace *t, hop_trace *test)
 {
 	const hop_type *p = test->nret == 1 ? hop_typeof(&test->b, test->out[0]) : NULL;
-	if (p && p->dtype == HOP_bool && !p->rank)
+	if (hop_type_is_scalar(p, HOP_bool))
 		return true;
 	if (p)
 		t->b.st = hop_fail(hop_env_of(t), test->b.loc, HOP_ETYPE,

@@ -54,18 +54,17 @@ static void give(struct scalar *s, hop_dtype d, const hop_cell *c)
 	if (!c)
 		return;
 	bool real = c->weak == HOP_WEAK_FLOAT;
-	if (hop_dtype_float(d))
+	if (hop_dtype_real(d))
 		hop_tensor_set_f(&s->t, 0, real ? c->f : (double)c->i);
 	else
-		hop_tensor_set_i(&s->t, 0, d == HOP_bool && real ? c->f != 0 :
-		                 d == HOP_bool ? c->i != 0 : c->i);
+		hop_tensor_set_i(&s->t, 0, real ? c->f != 0 : c->i);
 }
 
 static hop_value take(hop_trace *t, const struct scalar *s)
 {
-	if (s->t.dtype == HOP_f64)
+	if (hop_dtype_real(s->t.dtype))
 		return hop_value_weak(t, HOP_WEAK_FLOAT, s->v.f, 0);
-	return hop_value_weak(t, s->t.dtype == HOP_i64 ? HOP_WEAK_INT : HOP_WEAK_BOOL, 0,
+	return hop_value_weak(t, hop_dtype_bool(s->t.dtype) ? HOP_WEAK_BOOL : HOP_WEAK_INT, 0,
 	                      hop_tensor_i(&s->t, 0));
 }
 
@@ -78,7 +77,7 @@ static bool rule(int op, bool whole, hop_dtype d, hop_dtype *out_in,
 	*out_in = d;
 	if (hop_optab[op].flags & HOP_F_F && !whole)
 		*out_in = HOP_f64;
-	else if (infer == hop_infer_same && d == HOP_bool)
+	else if (infer == hop_infer_same && hop_dtype_bool(d))
 		*out_in = HOP_i64;
 	else if (infer == hop_infer_logic && hop_dtype_float(d))
 		return false;
@@ -103,7 +102,7 @@ bool hop_number_op(hop_trace *t, int op, bool whole, int n, const hop_value *v,
 			return false;
 		cell[i] = t->slot[s];
 		if (!choice || i)
-			d = kind_of(cell[i].weak) > d ? kind_of(cell[i].weak) : d;
+			d = hop_dtype_join(kind_of(cell[i].weak), d);
 	}
 	if (!rule(op, whole, d, &d, &result))
 		return false;

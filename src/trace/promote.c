@@ -5,15 +5,13 @@
 
 #include <string.h>
 
-_Static_assert(HOP_bool < HOP_i32 && HOP_i32 < HOP_i64 && HOP_i64 < HOP_f32 &&
-               HOP_f32 < HOP_f64, "the wider of two dtypes is the later one");
 _Static_assert((int)HOP_RANK == (int)HOP_MAXRANK, "both headers say how many axes there are");
 
 enum { NONE = -1 };
 
 static int wider(int a, int b)
 {
-	return a > b ? a : b;
+	return a == NONE ? b : b == NONE ? a : (int)hop_dtype_join((hop_dtype)a, (hop_dtype)b);
 }
 
 /* Operands of higher standing decide, unless those of lower standing are of a higher kind:

@@ -23,11 +23,6 @@ struct xform {
 	hop_val         *operand;      /* [g->nparam], room for as many again */
 };
 
-static bool is_float(const hop_type *t)
-{
-	return hop_dtype_float((hop_dtype)t->dtype);
-}
-
 static void begin(hop_trace *t, void *arg)
 {
 	struct xform *x = arg;
@@ -51,7 +46,7 @@ static void begin(hop_trace *t, void *arg)
 			hop_trace_fail(t, HOP_EVALUE, "%s: there is no input %d", x->op, k);
 			return;
 		}
-		if (!is_float(x->type[k])) {
+		if (!hop_type_diff(x->type[k])) {
 			hop_trace_fail(t, HOP_ENODIFF, "%s: input %d is %s, only floats have "
 			               "derivatives", x->op, k, hop_type_text(t, x->type[k]));
 			return;
@@ -132,7 +127,7 @@ static void grad_end(hop_trace *t, void *arg)
 		return;
 	uint32_t nout = x->g->nout;
 	const hop_type *r = nout ? hop_graph_out_type(x->g, 0) : NULL;
-	if (!r || r->rank || !is_float(r)) {
+	if (!r || r->rank || !hop_type_diff(r)) {
 		hop_trace_fail(t, HOP_ENODIFF, "grad: the first result is %s, a float scalar it "
 		               "must be", r ? hop_type_text(t, r) : "missing");
 		return;
@@ -165,7 +160,7 @@ static void jvp_end(hop_trace *t, void *arg)
 	uint32_t nout = x->g->nout, n = nout;
 	bool *outs = HOP_NEWN(&t->arena, bool, nout), *act = wanted(t, x);
 	for (uint32_t i = 0; i < nout; i++)
-		n += outs[i] = is_float(hop_graph_out_type(x->g, i));
+		n += outs[i] = hop_type_diff(hop_graph_out_type(x->g, i));
 	if (!room(t, x, n) || (t->b.st = hop_ad_jvp(hop_env_of(t), x->g, act, outs, &jg)))
 		return;
 	for (int i = 0; i < x->nin; i++) {
@@ -233,7 +228,7 @@ static void jac_end(hop_trace *t, void *arg)
 	const hop_graph *vg, *bg;
 	if (!close_body(t, x) || !room(t, x, (uint32_t)x->nwrt))
 		return;
-	if (x->g->nout != 1 || !is_float(hop_graph_out_type(x->g, 0))) {
+	if (x->g->nout != 1 || !hop_type_diff(hop_graph_out_type(x->g, 0))) {
 		hop_trace_fail(t, HOP_ENODIFF, "jac: the body must give one float tensor");
 		return;
 	}

@@ -152,7 +152,7 @@ static void check_float(hop_env *e, double v, bool single, const char *want)
 	hop_buf b;
 	char got[64];
 	hop_buf_open(&b, e);
-	hop_put_float(&b, v, single);
+	hop_put_float(&b, v, single ? 8 : 11, single ? 23 : 52);
 	snprintf(got, sizeof got, "%s", b.s);
 	hop_buf_free(&b);
 	assert_string_equal(got, want);
@@ -189,10 +189,10 @@ static void test_float(void **state)
 			continue;
 		hop_buf b;
 		hop_buf_open(&b, &e);
-		hop_put_float(&b, v, false);
+		hop_put_float(&b, v, 11, 52);
 		bool ok = strtod(b.s, NULL) == v;
 		b.n = 0;
-		hop_put_float(&b, w, true);
+		hop_put_float(&b, w, 8, 23);
 		ok = ok && strtof(b.s, NULL) == w && strpbrk(b.s, ".ein");
 		hop_buf_free(&b);
 		assert_true(ok);

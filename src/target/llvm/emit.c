@@ -461,8 +461,7 @@ static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint
 		if (use[i] != 1)
 			continue;
 		v.v = hop_e_ptr_load(e, hop_e_mem(e, v.dtype, 1), env, 8 * (int64_t)k++);
-		if (v.dtype == HOP_bool)
-			v.v = hop_e_cast(e, LL_TRUNC, v.v, e->i1);
+		v.v = hop_e_to_reg(e, v.dtype, v.v, 1);
 		v.depth = 0;
 		e->s.reg[i] = v;
 	}
@@ -504,9 +503,8 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 		const hop_ev *v = &e->s.reg[i];
 
 		if (use[i] == 1)
-			hop_e_ptr_store(e, v->dtype == HOP_bool ?
-			                hop_e_cast(e, LL_ZEXT, v->v, e->i8) : v->v,
-			                env, 8 * (int64_t)k++);
+			hop_e_ptr_store(e, hop_e_to_mem(e, v->dtype, v->v, 1), env,
+			                8 * (int64_t)k++);
 	}
 	blocks = hop_e_bin(e, LL_ADD, n, hop_e_int(e, grain - 1));
 	blocks = hop_e_bin(e, LL_SDIV, blocks, hop_e_int(e, grain));

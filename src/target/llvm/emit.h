@@ -87,6 +87,9 @@ typedef struct hop_emit {
 /* emit_val.c: types, constants, small operations on scalars or vectors alike */
 hop_lt *hop_e_type(hop_emit *e, hop_dtype d, int lanes);      /* in registers */
 hop_lt *hop_e_mem(hop_emit *e, hop_dtype d, int lanes);       /* in memory */
+/* From what memory holds to what a register holds, and back. */
+hop_lv *hop_e_to_reg(hop_emit *e, hop_dtype d, hop_lv *v, int lanes);
+hop_lv *hop_e_to_mem(hop_emit *e, hop_dtype d, hop_lv *v, int lanes);
 hop_lv *hop_e_int(hop_emit *e, int64_t v);                    /* i64 */
 hop_lv *hop_e_consti(hop_emit *e, hop_dtype d, int lanes, int64_t v);
 hop_lv *hop_e_constf(hop_emit *e, hop_dtype d, int lanes, double v);

@@ -290,19 +290,6 @@ static hop_lv *lanes_of(hop_emit *e, const hop_ev *mask)
 	return e->mask ? hop_e_bin(e, LL_AND, e->mask, m) : m;
 }
 
-/* From what memory holds to what a register holds, and back. */
-static hop_lv *to_reg(hop_emit *e, hop_dtype d, hop_lv *v, int lanes)
-{
-	if (d != HOP_bool)
-		return v;
-	return hop_e_icmp(e, LL_NE, v, e->L->ConstNull(hop_e_mem(e, d, lanes)));
-}
-
-static hop_lv *to_mem(hop_emit *e, hop_dtype d, hop_lv *v, int lanes)
-{
-	return d == HOP_bool ? hop_e_cast(e, LL_ZEXT, v, hop_e_mem(e, d, lanes)) : v;
-}
-
 static hop_lv *plain_load(hop_emit *e, hop_lt *t, hop_lv *p, const hop_eaddr *a)
 {
 	hop_lv *v = e->L->BuildLoad2(e->b, t, p, "");
@@ -359,7 +346,7 @@ static hop_lv *scalar_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
 		p = hop_e_sel(e, mask->v, p, e->s.dummy);
 	}
 	v = plain_load(e, t, p, mask ? &(hop_eaddr){ .dtype = a->dtype } : a);
-	return to_reg(e, a->dtype, v, 1);
+	return hop_e_to_reg(e, a->dtype, v, 1);
 }
 
 hop_ev hop_e_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
@@ -398,7 +385,7 @@ hop_ev hop_e_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
 		                 (hop_lv *[]){ ps, align, m ? m : all_ones(e),
 		                               e->L->ConstNull(t) });
 	}
-	r.v = to_reg(e, a->dtype, v, n);
+	r.v = hop_e_to_reg(e, a->dtype, v, n);
 	return r;
 }
 
@@ -414,7 +401,7 @@ static void scalar_store(hop_emit *e, const hop_eaddr *a, hop_lv *v, const hop_e
 		e->L->BuildCondBr(e->b, mask->v, then, join);
 		hop_e_at(e, then);
 	}
-	st = e->L->BuildStore(e->b, to_mem(e, a->dtype, v, 1), a->p);
+	st = e->L->BuildStore(e->b, hop_e_to_mem(e, a->dtype, v, 1), a->p);
 	e->L->SetAlignment(st, (unsigned)hop_dtype_bytes(a->dtype));
 	if (mask) {
 		e->L->BuildBr(e->b, join);
@@ -435,7 +422,7 @@ void hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *val, const hop_e
 	}
 	HOP_ASSERT(a->lane != HOP_UNI);      /* plan.c refuses such loops */
 	m = lanes_of(e, mask);
-	v = to_mem(e, a->dtype, hop_e_vec(e, val), n);
+	v = hop_e_to_mem(e, a->dtype, hop_e_vec(e, val), n);
 	align = e->L->ConstInt(e->i32, (unsigned long long)al, 0);
 	if (s == 1 || s == -1) {
 		if (s == -1) {

@@ -138,7 +138,7 @@ static bool is_long(const hop_stmt *s, int64_t n)
 	bool adds = false, nest = false;
 
 	for (int i = 0; i < s->nacc; i++)
-		adds |= s->acc[i].op == HOP_RED_add && hop_dtype_float(s->acc[i].dtype);
+		adds |= s->acc[i].op == HOP_RED_add && hop_dtype_real(s->acc[i].dtype);
 	for (const hop_stmt *b = s->body.first; b; b = b->next)
 		nest |= b->kind != HOP_L_OP;
 	return adds && (n < 0 || n > (nest ? SHORT_AROUND : SHORT));
@@ -146,7 +146,7 @@ static bool is_long(const hop_stmt *s, int64_t n)
 
 hop_dtype hop_e_wide(const hop_acc *c)
 {
-	return c->op == HOP_RED_add && c->dtype == HOP_f32 ? HOP_f64 : c->dtype;
+	return c->op == HOP_RED_add && hop_dtype_real(c->dtype) ? HOP_f64 : c->dtype;
 }
 
 /* Opens the loop over blocks of `step` iterations of begin .. end-1. A block's sums join

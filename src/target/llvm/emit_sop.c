@@ -13,13 +13,13 @@ static hop_lv *call1(hop_emit *e, const char *name, hop_lv *a)
 
 static int bits(hop_dtype d)
 {
-	return d == HOP_bool ? 1 : (int)hop_dtype_bytes(d) * 8;
+	return hop_dtype_bool(d) ? 1 : (int)hop_dtype_bytes(d) * 8;
 }
 
 /* x/0 = 0, x rem 0 = x, and the one overflow wraps: divide by 1 in those lanes. */
 static hop_lv *idiv(hop_emit *e, bool rem, hop_dtype d, int n, hop_lv *a, hop_lv *b)
 {
-	int64_t least = d == HOP_i32 ? INT32_MIN : INT64_MIN;
+	int64_t least = hop_dtype_least(d);
 	hop_lv *zero = hop_e_consti(e, d, n, 0), *one = hop_e_consti(e, d, n, 1);
 	hop_lv *isz = hop_e_icmp(e, LL_EQ, b, zero);
 	hop_lv *ovf = hop_e_bin(e, LL_AND,
@@ -47,7 +47,7 @@ static hop_lv *extreme(hop_emit *e, bool max, hop_dtype d, hop_lv *a, hop_lv *b)
 {
 	hop_lv *m;
 
-	if (!hop_dtype_float(d))
+	if (!hop_dtype_real(d))
 		return hop_e_sel(e, hop_e_icmp(e, max ? LL_SGT : LL_SLT, a, b), a, b);
 	m = hop_e_sel(e, hop_e_fcmp(e, max ? LL_OGT : LL_OLT, a, b), a, b);
 	return hop_e_sel(e, hop_e_fcmp(e, LL_UNO, a, a), a, m);
@@ -63,23 +63,24 @@ static hop_lv *extreme(hop_emit *e, bool max, hop_dtype d, hop_lv *a, hop_lv *b)
 SOP(cast)
 {
 	hop_lt *t = hop_e_type(e, d, n), *f = hop_e_type(e, from, n);
-	bool    df = hop_dtype_float(d), sf = hop_dtype_float(from);
+	bool    df = hop_dtype_real(d), sf = hop_dtype_real(from);
+	bool    wider = hop_dtype_bytes(d) > hop_dtype_bytes(from);
 	hop_lv *x = a[0];
 
 	if (d == from)
 		return x;
-	if (d == HOP_bool)
+	if (hop_dtype_bool(d))
 		return sf ? hop_e_fcmp(e, LL_UNE, x, hop_e_constf(e, from, n, 0))
 		          : hop_e_icmp(e, LL_NE, x, hop_e_consti(e, from, n, 0));
-	if (from == HOP_bool)
+	if (hop_dtype_bool(from))
 		return hop_e_cast(e, df ? LL_UITOFP : LL_ZEXT, x, t);
 	if (df && sf)
-		return hop_e_cast(e, d == HOP_f64 ? LL_FPEXT : LL_FPTRUNC, x, t);
+		return hop_e_cast(e, wider ? LL_FPEXT : LL_FPTRUNC, x, t);
 	if (df)
 		return hop_e_cast(e, LL_SITOFP, x, t);
 	if (sf)
 		return hop_e_intrin(e, "llvm.fptosi.sat", 2, (hop_lt *[]){ t, f }, 1, &x);
-	return hop_e_cast(e, d == HOP_i64 ? LL_SEXT : LL_TRUNC, x, t);
+	return hop_e_cast(e, wider ? LL_SEXT : LL_TRUNC, x, t);
 }
 
 SOP(bitcast)
@@ -90,7 +91,7 @@ SOP(bitcast)
 SOP(neg)
 {
 	UNUSED;
-	return hop_dtype_float(d) ? e->L->BuildFNeg(e->b, a[0], "")
+	return hop_dtype_real(d) ? e->L->BuildFNeg(e->b, a[0], "")
 	                          : hop_e_bin(e, LL_SUB, hop_e_consti(e, d, n, 0), a[0]);
 }
 
@@ -99,7 +100,7 @@ SOP(abs)
 	hop_lv *zero;
 
 	UNUSED;
-	if (hop_dtype_float(d))
+	if (hop_dtype_real(d))
 		return call1(e, "llvm.fabs", a[0]);
 	zero = hop_e_consti(e, d, n, 0);
 	return hop_e_sel(e, hop_e_icmp(e, LL_SLT, a[0], zero), hop_e_bin(e, LL_SUB, zero, a[0]),
@@ -134,7 +135,7 @@ INTRINSIC(round, "roundeven")
 	SOP(name) \
 	{ \
 		UNUSED; \
-		return hop_dtype_float(d) ? hop_e_fbin(e, f, a[0], a[1]) : hop_e_bin(e, i, a[0], a[1]); \
+		return hop_dtype_real(d) ? hop_e_fbin(e, f, a[0], a[1]) : hop_e_bin(e, i, a[0], a[1]); \
 	}
 ARITHMETIC(add, LL_FADD, LL_ADD)
 ARITHMETIC(sub, LL_FSUB, LL_SUB)
@@ -144,14 +145,14 @@ ARITHMETIC(mul, LL_FMUL, LL_MUL)
 SOP(div)
 {
 	UNUSED;
-	return hop_dtype_float(d) ? hop_e_bin(e, LL_FDIV, a[0], a[1])
+	return hop_dtype_real(d) ? hop_e_bin(e, LL_FDIV, a[0], a[1])
 	                          : idiv(e, false, d, n, a[0], a[1]);
 }
 
 SOP(rem)
 {
 	UNUSED;
-	return hop_dtype_float(d) ? hop_e_bin(e, LL_FREM, a[0], a[1])
+	return hop_dtype_real(d) ? hop_e_bin(e, LL_FREM, a[0], a[1])
 	                          : idiv(e, true, d, n, a[0], a[1]);
 }
 
@@ -182,8 +183,8 @@ SOP(mulhi)
 	SOP(name) \
 	{ \
 		UNUSED; \
-		return hop_dtype_float(from) ? hop_e_fcmp(e, f, a[0], a[1]) : \
-		       hop_e_icmp(e, from == HOP_bool ? u : i, a[0], a[1]); \
+		return hop_dtype_real(from) ? hop_e_fcmp(e, f, a[0], a[1]) : \
+		       hop_e_icmp(e, hop_dtype_bool(from) ? u : i, a[0], a[1]); \
 	}
 COMPARE(eq, LL_OEQ, LL_EQ, LL_EQ)
 COMPARE(ne, LL_UNE, LL_NE, LL_NE)
@@ -222,8 +223,8 @@ hop_lv *hop_e_red(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *
 
 hop_lv *hop_e_red_id(hop_emit *e, enum hop_red op, hop_dtype d, int lanes)
 {
-	bool    fl = hop_dtype_float(d), w = d == HOP_i32;
-	int64_t least = w ? INT32_MIN : INT64_MIN, most = w ? INT32_MAX : INT64_MAX;
+	bool    fl = hop_dtype_real(d);
+	int64_t least = fl ? 0 : hop_dtype_least(d), most = fl ? 0 : hop_dtype_most(d);
 
 	switch (op) {
 	case HOP_RED_max:

@@ -53,8 +53,7 @@ static void piece(hop_emit *e, const hop_stmt *s, hop_lv *from, hop_lv *to)
 	for (int i = 0; i < s->nacc; i++) {
 		hop_lv *v = hop_e_reg(e, s->acc[i].result)->v;
 
-		if (s->acc[i].dtype == HOP_bool)
-			v = hop_e_cast(e, LL_ZEXT, v, e->i8);
+		v = hop_e_to_mem(e, s->acc[i].dtype, v, 1);
 		hop_e_ptr_store(e, v, place_of(e, part, i, l.iv), 0);
 	}
 	hop_e_loop_end(e, &l, NULL, NULL);
@@ -75,10 +74,9 @@ static void combine(hop_emit *e, const hop_stmt *s, hop_lv *part, hop_lv *nblock
 		hop_lv        *v = hop_e_ptr_load(e, hop_e_mem(e, c->dtype, 1),
 		                                  place_of(e, part, i, l.iv), 0);
 
-		if (c->dtype == HOP_bool)
-			v = hop_e_cast(e, LL_TRUNC, v, e->i1);
+		v = hop_e_to_reg(e, c->dtype, v, 1);
 		if (hop_e_wide(c) != c->dtype)
-			v = hop_e_cast(e, LL_FPEXT, v, e->f64);
+			v = hop_e_cast(e, LL_FPEXT, v, hop_e_type(e, hop_e_wide(c), 1));
 		acc[i] = hop_e_red(e, c->op, hop_e_wide(c), 1, l.phi[i], v);
 	}
 	hop_e_loop_end(e, &l, acc, acc);
@@ -87,7 +85,7 @@ static void combine(hop_emit *e, const hop_stmt *s, hop_lv *part, hop_lv *nblock
 		hop_lv        *v = acc[i];
 
 		if (hop_e_wide(c) != c->dtype)
-			v = hop_e_cast(e, LL_FPTRUNC, v, e->f32);
+			v = hop_e_cast(e, LL_FPTRUNC, v, hop_e_type(e, c->dtype, 1));
 		v = hop_e_red(e, c->op, c->dtype, 1, hop_e_reg(e, c->init)->v, v);
 		hop_e_set(e, c->result, (hop_ev){ .v = v, .dtype = c->dtype, .depth = e->s.depth });
 	}

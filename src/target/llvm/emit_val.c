@@ -6,18 +6,43 @@
 
 hop_lt *hop_e_type(hop_emit *e, hop_dtype d, int lanes)
 {
-	hop_lt *t = d == HOP_bool ? e->i1 : d == HOP_i32 ? e->i32 : d == HOP_i64 ? e->i64 :
-	            d == HOP_f32 ? e->f32 : e->f64;
+	static const size_t at[HOP_NDTYPE] = {
+#define HOP_DTYPE(name, T, form, dclass, computes, exp, man, flags, npy, dlpack, tensors, reg, mem) \
+		[HOP_##name] = offsetof(hop_emit, reg),
+#include "ir/dtypes.def"
+	};
+	hop_lt *t;
 
+	HOP_ASSERT((unsigned)d < HOP_NDTYPE);
+	t = *(hop_lt **)((char *)e + at[d]);
 	return lanes > 1 ? e->L->VectorType(t, (unsigned)lanes) : t;
 }
 
 /* A bool is a byte in memory and a bit in a register. */
 hop_lt *hop_e_mem(hop_emit *e, hop_dtype d, int lanes)
 {
-	if (d != HOP_bool)
-		return hop_e_type(e, d, lanes);
-	return lanes > 1 ? e->L->VectorType(e->i8, (unsigned)lanes) : e->i8;
+	static const size_t at[HOP_NDTYPE] = {
+#define HOP_DTYPE(name, T, form, dclass, computes, exp, man, flags, npy, dlpack, tensors, reg, mem) \
+		[HOP_##name] = offsetof(hop_emit, mem),
+#include "ir/dtypes.def"
+	};
+	hop_lt *t;
+
+	HOP_ASSERT((unsigned)d < HOP_NDTYPE);
+	t = *(hop_lt **)((char *)e + at[d]);
+	return lanes > 1 ? e->L->VectorType(t, (unsigned)lanes) : t;
+}
+
+hop_lv *hop_e_to_reg(hop_emit *e, hop_dtype d, hop_lv *v, int lanes)
+{
+	if (!hop_dtype_bool(d))
+		return v;
+	return hop_e_icmp(e, LL_NE, v, e->L->ConstNull(hop_e_mem(e, d, lanes)));
+}
+
+hop_lv *hop_e_to_mem(hop_emit *e, hop_dtype d, hop_lv *v, int lanes)
+{
+	return hop_dtype_bool(d) ? hop_e_cast(e, LL_ZEXT, v, hop_e_mem(e, d, lanes)) : v;
 }
 
 hop_lv *hop_e_int(hop_emit *e, int64_t v)

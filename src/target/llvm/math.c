@@ -14,11 +14,16 @@ typedef struct mx {
 	hop_emit *e;
 	hop_dtype d, i;          /* the float, and the integer of its width */
 	int       n;
+	bool      sg;            /* 23 bits of mantissa, not 52: the two that there are series for */
+	int       bias, shift;   /* of the exponent */
 } mx;
 
 static mx setting(hop_emit *e, hop_dtype d, int n)
 {
-	return (mx){ e, d, d == HOP_f32 ? HOP_i32 : HOP_i64, n };
+	const hop_drow *r = hop_dtype_row(d);
+
+	HOP_ASSERT(r->man == 23 || r->man == 52);
+	return (mx){ e, d, hop_dtype_int_of(d), n, r->man == 23, (1 << (r->exp - 1)) - 1, r->man };
 }
 
 static hop_lv *k(const mx *m, double v)
@@ -86,7 +91,7 @@ static double inverse_factorial(int n)
  * conversion, so NaN does no harm. *out_i is the integer, wrapped when x is huge. */
 static hop_lv *nearest(const mx *m, hop_lv *x, hop_lv *by, hop_lv **out_i)
 {
-	double  magic = m->d == HOP_f32 ? 0x1.8p23 : 0x1.8p52;
+	double  magic = ldexp(1.5, m->shift);
 	hop_lv *t = fma3(m, x, by, k(m, magic));
 
 	*out_i = op(m, LL_SUB, as_int(m, t), as_int(m, k(m, magic)));
@@ -96,16 +101,14 @@ static hop_lv *nearest(const mx *m, hop_lv *x, hop_lv *by, hop_lv **out_i)
 /* 2^i for i within the exponents of normal numbers. */
 static hop_lv *pow2(const mx *m, hop_lv *i)
 {
-	int bias = m->d == HOP_f32 ? 127 : 1023, shift = m->d == HOP_f32 ? 23 : 52;
-
-	i = op(m, LL_ADD, i, ki(m, bias));
-	return as_float(m, op(m, LL_SHL, i, ki(m, shift)));
+	i = op(m, LL_ADD, i, ki(m, m->bias));
+	return as_float(m, op(m, LL_SHL, i, ki(m, m->shift)));
 }
 
 /* x + low = i ln 2 + r; gives r and i, and p = (e^r - 1) / r. A low of NULL is 0. */
 static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv *low, hop_lv **out_i, hop_lv **out_p)
 {
-	bool    s = m->d == HOP_f32;
+	bool    s = m->sg;
 	double  c[16];
 	int     n = s ? 7 : 13;
 	hop_lv *f = nearest(m, x, k(m, 1.4426950408889634), out_i), *r;
@@ -124,7 +127,7 @@ static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv *low, hop_lv **out_i, h
 static hop_lv *emit_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, hop_lv *low)
 {
 	mx      m = setting(e, d, lanes);
-	double  lo = d == HOP_f32 ? -104 : -746, hi = d == HOP_f32 ? 89 : 710;
+	double  lo = m.sg ? -104 : -746, hi = m.sg ? 89 : 710;
 	hop_lv *i, *p, *r, *half;
 
 	/* Outside, the result is 0 or infinity; a comparison with NaN keeps NaN. */
@@ -153,7 +156,7 @@ static hop_lv *emit_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 		7.7144320927945376e-5, -1.6072549574299152e-5 };
 
 	mx      m = setting(e, d, lanes);
-	bool    sg = d == HOP_f32;
+	bool    sg = m.sg;
 	double  hi = sg ? 10 : 22;           /* from here on it is 1 */
 	hop_lt *type = hop_e_type(e, d, lanes);
 	hop_lv *y, *far, *i, *f, *v, *z, *t, *h, *low;
@@ -200,7 +203,7 @@ static hop_lv *reduce_log(const mx *m, hop_lv *x, hop_lv **out_i)
 static hop_lv *emit_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 {
 	mx      m = setting(e, d, lanes);
-	bool    sg = d == HOP_f32;
+	bool    sg = m.sg;
 	int     n = sg ? 5 : 11;
 	double  c[16];
 	hop_lv *g, *f = reduce_log(&m, x, &g), *s, *z, *r, *h;
@@ -358,7 +361,7 @@ static hop_lv *slow_path(const mx *m, const char *libm)
 /* x = i pi/2 + r; the quarter turn i picks sine or cosine of r and the sign. */
 static hop_lv *quarter(const mx *m, hop_lv *x, bool cosine)
 {
-	bool    sg = m->d == HOP_f32;
+	bool    sg = m->sg;
 	int     ns = sg ? 4 : 8, nc = sg ? 5 : 8;
 	double  c[10];
 	hop_lv *i, *n, *r, *z, *s, *q, *odd, *v;
@@ -388,11 +391,11 @@ static hop_lv *emit_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool 
 
 	mx       m = setting(e, d, lanes);
 	hop_lt  *t = hop_e_type(e, d, lanes);
-	hop_lv  *slow = slow_path(&m, name[d == HOP_f64][cosine]), *big, *fast, *r, *phi;
+	hop_lv  *slow = slow_path(&m, name[!m.sg][cosine]), *big, *fast, *r, *phi;
 	hop_lbb *from[2], *rare = hop_e_block(e), *join = hop_e_block(e);
 
 	fast = quarter(&m, x, cosine);
-	big = hop_e_fcmp(e, LL_OGT, fabs1(&m, x), k(&m, d == HOP_f32 ? 1e5 : 1e6));
+	big = hop_e_fcmp(e, LL_OGT, fabs1(&m, x), k(&m, m.sg ? 1e5 : 1e6));
 	if (lanes > 1) {
 		hop_lt *bits = e->L->IntTypeInContext(e->cx, (unsigned)lanes);
 

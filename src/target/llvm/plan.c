@@ -139,7 +139,7 @@ static void look_block(look *k, const hop_block *b, double times)
 				widen(k, s->dtype);
 				/* No instruction: one lane after the other. */
 				if ((s->sop == HOP_SOP_rem || s->sop == HOP_SOP_div) &&
-				    !(s->sop == HOP_SOP_div && hop_dtype_float(s->dtype)))
+				    !(s->sop == HOP_SOP_div && hop_dtype_real(s->dtype)))
 					k->cost += times * 16 * 20;
 			}
 			break;
@@ -187,7 +187,7 @@ bool hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
 	bool     ok = s->loop == HOP_LOOP_RED && s->nacc == 1 && !s->bound && lanes <= 16 &&
-	              lanes >= 4 && trips(s) >= 8 && s->acc[0].dtype == HOP_f32;
+	              lanes >= 4 && trips(s) >= 8 && hop_dtype_real(s->acc[0].dtype);
 	uint8_t *u, *own;
 	look     k;
 	bool     far = false;
@@ -197,7 +197,7 @@ bool hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes
 	own = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
 	u = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
 	k = look_at(e, s, own);
-	ok = k.ok && k.bytes <= 4;
+	ok = k.ok && k.bytes <= 4 && hop_dtype_bytes(s->acc[0].dtype) == 4;
 	hop_plan_uses(s, u);
 	for (int i = 1; ok && i <= e->f->nreg; i++)
 		if (u[i] == 1 && cls[i] == HOP_VAR && i != s->acc[0].init)
@@ -286,8 +286,7 @@ hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s)
 	if (k.bytes < 4)
 		k.bytes = 4;
 	for (int i = 0; i < s->nacc; i++)
-		if (s->acc[i].dtype == HOP_f64 || s->acc[i].dtype == HOP_i64)
-			k.bytes = 8;
+		widen(&k, s->acc[i].dtype);
 	r.width = e->vbits / 8 / k.bytes;
 	while (r.width > 2 && r.width / 2 >= n)
 		r.width /= 2;
