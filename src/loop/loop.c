@@ -21,8 +21,9 @@ bool hop_sop_takes(enum hop_sop s, int dtype)
 int hop_sop_cost(enum hop_sop s, int dtype)
 {
 	bool whole = s == HOP_SOP_div && !hop_dtype_real((hop_dtype)dtype);
+	bool rounds = s == HOP_SOP_cast && hop_dtype_packed((hop_dtype)dtype);
 
-	return whole ? 20 : hop_soptab[s].cost;
+	return whole ? 20 : rounds ? 6 : hop_soptab[s].cost;
 }
 
 static const char *const redname[] = { "add", "max", "min", "mul", "or", "and" };

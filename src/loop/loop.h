@@ -4,7 +4,8 @@
  * tree of statements. Scalars are SSA registers (hop_reg) of the function: a register is
  * defined by one statement and used by later statements of the same block or of blocks
  * nested in it. Everything that lives longer than a block goes through a buffer, except
- * the accumulators of a reducing loop. Contrast ir.h, which says what is computed. */
+ * the accumulators of a reducing loop. A packed dtype (dtypes.def) is stored, loaded and cast to
+ * and from what it computes in, nothing else. Contrast ir.h, which says what is computed. */
 #ifndef HOP_LOOP_H
 #define HOP_LOOP_H
 

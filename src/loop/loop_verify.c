@@ -98,6 +98,18 @@ static hop_dtype first_of(const scope *v, const hop_stmt *s)
 	return (hop_dtype)(v->type[s->a[0]] - 1);
 }
 
+/* Of packed dtypes there is no arithmetic: they go between memory and what they compute in. */
+static bool moves(enum hop_sop s)
+{
+	return s == HOP_SOP_load || s == HOP_SOP_store || s == HOP_SOP_cast;
+}
+
+static bool casts(hop_dtype from, hop_dtype to)
+{
+	return hop_dtype_computes(from) == to || hop_dtype_computes(to) == from ||
+	       !(hop_dtype_packed(from) || hop_dtype_packed(to));
+}
+
 static hop_status check_op(scope *v, const hop_stmt *s)
 {
 	hop_dtype d = first_of(v, s);
@@ -106,6 +118,8 @@ static hop_status check_op(scope *v, const hop_stmt *s)
 	if ((int)s->sop <= 0 || s->sop >= HOP_NSOP)
 		return bad(v, s, "loop program: operation %d does not exist", s->sop);
 	HOP_TRY(want(v, s, hop_sop_takes(s->sop, s->dtype)));
+	HOP_TRY(want(v, s, moves(s->sop) || (!hop_dtype_packed((hop_dtype)s->dtype) &&
+	                                     (d == HOP_NDTYPE || !hop_dtype_packed(d)))));
 	switch (s->sop) {
 	case HOP_SOP_size:
 		HOP_TRY(want(v, s, hop_dtype_bytes((hop_dtype)s->dtype) == 8));
@@ -121,7 +135,7 @@ static hop_status check_op(scope *v, const hop_stmt *s)
 	case HOP_SOP_cast: case HOP_SOP_bitcast:
 		if (s->na != 1 || d == HOP_NDTYPE)
 			return bad(v, s, "loop program: cast of a register not in scope");
-		HOP_TRY(want(v, s, s->sop == HOP_SOP_cast ||
+		HOP_TRY(want(v, s, s->sop == HOP_SOP_cast ? casts(d, (hop_dtype)s->dtype) :
 		                   hop_dtype_bytes(d) == hop_dtype_bytes(s->dtype)));
 		break;
 	case HOP_SOP_eq: case HOP_SOP_ne: case HOP_SOP_lt: case HOP_SOP_le:
@@ -171,7 +185,7 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 		bool            bits = s->acc[i].op >= HOP_RED_or;
 
 		HOP_TRY(use(v, s, s->acc[i].init, s->acc[i].dtype));
-		if (bits ? c == HOP_DC_FLOAT : c == HOP_DC_BOOL)
+		if (bits ? c == HOP_DC_FLOAT : c == HOP_DC_BOOL || hop_dtype_packed(s->acc[i].dtype))
 			return bad(v, s, "loop program: reduction %d of %s", s->acc[i].op,
 			           hop_dtype_name(s->acc[i].dtype));
 	}

@@ -264,7 +264,7 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 	c.range = NULL;
 	c.rangecap = c.localcap = c.regcap = 0;
 	c.regscope = NULL;
-	c.ixs = c.memo = (hop_map){ .a = l->w };
+	c.ixs = c.memo = c.narrow = (hop_map){ .a = l->w };
 	c.mask = 0;
 	c.range = hop_arena_grow(c.w, NULL, sizeof *c.range, g->nsym, &c.rangecap);
 	for (uint32_t i = 0; i < g->nsym; i++) {

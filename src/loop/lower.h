@@ -237,6 +237,7 @@ struct hop_lower {
 	hop_facts    facts;            /* with what was tested since */
 	hop_scope  **regscope;         /* [nreg+1] */
 	size_t       regcap;
+	hop_map      narrow;           /* register: what it is of, packed */
 	hop_map      ixs, memo;
 	int          natom;
 	hop_scope   *cur, *top;
@@ -280,6 +281,10 @@ const hop_type *hop_lower_in(hop_lower *l, const hop_node *n, int k);    /* type
 const hop_type *hop_lower_out(hop_lower *l, const hop_node *n, int k);   /* our symbols */
 hop_size        hop_lower_size(hop_lower *l, hop_size s);
 
+/* Registers have the dtype that is computed in: where a packed dtype is named, as that of a type,
+ * its computing dtype is meant. Loads widen, stores narrow, and what a cell gives is rounded to
+ * the dtype of the result behind its back. */
+
 /* The element of operand k at an index. In ASK_ADDR it finds the address instead. */
 hop_reg hop_lower_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *const *ix);
 hop_reg hop_lower_op(hop_lower *l, enum hop_sop s, hop_dtype d, int na, const hop_reg *a);
@@ -290,11 +295,13 @@ hop_reg hop_lower_op(hop_lower *l, enum hop_sop s, hop_dtype d, int na, const ho
 hop_reg hop_lower_const(hop_lower *l, hop_dtype d, double f, int64_t i);
 hop_reg hop_lower_sizereg(hop_lower *l, hop_size s);
 hop_reg hop_lower_ixreg(hop_lower *l, const hop_ix *x);
+/* r rounded to a packed dtype; of any other dtype as it is. */
+hop_reg hop_lower_round(hop_lower *l, hop_dtype d, hop_reg r);
 hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_scope *s);
 void    hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg v);
 /* Clamp an i64 register into 0 .. n-1: an index that is safe to load with. */
 const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n);
-/* A register of dtype `from` as one of d. */
+/* A register of dtype `from` as one of d, not rounded to d if that is packed. */
 hop_reg hop_lower_to(hop_lower *l, hop_dtype d, hop_dtype from, hop_reg r);
 hop_reg hop_lower_as_i64(hop_lower *l, hop_reg r, hop_dtype d);
 hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b);              /* 0 = true */

@@ -57,7 +57,7 @@ static hop_scope *aim(hop_lower *l, hop_scope *s)
 	return s;
 }
 
-hop_reg hop_lower_op(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const hop_reg *a)
+static hop_reg emit(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const hop_reg *a)
 {
 	hop_scope *s = l->top;
 
@@ -69,6 +69,54 @@ hop_reg hop_lower_op(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const 
 	note_reg(l, r, s);
 	return r;
 }
+
+hop_reg hop_lower_op(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const hop_reg *a)
+{
+	return emit(l, sop, hop_dtype_computes(d), na, a);
+}
+
+/* ---- packed dtypes ---- */
+
+/* The packed register that r is the number of; 0 when there is none. */
+static hop_reg narrow_of(hop_lower *l, hop_dtype d, hop_reg r)
+{
+	struct { int64_t d, r; } key = { d, r };
+
+	return (hop_reg)(uintptr_t)hop_map_get(&l->narrow, &key, sizeof key);
+}
+
+/* The number in a packed register. */
+static hop_reg widened(hop_lower *l, hop_dtype d, hop_reg r)
+{
+	hop_reg w = emit(l, HOP_SOP_cast, hop_dtype_computes(d), 1, &r);
+	struct { int64_t d, r; } key = { d, w };
+
+	if (!l->dry)
+		hop_map_put(&l->narrow, &key, sizeof key, (void *)(uintptr_t)r);
+	return w;
+}
+
+static hop_reg narrowed(hop_lower *l, hop_dtype d, hop_reg r)
+{
+	hop_reg n = narrow_of(l, d, r);
+
+	return n ? n : emit(l, HOP_SOP_cast, d, 1, &r);
+}
+
+hop_reg hop_lower_round(hop_lower *l, hop_dtype d, hop_reg r)
+{
+	if (!hop_dtype_packed(d) || narrow_of(l, d, r))
+		return r;
+	return widened(l, d, narrowed(l, d, r));
+}
+
+/* What the elements of a buffer are; in a dry run it is not there. */
+static hop_dtype stored(const hop_lower *l, hop_dtype d, int buf)
+{
+	return l->dry ? d : l->b.f->buf[buf].dtype;
+}
+
+/* ---- constants and sizes ---- */
 
 /* A register that depends on nothing, once a branch. */
 static hop_reg known(hop_lower *l, int kind, hop_dtype d, double f, hop_size z)
@@ -92,7 +140,7 @@ static hop_reg known(hop_lower *l, int kind, hop_dtype d, double f, hop_size z)
 hop_reg hop_lower_const(hop_lower *l, hop_dtype d, double f, int64_t i)
 {
 	bool fl = hop_dtype_real(d);
-	return known(l, !fl, d, fl ? f : 0, hop_size_of(fl ? 0 : i));
+	return known(l, !fl, hop_dtype_computes(d), fl ? f : 0, hop_size_of(fl ? 0 : i));
 }
 
 /* Local symbols change while running: those sizes are read where they are used. */
@@ -185,6 +233,7 @@ hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop
 	if (l->mask)
 		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
 	s = aim(l, s);
+	d = stored(l, d, buf);
 	count(l, HOP_SOP_load, d);
 	hop_reg r = hop_l_load(&l->b, d, &a);
 	if (l->mask && s->block) {
@@ -192,13 +241,16 @@ hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop
 		s->block->last->a[0] = l->mask;
 	}
 	note_reg(l, r, s);
-	return r;
+	return hop_dtype_packed(d) ? widened(l, d, r) : r;
 }
 
 void hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg v)
 {
 	hop_addr a = hop_lower_addr(l, buf, at);
 
+	d = stored(l, d, buf);
+	if (hop_dtype_packed(d))
+		v = narrowed(l, d, v);
 	l->b.block = l->cur->block;
 	count(l, HOP_SOP_store, d);
 	hop_l_store(&l->b, d, &a, v);
@@ -219,7 +271,7 @@ const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n)
 
 hop_reg hop_lower_to(hop_lower *l, hop_dtype d, hop_dtype from, hop_reg r)
 {
-	return d == from ? r : hop_lower_do(l, cast, d, r);
+	return hop_dtype_computes(d) == hop_dtype_computes(from) ? r : hop_lower_do(l, cast, d, r);
 }
 
 hop_reg hop_lower_as_i64(hop_lower *l, hop_reg r, hop_dtype d)
@@ -324,7 +376,7 @@ hop_reg hop_lower_acc(hop_lower *l, enum hop_red r, hop_dtype d, hop_reg init, h
 	HOP_ASSERT(s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED);
 	for (int i = 0; i < s->nacc; i++)
 		c[i] = s->acc[i];
-	c[s->nacc] = (hop_acc){ r, d, init, v, hop_l_reg(&l->b) };
+	c[s->nacc] = (hop_acc){ r, hop_dtype_computes(d), init, v, hop_l_reg(&l->b) };
 	s->acc = c;
 	l->dry_cost++;
 	return c[s->nacc++].result;

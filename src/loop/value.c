@@ -56,7 +56,8 @@ static const hop_node *node_of(const hop_linst *in, hop_val v)
 	return d == UINT32_MAX ? NULL : &in->g->node[d];
 }
 
-/* Run a cell for a result at an index; the caller's place is kept. */
+/* Run a cell for a result at an index; the caller's place is kept. An element is rounded to its
+ * dtype here, and nowhere on the way to it. */
 static hop_status run(hop_lower *l, hop_linst *in, const hop_node *n, enum hop_ask ask,
                       const hop_ix *const *ix)
 {
@@ -70,6 +71,8 @@ static hop_status run(hop_lower *l, hop_linst *in, const hop_node *n, enum hop_a
 	l->ix = ix;
 	l->b.loc = n->loc;
 	hop_status st = hop_optab[n->op].lower(l, n);
+	if (ask == HOP_ASK_AT && l->reg)
+		l->reg = hop_lower_round(l, (hop_dtype)hop_lower_out(l, n, 0)->dtype, l->reg);
 	l->inst = was;
 	l->ask = wask;
 	l->ix = wix;
@@ -535,7 +538,8 @@ bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *ord
 	hop_reg    mask = l->mask;
 	l->cur = in->scope = in->outer;
 	l->mask = 0;
-	hop_view d = hop_lower_temp(l, hop_type_get(l->env, (hop_dtype)t->dtype, t->rank, dim));
+	hop_dtype  c = hop_dtype_computes((hop_dtype)t->dtype);
+	hop_view   d = hop_lower_temp(l, hop_type_get(l->env, c, t->rank, dim));
 	v = HOP_NEW(l->w, hop_view);
 	*v = hop_view_permuted(l, &d, t->rank, order);
 	hop_status st = store(l, in, n->in[k], v);

@@ -87,7 +87,8 @@ static hop_status packed(hop_lower *l, const hop_node *n, int k, const int *ax,
 
 	for (int i = 0; i < t->rank; i++)
 		dim[i] = t->dim[ax[i]];
-	hop_view v = hop_lower_temp(l, hop_type_get(l->env, (hop_dtype)t->dtype, t->rank, dim));
+	hop_view v = hop_lower_temp(l, hop_type_get(l->env, hop_dtype_computes((hop_dtype)t->dtype),
+	                                            t->rank, dim));
 	*out = hop_view_permuted(l, &v, t->rank, ax);
 	return hop_lower_store_arg(l, n, k, out);
 }
@@ -130,6 +131,12 @@ static bool turns(hop_lower *l, const hop_node *n, const side *s, const hop_view
 	       !hop_size_is(v->stride[s->free[s->nfree - 1]], 1);
 }
 
+/* The template reads what it computes in. */
+static bool readable(hop_lower *l, const hop_view *v)
+{
+	return l->dry || !hop_dtype_packed(l->b.f->buf[v->buf].dtype);
+}
+
 /* The operand, its sum axes in one stride. The right one is best with rows along the
  * free axes; inside a loop that is worth a copy before it. */
 static hop_status operand(hop_lower *l, const hop_node *n, int k, const side *s,
@@ -143,10 +150,10 @@ static hop_status operand(hop_lower *l, const hop_node *n, int k, const side *s,
 	rows_last(s, rows);
 	if (k == 0 || !s->nfree || !hop_lower_arg_packed(l, n, k, rows, out)) {
 		HOP_TRY(hop_lower_arg_view(l, n, k, false, out));
-		if (k == 1 && turns(l, n, s, out))
+		if (k == 1 && (turns(l, n, s, out) || !readable(l, out)))
 			HOP_TRY(packed(l, n, k, rows, out));
 	}
-	if (joined(l, out, t, 0, (int)s->sum.n, ax, out_sum))
+	if (readable(l, out) && joined(l, out, t, 0, (int)s->sum.n, ax, out_sum))
 		return HOP_OK;
 	sum_last(s, rows);
 	HOP_TRY(packed(l, n, k, rows, out));
@@ -199,7 +206,7 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 	}
 	nloop += free_axes(l, at, a, &va, &vc, ct, nb, &g->m, &g->as[0], &g->cs[0]);
 	nloop += free_axes(l, bt, b, &vb, &vc, ct, nb + a->nfree, &g->n, &g->bs[1], &g->cs[1]);
-	g->dtype = (hop_dtype)ct->dtype;
+	g->dtype = hop_dtype_computes((hop_dtype)ct->dtype);
 	g->k = hop_size_of(1);
 	for (int64_t i = 0; i < a->sum.n; i++)
 		g->k = hop_size_mul(l->env, g->k, at->dim[a->sum.v[i]]);
@@ -211,15 +218,33 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 	hop_lower_close_n(l, nloop);
 }
 
+/* Sums are rounded once, when all of them are there. */
+static void round_to(hop_lower *l, const hop_type *t, const hop_view *from, const hop_view *to)
+{
+	const hop_ix *x[HOP_MAXRANK];
+	int           k = hop_lower_open_dims(l, t->rank, t->dim, x);
+	hop_dtype     d = (hop_dtype)t->dtype;
+	hop_reg       r = hop_lower_load(l, d, from->buf, hop_view_at(l, from, t->rank, x), l->cur);
+
+	hop_lower_put(l, d, to->buf, hop_view_at(l, to, t->rank, x), r);
+	hop_lower_close_n(l, k);
+}
+
 static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, const side *b)
 {
-	hop_view  va, vb;
-	hop_gemm *g = HOP_NEW(l->a, hop_gemm);
+	const hop_type *ct = hop_lower_out(l, n, 0);
+	hop_dtype       c = hop_dtype_computes((hop_dtype)ct->dtype);
+	bool            direct = c == (hop_dtype)ct->dtype;
+	hop_view        va, vb, vc = l->dest;
+	hop_gemm       *g = HOP_NEW(l->a, hop_gemm);
 
 	HOP_TRY(operand(l, n, 0, a, &va, &g->as[1]));
 	HOP_TRY(operand(l, n, 1, b, &vb, &g->bs[0]));
-	gemm_emit(l, g, hop_lower_in(l, n, 0), a, va, hop_lower_in(l, n, 1), b, vb,
-	          hop_lower_out(l, n, 0), l->dest);
+	if (!direct)
+		vc = hop_lower_temp(l, hop_type_with(l->env, ct, c));
+	gemm_emit(l, g, hop_lower_in(l, n, 0), a, va, hop_lower_in(l, n, 1), b, vb, ct, vc);
+	if (!direct)
+		round_to(l, ct, &vc, &l->dest);
 	return HOP_OK;
 }
 
@@ -268,7 +293,7 @@ bool hop_lower_dot_steps(hop_lower *l, hop_linst *in, const hop_node *n, hop_siz
 	hop_gemm *g = HOP_NEW(l->a, hop_gemm);
 	t = hop_type_prepend(l->env, t, steps);
 	u = hop_type_prepend(l->env, u, steps);
-	if (!hop_dtype_float((hop_dtype)ct->dtype) || !sum_joined(l, va, t, &a, &g->as[1]) ||
+	if (!hop_dtype_real((hop_dtype)ct->dtype) || !sum_joined(l, va, t, &a, &g->as[1]) ||
 	    !sum_joined(l, vb, u, &b, &g->bs[0]))
 		return false;
 	if (!to)

@@ -108,7 +108,8 @@ static bool take(struct scan *s, uint32_t k, hop_val v)
 		t.perm = t.dot;
 		t.dot = def(s->g, t.perm->in[0]);
 	}
-	if (!t.dot || t.dot->op != HOP_OP_dot || s->nterm == MAX_TERMS ||
+	if (!t.dot || hop_dtype_packed((hop_dtype)s->g->type[k]->dtype) ||   /* rounded each step */
+	    t.dot->op != HOP_OP_dot || s->nterm == MAX_TERMS ||
 	    s->uses[t.dot->out0.id] != 1 || !can_leave(s, t.dot->in[0]) ||
 	    !can_leave(s, t.dot->in[1]))
 		return false;

@@ -104,72 +104,59 @@ static void *at(frame *t, const hop_addr *a)
 
 static scalar get(hop_dtype d, const void *p)
 {
-	scalar  s = { .i = 0 };
-	float   f;
-	int32_t i;
+	scalar s;
 
-	switch (d) {
-	case HOP_bool: s.i = *(const uint8_t *)p; break;
-	case HOP_i32: memcpy(&i, p, 4); s.i = i; break;
-	case HOP_i64: memcpy(&s.i, p, 8); break;
-	case HOP_f32: memcpy(&f, p, 4); s.f = f; break;
-	case HOP_f64: memcpy(&s.f, p, 8); break;
-	default: break;
-	}
+	if (hop_dtype_real(d))
+		s.f = hop_elem_f(d, p);
+	else
+		s.i = hop_elem_i(d, p);
 	return s;
 }
 
 static void set(hop_dtype d, void *p, scalar s)
 {
-	float   f = hop_dtype_float(d) ? (float)s.f : 0;
-	int32_t i = hop_dtype_float(d) ? 0 : (int32_t)s.i;
-
-	switch (d) {
-	case HOP_bool: *(uint8_t *)p = s.i != 0; break;
-	case HOP_i32: memcpy(p, &i, 4); break;
-	case HOP_i64: memcpy(p, &s.i, 8); break;
-	case HOP_f32: memcpy(p, &f, 4); break;
-	case HOP_f64: memcpy(p, &s.f, 8); break;
-	default: break;
-	}
+	if (hop_dtype_real(d))
+		hop_elem_set_f(d, p, s.f);
+	else
+		hop_elem_set_i(d, p, s.i);
 }
 
 /* What a register of the dtype can hold. */
 static scalar trim(hop_dtype d, scalar s)
 {
-	if (d == HOP_f32)
-		s.f = (float)s.f;
-	else if (d == HOP_i32)
-		s.i = (int32_t)(uint32_t)(uint64_t)s.i;
-	else if (d == HOP_bool)
-		s.i = s.i & 1;
-	return s;
+	uint64_t elem;
+
+	if (hop_dtype_bool(d))
+		s.i &= 1;
+	set(d, &elem, s);
+	return get(d, &elem);
 }
 
 static int64_t saturate(hop_dtype d, double v)
 {
-	double lo = d == HOP_i32 ? INT32_MIN : (double)INT64_MIN;
-	double hi = d == HOP_i32 ? INT32_MAX : 0x1p63;
+	double least = (double)hop_dtype_least(d);
 
 	if (v != v)
 		return 0;
-	if (v <= lo)
-		return d == HOP_i32 ? INT32_MIN : INT64_MIN;
-	if (v >= hi)
-		return d == HOP_i32 ? INT32_MAX : INT64_MAX;
-	return (int64_t)v;
+	return v < least ? hop_dtype_least(d) : v >= -least ? hop_dtype_most(d) : (int64_t)v;
 }
 
 static scalar cast(hop_dtype to, hop_dtype from, scalar s)
 {
-	scalar r;
+	bool     fl = hop_dtype_real(from);
+	uint64_t elem;
+	scalar   r;
 
-	if (to == HOP_bool)
-		r.i = hop_dtype_float(from) ? s.f != 0 : s.i != 0;
-	else if (hop_dtype_float(to))
-		r.f = hop_dtype_float(from) ? s.f : to == HOP_f32 ? (float)s.i : (double)s.i;
-	else
-		r.i = hop_dtype_float(from) ? saturate(to, s.f) : s.i;
+	if (hop_dtype_bool(to)) {
+		r.i = fl ? s.f != 0 : s.i != 0;
+	} else if (hop_dtype_real(to) && !fl) {
+		hop_elem_set_i(to, &elem, s.i);              /* rounded once */
+		return get(to, &elem);
+	} else if (hop_dtype_real(to)) {
+		r.f = s.f;
+	} else {
+		r.i = fl ? saturate(to, s.f) : s.i;
+	}
 	return trim(to, r);
 }
 
@@ -217,7 +204,7 @@ static double fop2(enum hop_sop s, double x, double y)
 
 static int64_t iop2(enum hop_sop s, hop_dtype d, int64_t x, int64_t y)
 {
-	uint64_t a = (uint64_t)x, b = (uint64_t)y, w = d == HOP_i32 ? 32 : 64;
+	uint64_t a = (uint64_t)x, b = (uint64_t)y, w = 8 * hop_dtype_bytes(d);
 
 	switch (s) {
 	case HOP_SOP_add: return (int64_t)(a + b);
@@ -284,7 +271,7 @@ static void op(frame *t, const hop_stmt *s, const hop_dtype *dt)
 {
 	scalar a[3] = { { .i = 0 } }, r = { .i = 0 };
 	void  *p;
-	bool   fl = hop_dtype_float(s->dtype);
+	bool   fl = hop_dtype_real(s->dtype);
 
 	for (int i = 0; i < s->na; i++)
 		a[i] = t->reg[s->a[i]];
@@ -310,10 +297,10 @@ static void op(frame *t, const hop_stmt *s, const hop_dtype *dt)
 	case HOP_SOP_bitcast: r = bitcast(s->dtype, dt[s->a[0]], a[0]); break;
 	case HOP_SOP_cast: r = cast(s->dtype, dt[s->a[0]], a[0]); break;
 	case HOP_SOP_eq: case HOP_SOP_ne: case HOP_SOP_lt: case HOP_SOP_le:
-		r.i = compare(s->sop, hop_dtype_float(dt[s->a[0]]), a[0], a[1]);
+		r.i = compare(s->sop, hop_dtype_real(dt[s->a[0]]), a[0], a[1]);
 		break;
 	case HOP_SOP_select: r = a[0].i ? a[1] : a[2]; break;
-	case HOP_SOP_not: r.i = s->dtype == HOP_bool ? !a[0].i : ~a[0].i; break;
+	case HOP_SOP_not: r.i = hop_dtype_bool((hop_dtype)s->dtype) ? !a[0].i : ~a[0].i; break;
 	default:
 		if (s->na == 1 && fl)
 			r.f = fop1(s->sop, a[0].f);
@@ -334,7 +321,7 @@ static scalar combine(const hop_acc *c, scalar x, scalar y)
 	                                    HOP_SOP_or, HOP_SOP_and };
 	scalar r;
 
-	if (hop_dtype_float(c->dtype))
+	if (hop_dtype_real(c->dtype))
 		r.f = fop2(sop[c->op], x.f, y.f);      /* not rounded to f32: a better sum */
 	else
 		r = trim(c->dtype, (scalar){ .i = iop2(sop[c->op], c->dtype, x.i, y.i) });
