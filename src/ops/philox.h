@@ -48,11 +48,11 @@ static inline uint64_t hop_philox_fold(uint64_t key, uint64_t i)
 	return (uint64_t)c[1] << 32 | c[0];
 }
 
-/* uniform in [0, 1): element i of f32 is 24 bits of word i; of f64, 53 bits of words 2i
- * (the high half) and 2i+1. */
-static inline float hop_philox_f32(uint64_t key, uint64_t i)
+/* uniform in [0, 1): element i of a dtype with a mantissa of up to 23 bits is one bit more of word
+ * i, its highest, so that it is exact; of f64, 53 bits of words 2i (the high half) and 2i+1. */
+static inline double hop_philox_small(uint64_t key, uint64_t i, int man)
 {
-	return (float)(hop_philox_word(key, i) >> 8) * 0x1p-24f;
+	return (double)(hop_philox_word(key, i) >> (31 - man)) / (double)((uint64_t)2 << man);
 }
 
 static inline double hop_philox_f64(uint64_t key, uint64_t i)

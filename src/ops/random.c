@@ -58,14 +58,14 @@ hop_status hop_eval_uniform(hop_interp *p, const hop_node *n, hop_tensor *const 
                             hop_tensor **out)
 {
 	int64_t nkey = in[0]->count, each = nkey ? out[0]->count / nkey : 0;
-	bool single = hop_dtype_row(out[0]->dtype)->man <= 23;
+	int man = hop_dtype_row(out[0]->dtype)->man;
 	(void)p, (void)n;
 	for (int64_t k = 0; k < nkey; k++) {
 		uint64_t key = (uint64_t)hop_tensor_i(in[0], k);
 		for (int64_t i = 0; i < each; i++)
 			hop_tensor_set_f(out[0], k * each + i,
-			                 single ? (double)hop_philox_f32(key, (uint64_t)i)
-			                        : hop_philox_f64(key, (uint64_t)i));
+			                 man <= 23 ? hop_philox_small(key, (uint64_t)i, man)
+			                           : hop_philox_f64(key, (uint64_t)i));
 	}
 	return HOP_OK;
 }

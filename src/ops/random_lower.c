@@ -95,11 +95,12 @@ hop_status hop_lower_uniform(hop_lower *l, const hop_node *n)
 {
 	hop_reg   pos, key = place(l, n, &pos), r, q;
 	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
+	int       man = hop_dtype_row(d)->man;
 
-	if (hop_dtype_row(d)->man <= 23) {
-		r = hop_lower_do(l, shr, HOP_i32, stream(l, key, pos), word(l, 8));
+	if (man <= 23) {
+		r = hop_lower_do(l, shr, HOP_i32, stream(l, key, pos), word(l, 31 - man));
 		r = hop_lower_do(l, cast, d, r);
-		l->reg = hop_lower_do(l, mul, d, r, hop_lower_const(l, d, 0x1p-24, 0));
+		l->reg = hop_lower_do(l, mul, d, r, hop_lower_const(l, d, 1 / (double)((int64_t)2 << man), 0));
 		return HOP_OK;
 	}
 	pos = hop_lower_do(l, add, HOP_i64, pos, pos);

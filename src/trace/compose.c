@@ -18,11 +18,19 @@ static hop_value run(hop_trace *t, const char *op, const char *file, int line,
 	return hop_enter(t, op, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
 }
 
-/* x as a float; integers become f32. */
+/* x as a float; integers become f32. A packed float is computed in what its ops compute in, so that
+ * a composite is rounded once, as an op is. */
 static hop_val floats(hop_trace *t, hop_value x)
 {
 	hop_dtype d = hop_promote_dtype(t, 1, &x);
-	return hop_promote_cast(t, x, hop_dtype_float(d) ? d : HOP_f32);
+	return hop_promote_cast(t, x, hop_dtype_float(d) ? hop_dtype_computes(d) : HOP_f32);
+}
+
+/* The result, rounded to what the n operands are promoted to. */
+static hop_value rounded(hop_trace *t, hop_val v, int n, const hop_value *operand)
+{
+	hop_dtype d = hop_promote_dtype(t, n, operand);
+	return hop_value_new(t, hop_dtype_packed(d) ? hop_emit_cast(&t->b, v, d) : v);
 }
 
 static hop_val number_like(hop_build *b, hop_val x, double v)
@@ -103,7 +111,7 @@ static void make_reduce(hop_trace *t, void *arg)
 		hop_val k = hop_emit_cast(b, hop_emit_size(b, count), (hop_dtype)st->dtype);
 		s = hop_emit_op(b, HOP_OP_div, NULL, 2, (hop_val[]){ s, hop_emit_match(b, k, st) });
 	}
-	c->r = hop_value_new(t, s);
+	c->r = rounded(t, s, 1, &c->x);
 }
 
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
@@ -224,7 +232,7 @@ static void make_softmax(hop_trace *t, void *arg)
 	hop_val e = b->st ? HOP_BAD : hop_emit(b, sub, x, m);
 	e = b->st ? HOP_BAD : hop_emit(b, exp, e);
 	hop_val s = along(b, e, axis, false);
-	c->r = hop_value_new(t, b->st ? HOP_BAD : hop_emit(b, div, e, s));
+	c->r = rounded(t, b->st ? HOP_BAD : hop_emit(b, div, e, s), 1, &c->x);
 }
 
 hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis)
@@ -254,11 +262,17 @@ static void make_norm(hop_trace *t, void *arg)
 	hop_val eps = number_like(b, var, c->eps);
 	hop_val sd = b->st ? HOP_BAD : hop_emit(b, sqrt, hop_emit(b, add, var, eps));
 	hop_value y = hop_value_new(t, b->st ? HOP_BAD : hop_emit(b, div, dev, sd));
-	if (c->y.trace && y.trace)
+	hop_value all[3] = { c->x };
+	int k = 1;
+	if (c->y.trace && y.trace) {
 		y = hop_value_new(t, hop_point(t, HOP_OP_mul, 2, (hop_value[]){ y, c->y }));
-	if (c->z.trace && y.trace)
+		all[k++] = c->y;
+	}
+	if (c->z.trace && y.trace) {
 		y = hop_value_new(t, hop_point(t, HOP_OP_add, 2, (hop_value[]){ y, c->z }));
-	c->r = y;
+		all[k++] = c->z;
+	}
+	c->r = y.trace ? rounded(t, hop_value_read(t, y), k, all) : y;
 }
 
 hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value x,
@@ -302,7 +316,7 @@ static void make_sigmoid(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
 	struct fade f = fade(&t->b, floats(t, c->x));
-	c->r = hop_value_new(t, sigmoid(&t->b, &f));
+	c->r = rounded(t, sigmoid(&t->b, &f), 1, &c->x);
 }
 
 hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
@@ -326,7 +340,7 @@ static void make_log_sigmoid(hop_trace *t, void *arg)
 	hop_build *b = &t->b;
 	struct fade f = fade(b, floats(t, c->x));
 	hop_val low = hop_emit(b, select, f.below, f.x, f.zero);
-	c->r = hop_value_new(t, hop_emit(b, sub, low, log_above_1(b, &f)));
+	c->r = rounded(t, hop_emit(b, sub, low, log_above_1(b, &f)), 1, &c->x);
 }
 
 hop_value hop_at_log_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
@@ -345,7 +359,7 @@ static void make_silu(hop_trace *t, void *arg)
 	hop_val high = hop_emit(b, select, f.below, f.zero, f.x);
 	hop_val m = hop_emit(b, select, hop_emit(b, lt, f.m, low), low, f.m);
 	hop_val q = hop_emit(b, div, f.e, hop_emit(b, add, f.one, f.e));
-	c->r = hop_value_new(t, hop_emit(b, add, high, hop_emit(b, mul, m, q)));
+	c->r = rounded(t, hop_emit(b, add, high, hop_emit(b, mul, m, q)), 1, &c->x);
 }
 
 hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
