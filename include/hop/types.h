@@ -13,9 +13,10 @@
 extern "C" {
 #endif
 
-/* What each of them is stands in src/ir/dtypes.def. */
+/* What each of them is stands in src/ir/dtypes.def. bf16 and f16 are 16 bits in memory; each op on
+ * them computes in f32, and its result is rounded to nearest, ties to even. */
 typedef enum hop_dtype {
-	HOP_bool, HOP_i32, HOP_i64, HOP_f32, HOP_f64,
+	HOP_bool, HOP_i32, HOP_i64, HOP_f32, HOP_f64, HOP_bf16, HOP_f16,
 	HOP_NDTYPE
 } hop_dtype;
 

@@ -76,6 +76,8 @@ static hop_status descr(struct head *h, hop_npy *a)
 		if (!is(s + 1, n - 1, hop_dtab[d].npy))
 			continue;
 		a->dtype = (hop_dtype)d;
+		if (hop_dtab[d].npy[0] == 'V' && (*s == '|' || *s == order_of(a->dtype)))
+			return HOP_OK;             /* bytes as they are, by either name */
 		a->swapped = *s != order_of(a->dtype);
 		if (!a->swapped || (order_of(a->dtype) != '|' && (*s == '<' || *s == '>')))
 			return HOP_OK;

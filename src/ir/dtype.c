@@ -90,19 +90,63 @@ void hop_dtype_list(hop_buf *b)
 
 /* ---- elements ---- */
 
+/* The number that the bits are. */
+static double unpacked(hop_dtype d, uint64_t bits)
+{
+	const hop_drow *r = hop_dtype_row(d);
+	uint64_t        top = ((uint64_t)1 << r->exp) - 1, one = (uint64_t)1 << r->man;
+	uint64_t        e = bits >> r->man & top, m = bits & (one - 1);
+	int             last = 1 - ((1 << (r->exp - 1)) - 1) - r->man;   /* its least exponent */
+	double          v = !e ? ldexp((double)m, last) : ldexp((double)(m | one), last + (int)e - 1);
+
+	if (e == top)
+		v = m ? NAN : INFINITY;
+	return bits >> (r->exp + r->man) & 1 ? -v : v;
+}
+
+/* The bits of the float nearest to v. The leading bit of a normal number counts as one more
+ * exponent. There is one NaN. */
+static uint16_t packed(hop_dtype d, float v)
+{
+	const hop_drow *r = hop_dtype_row(d);
+	int             least = 1 - ((1 << (r->exp - 1)) - 1), e;
+	unsigned        inf = ((1u << r->exp) - 1) << r->man, sign;
+	double          x = hop_float_round((double)v, r->exp, r->man);
+
+	if (isnan(x))
+		return (uint16_t)(inf | 1u << (r->man - 1));
+	sign = (unsigned)(signbit(x) != 0) << (r->exp + r->man);
+	if (isinf(x))
+		return (uint16_t)(sign | inf);
+	frexp(x, &e);
+	e = x == 0 || e - 1 < least ? least : e - 1;
+	return (uint16_t)(sign | (((unsigned)(e - least) << r->man) +
+	                          (unsigned)ldexp(fabs(x), r->man - e)));
+}
+
+#define HOP_DTYPE(name, T, form, dclass, computes, exp, man, ...) \
+	_Static_assert(HOP_##computes == HOP_##name || \
+	               (HOP_##computes == HOP_f32 && sizeof(T) == 2 && 1 + exp + man == 16), \
+	               "what is packed is packed from f32 into 16 bits");
+#include "ir/dtypes.def"
+
 /* By form: an element v as a double and as an integer, both as elements of type T. */
 #define F_OF_truth(v)        (double)(v)
 #define F_OF_whole(v)        (double)(v)
 #define F_OF_real(v)         (double)(v)
+#define F_OF_packed(v)       unpacked(d, v)
 #define I_OF_truth(v)        (int64_t)(v)
 #define I_OF_whole(v)        (int64_t)(v)
 #define I_OF_real(v)         (int64_t)(v)
+#define I_OF_packed(v)       (int64_t)unpacked(d, v)
 #define OF_F_truth(T, v)     (T)((int64_t)(v) != 0)
 #define OF_F_whole(T, v)     (T)(int64_t)(v)
 #define OF_F_real(T, v)      (T)(v)
+#define OF_F_packed(T, v)    packed(d, (float)(v))
 #define OF_I_truth(T, v)     (T)((v) != 0)
 #define OF_I_whole(T, v)     (T)(v)
 #define OF_I_real(T, v)      (T)(v)
+#define OF_I_packed(T, v)    packed(d, (float)(v))
 
 double hop_elem_f(hop_dtype d, const void *p)
 {

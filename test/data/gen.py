@@ -81,7 +81,8 @@ def chosen(i):
 def promotions():
     """dtype of a + b, for tensors (rank 1), 0-d tensors and numbers."""
     kinds = [("bool", torch.bool), ("i32", torch.int32), ("i64", torch.int64),
-             ("f32", torch.float32), ("f64", torch.float64)]
+             ("f32", torch.float32), ("f64", torch.float64), ("bf16", torch.bfloat16),
+             ("f16", torch.float16)]
     names = {d: n for n, d in kinds}
     rows = []
     for an, ad in kinds:

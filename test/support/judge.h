@@ -21,6 +21,7 @@ typedef struct judge {
 	double        tol;             /* relative tolerance of `other`; 0 = 1e-9 */
 	bool          verbose;
 	long          lines;           /* printed by the run in progress */
+	int           astray;          /* programs of coarse dtypes that go another way in f64 */
 } judge;
 
 /* How a float parameter is drawn; the default is uniform in [0.2, 1.2]. */

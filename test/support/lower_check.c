@@ -85,7 +85,8 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 	effects     fx = { 0 };
 	const char *why = "";
 	int         bad = 0;
-	double      tol = gen_has_f32(g) ? 2e-4 : 1e-9;    /* no nearer than what it is made of */
+	/* no nearer than what it is made of; what is rounded to fewer bits than f32 has is the same */
+	double      eps = gen_eps(g), tol = eps > 0x1p-23 ? 0 : eps == 0x1p-23 ? 2e-4 : 1e-9;
 
 	if (hop_lower_graph(e, g, o, &p)) {
 		fprintf(stderr, "not lowered: %s\n", e->diag.text ? e->diag.text : "?");

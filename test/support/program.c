@@ -2,6 +2,7 @@
  * constants, so that two ways to round never disagree about a branch. */
 #include "support/program.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "ir/rule.h"
@@ -514,16 +515,23 @@ hop_status gen_program(hop_env *e, const gen_opts *o, hop_graph **out_g)
 	return st;
 }
 
-bool gen_has_f32(const hop_graph *g)
+double gen_eps(const hop_graph *g)
 {
-	for (uint32_t v = 0; v < g->nvalue; v++)
-		if (g->type[v]->dtype == HOP_f32)
-			return true;
+	double eps = 0, in;
+	for (uint32_t v = 0; v < g->nvalue; v++) {
+		const hop_drow *r = hop_dtype_row((hop_dtype)g->type[v]->dtype);
+		eps = r->man && ldexp(1, -r->man) > eps ? ldexp(1, -r->man) : eps;
+	}
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		hop_graphs sub = hop_node_subs(&g->node[i]);
 		for (int64_t k = 0; k < sub.n; k++)
-			if (sub.v[k] && gen_has_f32(sub.v[k]))
-				return true;
+			if (sub.v[k] && (in = gen_eps(sub.v[k])) > eps)
+				eps = in;
 	}
-	return false;
+	return eps;
+}
+
+bool gen_has_f32(const hop_graph *g)
+{
+	return gen_eps(g) >= 0x1p-23;
 }

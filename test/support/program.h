@@ -26,7 +26,9 @@ typedef struct gen_opts {
  * inference. Values stay small, and derivatives exist almost everywhere. */
 hop_status gen_program(hop_env *e, const gen_opts *o, hop_graph **out_g);
 
-bool gen_has_f32(const hop_graph *g);       /* anywhere, also in bodies */
+bool gen_has_f32(const hop_graph *g);       /* or less, anywhere, also in bodies */
+/* The distance from 1 to the next number of the coarsest float dtype in it; 0 without floats. */
+double gen_eps(const hop_graph *g);
 /* Has it a loop as long as a size? A long loop makes chaos of the last bit. */
 bool gen_loops(const hop_graph *g);
 /* Nodes of g and of its bodies, as often as they stand there; counted up to `most`. */

@@ -261,8 +261,9 @@ static void test_in_refused(void **state)
 	m = good, m.t.shape = NULL, refused(m, HOP_EVALUE, "rank 2");
 	m = good, m.t.shape = minus, refused(m, HOP_EVALUE, "negative");
 	m = good, m.t.shape = huge, refused(m, HOP_EVALUE, "too large");
-	m = good, m.t.bits = 16, refused(m, HOP_ETYPE, "float16");
-	m = good, m.t.code = 4, m.t.bits = 16, refused(m, HOP_ETYPE, "bfloat16");
+	m = good, m.t.bits = 8, refused(m, HOP_ETYPE, "float8");
+	m = good, m.t.code = 4, m.t.bits = 32, refused(m, HOP_ETYPE, "bfloat32; hop has bool, i32, "
+	                                               "i64, f32, f64, bf16, f16: convert");
 	m = good, m.t.code = 1, refused(m, HOP_ETYPE, "uint32");
 	m = good, m.t.code = 99, refused(m, HOP_ETYPE, "unknown");
 	m = good, m.t.lanes = 4, refused(m, HOP_ETYPE, "4 lanes");
@@ -271,6 +272,33 @@ static void test_in_refused(void **state)
 	assert_int_equal(hop_array_from_dlpack(ctx, NULL, &a), HOP_EUSE);
 	assert_int_equal(hop_array_from_dlpack(ctx, &good, NULL), HOP_EUSE);
 	assert_int_equal(hop_array_from_dlpack0(ctx, NULL, &a), HOP_EUSE);
+}
+
+/* Every dtype, there and back. */
+static void test_dtypes(void **state)
+{
+	static const struct { uint8_t code, bits; } want[HOP_NDTYPE] = {
+		[HOP_bool] = { 6, 8 }, [HOP_i32] = { 0, 32 }, [HOP_i64] = { 0, 64 },
+		[HOP_f32] = { 2, 32 }, [HOP_f64] = { 2, 64 }, [HOP_bf16] = { 4, 16 },
+		[HOP_f16] = { 2, 16 },
+	};
+	_Alignas(8) uint8_t x[16] = { 1, 0, 1 };
+	int64_t    n = 2;
+	hop_array *a, *b;
+	struct DLManagedTensorVersioned *m;
+
+	(void)state;
+	for (int d = 0; d < HOP_NDTYPE; d++) {
+		ok(hop_array_new(ctx, (hop_dtype)d, 1, &n, x, &a));
+		ok(hop_array_to_dlpack(a, &m));
+		assert_int_equal(m->t.code, want[d].code);
+		assert_int_equal(m->t.bits, want[d].bits);
+		ok(hop_array_from_dlpack(ctx, m, &b));
+		assert_int_equal(hop_array_dtype(b), d);
+		assert_ptr_equal(hop_array_data(a), hop_array_data(b));
+		hop_array_release(a);
+		hop_array_release(b);
+	}
 }
 
 static void test_out(void **state)
@@ -310,7 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_refused),
 		cmocka_unit_test(test_written), cmocka_unit_test(test_in), cmocka_unit_test(test_bools),
-		cmocka_unit_test(test_in_refused), cmocka_unit_test(test_out)
+		cmocka_unit_test(test_in_refused), cmocka_unit_test(test_dtypes), cmocka_unit_test(test_out)
 	};
 	return cmocka_run_group_tests(tests, open_ctx, close_ctx);
 }

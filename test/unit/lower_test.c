@@ -12,6 +12,7 @@
 #include "ir/text.h"
 #include "support/lower_check.h"
 #include "support/program.h"
+#include "support/retype.h"
 
 /* text, values of size parameters */
 typedef struct program { const char *name, *text; int64_t syms[4]; } program;
@@ -81,29 +82,33 @@ static int variants(hop_env *e, const program *p, const hop_graph *g)
 	return bad;
 }
 
+/* Each in f32 and in the dtypes that compute in it. */
 static void test_programs(void **state)
 {
 	volatile int bad = 0, done = 0;
 
 	(void)state;
-	for (volatile size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
-		const program *p = &programs[i];
+	for (volatile size_t i = 0; i < HOP_NDTYPE * (sizeof programs / sizeof *programs); i++) {
+		const program *p = &programs[i / HOP_NDTYPE];
+		hop_dtype      d = (hop_dtype)(i % HOP_NDTYPE);
 		hop_ctx       *ctx;
 		hop_env        e;
 		hop_frame      f;
 		hop_module    *m;
+		if (hop_dtype_computes(d) != HOP_f32)
+			continue;
 		assert_int_equal(hop_ctx_new(NULL, &ctx), HOP_OK);
 		hop_env_init(&e, ctx, hop_ctx_mem(ctx));
 		if (HOP_GUARD(&e, &f)) {
 			assert_int_equal(hop_guard_nomem(&e, &f), HOP_OK);
 			return;
 		}
-		if (hop_module_parse(&e, p->text, strlen(p->text), p->name, &m)) {
+		if (retype_text(&e, p->text, strlen(p->text), p->name, HOP_f32, d, &m)) {
 			fprintf(stderr, "%s\n", e.diag.text);
 			bad++;
 		} else {
 			bad += variants(&e, p, hop_module_find(m, NULL));
-			done++;
+			done += d == HOP_f32;
 			hop_module_free(m, &e.mem);
 		}
 		hop_guard_end(&e, &f);

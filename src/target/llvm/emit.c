@@ -530,6 +530,7 @@ void hop_emit_prog(hop_emit *e)
 
 	e->i1 = L->IntTypeInContext(e->cx, 1);
 	e->i8 = L->IntTypeInContext(e->cx, 8);
+	e->i16 = L->IntTypeInContext(e->cx, 16);
 	e->i32 = L->IntTypeInContext(e->cx, 32);
 	e->i64 = L->IntTypeInContext(e->cx, 64);
 	e->f32 = L->FloatTypeInContext(e->cx);

@@ -57,7 +57,7 @@ typedef struct hop_emit {
 	hop_lcx         *cx;
 	hop_lmod        *mod;
 	hop_lbld        *b;
-	hop_lt          *i1, *i8, *i32, *i64, *f32, *f64, *ptr, *vd;
+	hop_lt          *i1, *i8, *i16, *i32, *i64, *f32, *f64, *ptr, *vd;
 	hop_lt          *entry_type, *body_type;
 	hop_lv         **fn;             /* [nfunc] */
 	int              vbits;          /* of a vector register */
@@ -123,6 +123,10 @@ hop_lv *hop_e_red(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *
                   hop_lv *b);
 hop_lv *hop_e_red_id(hop_emit *e, enum hop_red op, hop_dtype d, int lanes);
 hop_lv *hop_e_red_all(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *v);
+
+/* packed.c: a packed float in its computing dtype, and back, rounded */
+hop_lv *hop_e_widen(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
+hop_lv *hop_e_narrow(hop_emit *e, hop_dtype d, int lanes, hop_lv *x);
 
 /* math.c: functions without an instruction */
 int     hop_e_count_math(const hop_block *b);

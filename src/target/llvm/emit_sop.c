@@ -69,6 +69,10 @@ SOP(cast)
 
 	if (d == from)
 		return x;
+	if (hop_dtype_packed(d))
+		return hop_e_narrow(e, d, n, x);
+	if (hop_dtype_packed(from))
+		return hop_e_widen(e, from, n, x);
 	if (hop_dtype_bool(d))
 		return sf ? hop_e_fcmp(e, LL_UNE, x, hop_e_constf(e, from, n, 0))
 		          : hop_e_icmp(e, LL_NE, x, hop_e_consti(e, from, n, 0));

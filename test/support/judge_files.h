@@ -1,0 +1,17 @@
+/* judge_files.h -- all programs of a folder, judged. */
+#ifndef JUDGE_FILES_H
+#define JUDGE_FILES_H
+
+#include "support/judge.h"
+
+typedef struct judge_total {
+	int programs, checks, failures;
+	int astray;                    /* see judge.h */
+} judge_total;
+
+/* Every .hop file of the folder, its f64 replaced by d, to the depth that it asks for but at most
+ * so deep. The environment may say ONLY=part of a name, VERBOSE=1. */
+void  judge_files(const char *folder, hop_dtype d, int most, judge_total *all);
+char *judge_read(const char *path, size_t *n);         /* a whole file, ended by 0 */
+
+#endif
