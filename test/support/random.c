@@ -13,6 +13,7 @@
 #include "support/judge.h"
 #include "support/lower_check.h"
 #include "support/native_run.h"
+#include "support/retype.h"
 #include "support/seed.h"
 
 enum { LANES = 3, MAX_NODES = 4000 };
@@ -176,6 +177,7 @@ int random_program(uint64_t seed, int ways)
 	seed_parts(seed);
 	hop_interp p;
 	hop_graph *g = NULL;
+	hop_module *m = NULL;
 	judge j = { .p = &p, .seed = seed + 1, .what = what };
 	snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
 	if (hop_ctx_new(NULL, &c))
@@ -190,12 +192,21 @@ int random_program(uint64_t seed, int ways)
 	if (gen_program(&e, &o, &g) || hop_verify(&e, g)) {
 		fprintf(stderr, "%s: cannot be made: %s\n", what, e.diag.text ? e.diag.text : "");
 		j.failures++;
+	} else if (seed % 8 == 2) {            /* all of it in 16 bits: no laws, for it may be chaos */
+		if (retype_graph(&e, g, seed % 16 == 2 ? HOP_bf16 : HOP_f16, &m)) {
+			fprintf(stderr, "%s: %s\n", what, e.diag.text);
+			j.failures++;
+		} else {
+			chain(&j, g = hop_module_find(m, NULL), seed, ways & ~RANDOM_LAWS);
+		}
 	} else {
 		chain(&j, g, seed, ways);
 	}
 	if (j.failures && g)
 		show(&e, g);
 	hop_interp_fini(&p);
+	if (m)
+		hop_module_free(m, &e.mem);
 	hop_guard_end(&e, &f);
 	hop_env_fini(&e);
 	hop_ctx_free(c);
