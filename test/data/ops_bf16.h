@@ -69,6 +69,20 @@ static const double grad_min_bf16[] = {
 	0, 0.283203125, 1, 0,
 	-0.416015625, -0.98828125, -0.65234375, 0,
 };
+static const double in_atan2_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.12060546875,
+	1.2421875, 0.0771484375, -1.140625, -0.69921875,
+	0.578125, -0.11328125, -1.25, 0.55078125,
+};
+static const double out_atan2_bf16[] = {
+	2.3125, -2.09375, 0.82421875, 2.328125,
+	2.359375, 0.1396484375,
+};
+static const double grad_atan2_bf16[] = {
+	-0.396484375, -0.193359375, -0.330078125, 4.09375,
+	0.263671875, 0.50390625, -0.43359375, 0.333984375,
+	0.357421875, 4.34375, 0.259765625, -0.07080078125,
+};
 static const double in_div_bf16[] = {
 	1.25, -1.2109375, 0.625, 0.12060546875,
 	1.2421875, 0.0771484375, 1.3515625, 1.671875,
@@ -277,6 +291,30 @@ static const double grad_asinh_bf16[] = {
 	0.625, 0.34375, -0.353515625, -0.98046875,
 	-0.41015625, 0.283203125,
 };
+static const double in_erf_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.12060546875,
+	1.2421875, 0.0771484375,
+};
+static const double out_erf_bf16[] = {
+	0.921875, -0.9140625, 0.625, 0.1357421875,
+	0.921875, 0.0869140625,
+};
+static const double grad_erf_bf16[] = {
+	0.2373046875, 0.1396484375, -0.31640625, -1.09375,
+	-0.15625, 0.31640625,
+};
+static const double in_atan_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.12060546875,
+	1.2421875, 0.0771484375,
+};
+static const double out_atan_bf16[] = {
+	0.89453125, -0.87890625, 0.55859375, 0.1201171875,
+	0.89453125, 0.0771484375,
+};
+static const double grad_atan_bf16[] = {
+	0.390625, 0.21875, -0.298828125, -0.97265625,
+	-0.255859375, 0.28125,
+};
 static const double in_acosh_bf16[] = {
 	2.34375, 2.671875, 2.546875, 1.921875,
 	2.90625, 1.640625,
@@ -288,6 +326,44 @@ static const double out_acosh_bf16[] = {
 static const double grad_acosh_bf16[] = {
 	0.470703125, 0.2177734375, -0.1767578125, -0.6015625,
 	-0.23828125, 0.2177734375,
+};
+static const double in_pow_bf16[] = {
+	0, 0, 0, 0.921875,
+	1.8984375, 0.63671875, 0, 2,
+	1, 0, -1.5, 0.69921875,
+};
+static const double out_pow_bf16[] = {
+	1, 0, 0, 1,
+	0.3828125, 0.73046875,
+};
+static const double grad_pow_bf16[] = {
+	0, 0, -0.416015625, 0,
+	0.1962890625, 0.2275390625, 0, 0,
+	-0, 0.08056640625, -0.16015625, -0.09326171875,
+};
+static const double in_asin_bf16[] = {
+	0.625, -0.60546875, 0.3125, 0.060302734375,
+	0.62109375, 0.03857421875,
+};
+static const double out_asin_bf16[] = {
+	0.67578125, -0.6484375, 0.318359375, 0.060302734375,
+	0.671875, 0.03857421875,
+};
+static const double grad_asin_bf16[] = {
+	1.28125, 0.6796875, -0.439453125, -0.99609375,
+	-0.8359375, 0.283203125,
+};
+static const double in_acos_bf16[] = {
+	0.625, -0.60546875, 0.3125, 0.060302734375,
+	0.62109375, 0.03857421875,
+};
+static const double out_acos_bf16[] = {
+	0.89453125, 2.21875, 1.25, 1.5078125,
+	0.90234375, 1.53125,
+};
+static const double grad_acos_bf16[] = {
+	-1.28125, -0.6796875, 0.439453125, 0.99609375,
+	0.8359375, -0.283203125,
 };
 static const double in_atanh_bf16[] = {
 	0.625, -0.60546875, 0.3125, 0.060302734375,
@@ -635,24 +711,108 @@ static const double grad_gather_bf16[] = {
 	0, 0, 0, 0,
 	0, 1, 0.5390625, -0.416015625,
 };
-static const double in_scatter_add_bf16[] = {
+static const double in_scatter_set_bf16[] = {
 	-0.390625, 1.046875, -0.337890625, -1.078125,
 	-0.298828125, -1.4453125, 0.7109375, 0.375,
 	0.033447265625, 0.341796875, -0.125, -0.3203125,
 	1, 3, 1.25, -0.70703125,
 	0.11474609375, -1.109375, -0.69140625, 0.125,
 };
+static const double out_scatter_set_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, 1.25,
+	-0.70703125, 0.11474609375, 0.7109375, 0.375,
+	0.033447265625, -1.109375, -0.69140625, 0.125,
+};
+static const double grad_scatter_set_bf16[] = {
+	1, 0.5390625, -0.416015625, 0,
+	0, 0, 0.9609375, 0.75390625,
+	-0.1455078125, 0, 0, 0,
+	-0.98828125, -0.65234375, 0.283203125, -0.91015625,
+	-0.83984375, 0.004425048828125,
+};
+static const double in_scatter_add_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, 0,
+	2, 0.5, 1, 1,
+	1, 0, 3, -1,
+	1, 3, 1, 2,
+	2, 0, 1, 3,
+	-1, -1, 0, 0,
+};
 static const double out_scatter_add_bf16[] = {
-	-0.390625, 1.046875, -0.337890625, 0.171875,
-	-1.0078125, -1.328125, 0.7109375, 0.375,
-	0.033447265625, -0.765625, -0.81640625, -0.1953125,
+	-0.390625, 1.046875, -0.337890625, 1,
+	4, 0.5, 1, 1,
+	1, 1, 6, -2,
 };
 static const double grad_scatter_add_bf16[] = {
 	1, 0.5390625, -0.416015625, -0.98828125,
 	-0.65234375, 0.283203125, 0.9609375, 0.75390625,
 	-0.1455078125, -0.91015625, -0.83984375, 0.004425048828125,
 	-0.98828125, -0.65234375, 0.283203125, -0.91015625,
-	-0.83984375, 0.004425048828125,
+	-0.83984375, 0.004425048828125, -0.98828125, -0.65234375,
+	0.283203125,
+};
+static const double in_scatter_mul_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, 0,
+	2, 0.5, 1, 1,
+	1, 0, 3, -1,
+	1, 3, 1, 2,
+	2, 0, 1, 3,
+	-1, -1, 0, 0,
+};
+static const double out_scatter_mul_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, -0,
+	0, 0, 1, 1,
+	1, 0, 9, 1,
+};
+static const double grad_scatter_mul_bf16[] = {
+	1, 0.5390625, -0.416015625, 1.9765625,
+	-0, 0, 0.9609375, 0.75390625,
+	-0.1455078125, -0.91015625, -2.515625, -0.004425048828125,
+	0, -0, 0, -0,
+	-2.515625, -0.004425048828125, -0, -2.609375,
+	0,
+};
+static const double in_scatter_min_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, 0,
+	2, 0.5, 1, 1,
+	1, 0, 3, -1,
+	1, 3, 1, 2,
+	2, 0, 1, 3,
+	-1, -1, 0, 0,
+};
+static const double out_scatter_min_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, -1,
+	0, 0, 1, 1,
+	1, 0, 3, -1,
+};
+static const double grad_scatter_min_bf16[] = {
+	1, 0.5390625, -0.416015625, -0,
+	-0, 0, 0.9609375, 0.75390625,
+	-0.1455078125, -0.91015625, -0.419921875, 0.0022125244140625,
+	-0, -0, 0.1416015625, -0,
+	-0.419921875, 0.0022125244140625, -0.98828125, -0.65234375,
+	0.1416015625,
+};
+static const double in_scatter_max_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, 0,
+	2, 0.5, 1, 1,
+	1, 0, 3, -1,
+	1, 3, 1, 2,
+	2, 0, 1, 3,
+	-1, -1, 0, 0,
+};
+static const double out_scatter_max_bf16[] = {
+	-0.390625, 1.046875, -0.337890625, 2,
+	2, 0.5, 1, 1,
+	1, 1, 3, -1,
+};
+static const double grad_scatter_max_bf16[] = {
+	1, 0.5390625, -0.416015625, -0,
+	-0.326171875, 0.283203125, 0.9609375, 0.75390625,
+	-0.1455078125, -0, -0.419921875, 0.0022125244140625,
+	-0.98828125, -0.326171875, 0, -0.91015625,
+	-0.419921875, 0.0022125244140625, -0, -0,
+	0,
 };
 static const double in_sum_bf16[] = {
 	1.25, -1.2109375, 0.625, 0.12060546875,
@@ -686,6 +846,71 @@ static const double out_amin_bf16[] = {
 static const double grad_amin_bf16[] = {
 	0, 1, 0, 0,
 	0, 0.5390625,
+};
+static const double in_prod_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_prod_bf16[] = {
+	-0.9453125, -0, 0, 0,
+};
+static const double grad_prod_bf16[] = {
+	-0.7578125, 0.78125, -1.515625, -0,
+	-0.5390625, 0, -0, -0,
+	-0, -0, -0, -0,
+};
+static const double in_any_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.12060546875,
+	1.2421875, 0.0771484375, -1.140625, -0.69921875,
+	0.578125, -0.11328125, -1.25, 0.55078125,
+};
+static const double out_any_bf16[] = {
+	1, 1,
+};
+static const double grad_any_bf16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_all_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.12060546875,
+	1.2421875, 0.0771484375, -1.140625, -0.69921875,
+	0.578125, -0.11328125, -1.25, 0.55078125,
+};
+static const double out_all_bf16[] = {
+	0, 0,
+};
+static const double grad_all_bf16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_argmax_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argmax_bf16[] = {
+	0, 0, 2, 0,
+};
+static const double grad_argmax_bf16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_argmin_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argmin_bf16[] = {
+	2, 0, 1,
+};
+static const double grad_argmin_bf16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
 };
 static const double in_dot_bf16[] = {
 	0.7734375, -1.15625, 0.73046875, 0.62109375,
@@ -742,6 +967,13 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %2\n"
 	  "}\n",
 	  in_min_bf16, out_min_bf16, grad_min_bf16 },
+	{ "atan2",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"
+	  "  %2 = atan2 %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_atan2_bf16, out_atan2_bf16, grad_atan2_bf16 },
 	{ "div",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"
@@ -861,6 +1093,20 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_asinh_bf16, out_asinh_bf16, grad_asinh_bf16 },
+	{ "erf",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3]) {\n"
+	  "  %1 = erf %0\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_erf_bf16, out_erf_bf16, grad_erf_bf16 },
+	{ "atan",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3]) {\n"
+	  "  %1 = atan %0\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_atan_bf16, out_atan_bf16, grad_atan_bf16 },
 	{ "acosh",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3]) {\n"
@@ -868,6 +1114,27 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_acosh_bf16, out_acosh_bf16, grad_acosh_bf16 },
+	{ "pow",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"
+	  "  %2 = pow %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_pow_bf16, out_pow_bf16, grad_pow_bf16 },
+	{ "asin",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3]) {\n"
+	  "  %1 = asin %0\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_asin_bf16, out_asin_bf16, grad_asin_bf16 },
+	{ "acos",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3]) {\n"
+	  "  %1 = acos %0\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_acos_bf16, out_acos_bf16, grad_acos_bf16 },
 	{ "atanh",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3]) {\n"
@@ -1063,13 +1330,41 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %2\n"
 	  "}\n",
 	  in_gather_bf16, out_gather_bf16, grad_gather_bf16 },
-	{ "scatter_add",
+	{ "scatter",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[4, 3], %1: i64[2], %2: bf16[2, 3]) {\n"
-	  "  %3 = scatter_add %0, %1, %2 {axis = 0, nbatch = 0}\n"
+	  "  %3 = scatter %0, %1, %2 {mode = set, axis = 0, nbatch = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  in_scatter_set_bf16, out_scatter_set_bf16, grad_scatter_set_bf16 },
+	{ "scatter",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3], %1: i64[3], %2: bf16[3, 3]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %3\n"
 	  "}\n",
 	  in_scatter_add_bf16, out_scatter_add_bf16, grad_scatter_add_bf16 },
+	{ "scatter",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3], %1: i64[3], %2: bf16[3, 3]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = mul, axis = 0, nbatch = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  in_scatter_mul_bf16, out_scatter_mul_bf16, grad_scatter_mul_bf16 },
+	{ "scatter",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3], %1: i64[3], %2: bf16[3, 3]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = min, axis = 0, nbatch = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  in_scatter_min_bf16, out_scatter_min_bf16, grad_scatter_min_bf16 },
+	{ "scatter",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3], %1: i64[3], %2: bf16[3, 3]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = max, axis = 0, nbatch = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  in_scatter_max_bf16, out_scatter_max_bf16, grad_scatter_max_bf16 },
 	{ "sum",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3]) {\n"
@@ -1091,6 +1386,45 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_amin_bf16, out_amin_bf16, grad_amin_bf16 },
+	{ "prod",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3]) {\n"
+	  "  %1 = prod %0 {axes = [1]}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_prod_bf16, out_prod_bf16, grad_prod_bf16 },
+	{ "any",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"
+	  "  %2 = lt %0, %1\n"
+	  "  %3 = any %2 {axes = [1]}\n"
+	  "  %4 = cast %3 {dtype = i64}\n"
+	  "  return %4\n"
+	  "}\n",
+	  in_any_bf16, out_any_bf16, grad_any_bf16 },
+	{ "all",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"
+	  "  %2 = lt %0, %1\n"
+	  "  %3 = all %2 {axes = [1]}\n"
+	  "  %4 = cast %3 {dtype = i64}\n"
+	  "  return %4\n"
+	  "}\n",
+	  in_all_bf16, out_all_bf16, grad_all_bf16 },
+	{ "argmax",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3]) {\n"
+	  "  %1 = argmax %0 {axis = 1}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argmax_bf16, out_argmax_bf16, grad_argmax_bf16 },
+	{ "argmin",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3]) {\n"
+	  "  %1 = argmin %0 {axis = 0}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argmin_bf16, out_argmin_bf16, grad_argmin_bf16 },
 	{ "dot",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3], %1: bf16[3, 4]) {\n"
