@@ -78,7 +78,7 @@ static void open_lanes(struct lanes *l, hop_env *e, const hop_batch_spec *s)
 	const hop_graph *g = l->g;
 	hop_build_open(&l->b, e);
 	hop_build_syms_of(&l->b, g);
-	l->size = hop_size_of(s->size);
+	l->size = hop_size_int(s->size);
 	if (s->size < 0)
 		l->size = hop_size_sym(e, hop_build_sym(&l->b, (hop_range){ 0, HOP_SIZE_MAX }, NULL));
 	l->nsmap = (int)(g->nsym + g->nlocal);

@@ -356,7 +356,7 @@ static void start(struct cutter *c, hop_build *b, hop_val **map, hop_size **smap
 	*map = HOP_NEWN(&e->tmp, hop_val, c->j->nvalue);
 	*smap = HOP_NEWN(&e->tmp, hop_size, c->j->nsym + c->j->nlocal);
 	for (uint32_t i = 0; i < c->j->nsym + c->j->nlocal; i++)
-		(*smap)[i] = i < c->j->nsym ? hop_size_sym(e, (int)i) : hop_size_of(HOP_SIZE_BAD);
+		(*smap)[i] = i < c->j->nsym ? hop_size_sym(e, (int)i) : hop_size_int(HOP_SIZE_BAD);
 }
 
 /* Every loop around stacks what crosses once more: many axes cross as one. */

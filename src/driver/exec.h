@@ -4,7 +4,6 @@
 #define HOP_DRIVER_EXEC_H
 
 #include "hop/compile.h"
-#undef hop_size_of                 /* here it is the function of ir/type.h */
 #include "ir/interp.h"
 #include "rt/exec.h"
 

@@ -62,7 +62,7 @@ hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)
 		a.sym = hop_build_local(b, w->trips, NULL);
 	if (w->out_cap)
 		*w->out_cap = a.sym >= 0 ? hop_size_sym(b->env, (int)a.sym)
-		                         : hop_size_of(w->max_trips);
+		                         : hop_size_int(w->max_trips);
 	hop_mark m = hop_mark_at(&b->env->tmp);
 	uint32_t n = w->ncarry + w->nconst;
 	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, n);

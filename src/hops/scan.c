@@ -71,7 +71,7 @@ static hop_status check_counts(hop_infer *f, hop_steps *s)
 		                      (long long)s->every);
 	if (hop_size_nsym(s->length) > (int)(f->b->nsym + f->b->nlocal))
 		return hop_infer_fail(f, HOP_ESHAPE, "%s: length uses an unknown symbol", op);
-	return hop_infer_le(f, hop_size_of(0), s->length, "length is {1}");
+	return hop_infer_le(f, hop_size_int(0), s->length, "length is {1}");
 }
 
 /* The types that body takes: slices of the xs. */

@@ -45,10 +45,10 @@ static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_nod
 		c.k = c.range.hi > 0 ? c.range.hi : 1;
 	c.length = hop_size_const(a->length) ? a->length
 	                                     : hop_size_sym(e, (int)a->body->nsym);
-	hop_size up = hop_size_add(e, c.length, hop_size_of(c.k - 1));
-	c.chunks = hop_size_div(e, up, hop_size_of(c.k));
+	hop_size up = hop_size_add(e, c.length, hop_size_int(c.k - 1));
+	c.chunks = hop_size_div(e, up, hop_size_int(c.k));
 	c.limited = a->lead || !hop_size_eq(c.length, hop_size_mul(e, c.chunks,
-	                                                              hop_size_of(c.k)));
+	                                                              hop_size_int(c.k)));
 	return c;
 }
 
@@ -139,7 +139,7 @@ static hop_status outer_body(const struct chunker *c, hop_graph **out_g)
 	if (c->limited)
 		i = hop_build_param(&b, i64);
 	for (uint32_t j = 0; j < c->nx; j++)
-		x[j] = hop_build_param(&b, hop_type_prepend(e, g->type[c->nc + j], hop_size_of(c->k)));
+		x[j] = hop_build_param(&b, hop_type_prepend(e, g->type[c->nc + j], hop_size_int(c->k)));
 	if (c->limited)
 		n = hop_build_param(&b, i64);
 	for (uint32_t j = 0; j < c->nk; j++)
@@ -148,7 +148,7 @@ static hop_status outer_body(const struct chunker *c, hop_graph **out_g)
 		carry[c->nc] = hop_emit_const_i(&b, HOP_bool, 0);
 	hop_scan_args s = { .body = body, .sargs = own_syms(e, g->nsym),
 	                    .ncarry = c->nc + (a->stops ? 1 : 0), .nx = c->nx, .nconst = c->nk,
-	                    .length = hop_size_of(c->k), .reverse = a->reverse,
+	                    .length = hop_size_int(c->k), .reverse = a->reverse,
 	                    .stops = a->stops, .carry = carry, .x = x, .konst = k,
 	                    .count = c->limited ? chunk_count(&b, c, n, i) : HOP_ZERO };
 	hop_emit_scan(&b, &s, res);
@@ -172,15 +172,15 @@ static hop_val split(hop_build *b, const struct chunker *c, hop_val x)
 	const hop_type *t = hop_typeof(b, x);
 	hop_size dim[HOP_MAXRANK + 1], start[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++) {
-		start[i] = hop_size_of(0);
+		start[i] = hop_size_int(0);
 		dim[i] = t->dim[i];
 	}
-	dim[0] = hop_size_mul(c->e, c->chunks, hop_size_of(c->k));
+	dim[0] = hop_size_mul(c->e, c->chunks, hop_size_int(c->k));
 	if (!hop_size_eq(dim[0], t->dim[0]))
 		x = hop_emit_pad(b, x, start, dim, NULL);
 	memmove(dim + 2, dim + 1, (size_t)(t->rank - 1) * sizeof *dim);
 	dim[0] = c->chunks;
-	dim[1] = hop_size_of(c->k);
+	dim[1] = hop_size_int(c->k);
 	return hop_emit_reshape(b, x, t->rank + 1, dim);
 }
 
@@ -193,10 +193,10 @@ static hop_val join(hop_build *b, const struct chunker *c, hop_val y)
 	hop_size dim[HOP_MAXRANK], start[HOP_MAXRANK];
 	int rank = t->rank - 1;
 	for (int i = 0; i < rank; i++) {
-		start[i] = hop_size_of(0);
+		start[i] = hop_size_int(0);
 		dim[i] = t->dim[i + 1];
 	}
-	dim[0] = hop_size_mul(c->e, c->chunks, hop_size_of(c->k));
+	dim[0] = hop_size_mul(c->e, c->chunks, hop_size_int(c->k));
 	y = hop_emit_reshape(b, y, rank, dim);
 	if (hop_size_eq(dim[0], c->length))
 		return y;

@@ -30,7 +30,7 @@ static hop_status before(hop_lower *l, scan *s)
 
 	for (int i = 0; i < (int)s->in->g->nparam; i++)
 		fixed[i] = i >= s->nc + s->nx;
-	bind(l, s, hop_ix_size(l, hop_size_of(0)));
+	bind(l, s, hop_ix_size(l, hop_size_int(0)));
 	hop_carries_plan(l, &s->c, s->in, s->dest);
 	for (int k = 0; k < s->ny; k++)
 		s->dest[s->nc + k] = s->ys[k];

@@ -33,7 +33,7 @@ hop_status hop_infer_while(hop_infer *f)
 	f->out[nc] = hop_type_scalar(f->env, HOP_i64);
 	if (a->body->nout == nc)
 		return HOP_OK;
-	hop_size cap = hop_size_of(a->max_trips);
+	hop_size cap = hop_size_int(a->max_trips);
 	if (!a->max_trips) {
 		if (a->sym < f->b->nsym || a->sym >= f->b->nsym + f->b->nlocal)
 			return hop_infer_fail(f, HOP_EVALUE, "while: tapes without a bound on trips need "

@@ -107,7 +107,7 @@ hop_status hop_lower_while(hop_lower *l, const hop_node *n)
 	bind(l, n, in, &c);
 	t = hop_cell_get(l, HOP_i64, &trips);
 	for (int k = 0; k < ntape; k++) {
-		hop_size        cap = hop_size_of(a->max_trips > 0 ? a->max_trips : HOP_SIZE_MAX);
+		hop_size        cap = hop_size_int(a->max_trips > 0 ? a->max_trips : HOP_SIZE_MAX);
 		hop_val         v = in->g->out[nc + k];
 		if (a->max_trips <= 0)
 			grow(l, &tape[k], t, tape[k].stride[0]);
@@ -124,7 +124,7 @@ hop_status hop_lower_while(hop_lower *l, const hop_node *n)
 	if (a->sym >= 0) {
 		hop_view v = trips;
 		v.buf = hop_lower_local(l, l->inst, (int)a->sym);
-		v.base = hop_ix_size(l, hop_size_of(0));
+		v.base = hop_ix_size(l, hop_size_int(0));
 		hop_cell_set(l, HOP_i64, &v, hop_cell_get(l, HOP_i64, &trips));
 	}
 	return HOP_OK;

@@ -97,7 +97,7 @@ static hop_status signs(hop_infer *f)
 {
 	for (uint32_t k = 0; k < f->nout; k++)
 		for (int i = 0; i < f->out[k]->rank; i++) {
-			hop_size d = f->out[k]->dim[i], zero = hop_size_of(0);
+			hop_size d = f->out[k]->dim[i], zero = hop_size_int(0);
 			if (hop_size_const(d) ? d.k < 0 : !hop_infer_holds(f, HOP_LE, zero, d))
 				HOP_TRY(hop_infer_le(f, zero, d, hop_infer_text(f, "dimension %d of result "
 				                     "%u is {1}", i, k)));
@@ -206,7 +206,7 @@ hop_status hop_emit_inline(hop_build *b, const hop_graph *g, const hop_size *sar
 	hop_loc keep = b->loc;
 
 	for (int i = 0; i < nsym; i++)
-		smap[i] = i < (int)g->nsym ? sargs[i] : hop_size_of(HOP_SIZE_BAD);
+		smap[i] = i < (int)g->nsym ? sargs[i] : hop_size_int(HOP_SIZE_BAD);
 	memcpy(map, in, g->nparam * sizeof *map);
 	hop_build_checks_of(b, g, smap, nsym);
 	for (uint32_t i = 0; i < g->nnode && !b->st; i++) {

@@ -122,10 +122,10 @@ int hop_graph_ranges(const hop_graph *g, uint32_t i, int op, hop_size s, hop_che
 	int n = 0;
 	if (hop_size_bad(s))
 		return 0;
-	out[n++] = (hop_check){ .a = hop_size_of(r.lo), .b = s, .rel = HOP_LE, .op = op,
+	out[n++] = (hop_check){ .a = hop_size_int(r.lo), .b = s, .rel = HOP_LE, .op = op,
 	                        .what = "a size argument is {1}, the body takes {0} or more" };
 	if (r.hi < HOP_SIZE_MAX)
-		out[n++] = (hop_check){ .a = s, .b = hop_size_of(r.hi), .rel = HOP_LE, .op = op,
+		out[n++] = (hop_check){ .a = s, .b = hop_size_int(r.hi), .rel = HOP_LE, .op = op,
 		                        .what = "a size argument is {0}, the body takes at most {1}" };
 	return n;
 }
@@ -363,7 +363,7 @@ hop_status hop_ranges_test(hop_env *e, const hop_node *n, const hop_graph *body,
 {
 	hop_check c[2];
 	for (uint32_t i = 0; i < body->nsym; i++)
-		for (int k = hop_graph_ranges(body, i, n->op, hop_size_of(syms[i]), c); k-- > 0; ) {
+		for (int k = hop_graph_ranges(body, i, n->op, hop_size_int(syms[i]), c); k-- > 0; ) {
 			c[k].loc = n->loc;
 			if (!hop_check_test(e, &c[k], NULL, 0))
 				return e->diag.st;

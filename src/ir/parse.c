@@ -143,7 +143,7 @@ static hop_status value_names(hop_parser *p, hop_names *l)
 	return HOP_OK;
 }
 
-static hop_status define(hop_parser *p, hop_scope *s, const hop_tok *t, hop_val v)
+static hop_status define(hop_parser *p, hop_parse_scope *s, const hop_tok *t, hop_val v)
 {
 	if (hop_map_get(&s->vals, t->s, t->n))
 		return hop_parse_fail(p, t, "%%%.*s is defined twice", hop_parse_width(t), t->s);
@@ -151,7 +151,7 @@ static hop_status define(hop_parser *p, hop_scope *s, const hop_tok *t, hop_val 
 	return HOP_OK;
 }
 
-static hop_status look_up(hop_parser *p, hop_scope *s, const hop_names *l, hop_val **out)
+static hop_status look_up(hop_parser *p, hop_parse_scope *s, const hop_names *l, hop_val **out)
 {
 	*out = HOP_NEWN(&p->env->tmp, hop_val, l->n);
 	for (size_t i = 0; i < l->n; i++) {
@@ -166,7 +166,7 @@ static hop_status look_up(hop_parser *p, hop_scope *s, const hop_names *l, hop_v
 
 /* ---- types that were written, against those inferred ---- */
 
-static hop_status check_type(hop_parser *p, hop_scope *s, const char *who,
+static hop_status check_type(hop_parser *p, hop_parse_scope *s, const char *who,
                              const hop_type *is)
 {
 	hop_tok at = p->lex.tok;
@@ -186,7 +186,7 @@ static hop_status check_type(hop_parser *p, hop_scope *s, const char *who,
 	return st;
 }
 
-static hop_status check_types(hop_parser *p, hop_scope *s, const char *who, uint32_t n,
+static hop_status check_types(hop_parser *p, hop_parse_scope *s, const char *who, uint32_t n,
                               const hop_val *v)
 {
 	char name[32];
@@ -286,7 +286,7 @@ static void pass_types(hop_parser *p)
 		hop_lex_next(&p->lex);
 }
 
-static hop_status emit(hop_parser *p, hop_scope *s, const hop_draft *d,
+static hop_status emit(hop_parser *p, hop_parse_scope *s, const hop_draft *d,
                        const hop_names *to, const hop_names *from, hop_val **out_v)
 {
 	hop_val *in;
@@ -311,7 +311,7 @@ static hop_status emit(hop_parser *p, hop_scope *s, const hop_draft *d,
 }
 
 /* [%a, %b =] op %c, %d {attributes} [: types] [{bodies}] */
-static hop_status node(hop_parser *p, hop_scope *s)
+static hop_status node(hop_parser *p, hop_parse_scope *s)
 {
 	hop_names to = { 0 }, from = { 0 };
 	if (p->lex.tok.kind == HOP_T_VALUE) {
@@ -355,7 +355,7 @@ static hop_status node(hop_parser *p, hop_scope *s)
 /* ---- graphs ---- */
 
 /* check a == b, check a <= b: what inference could not decide, or what the writer knows. */
-static hop_status check(hop_parser *p, hop_scope *s)
+static hop_status check(hop_parser *p, hop_parse_scope *s)
 {
 	hop_check c = { .what = "the check needs {0} == {1}",
 	                .loc = hop_loc_get(p->env, p->file, (int)p->lex.tok.line, 0) };
@@ -376,7 +376,7 @@ static hop_status check(hop_parser *p, hop_scope *s)
 }
 
 /* <s: 2..8, t>(%0: f32[s]) */
-static hop_status params(hop_parser *p, hop_scope *s)
+static hop_status params(hop_parser *p, hop_parse_scope *s)
 {
 	int64_t sym;
 	if (hop_parse_skip(p, '<')) {
@@ -401,7 +401,7 @@ static hop_status params(hop_parser *p, hop_scope *s)
 	return hop_parse_char(p, ')');
 }
 
-static hop_status lines(hop_parser *p, hop_scope *s, uint32_t *out_n, hop_val **out_v)
+static hop_status lines(hop_parser *p, hop_parse_scope *s, uint32_t *out_n, hop_val **out_v)
 {
 	hop_names ret = { 0 };
 	while (hop_parse_word(p, "check"))
@@ -419,7 +419,7 @@ static hop_status lines(hop_parser *p, hop_scope *s, uint32_t *out_n, hop_val **
 }
 
 /* From the parameters to the closing brace. */
-static hop_status content(hop_parser *p, hop_scope *s, uint32_t *out_n, hop_val **out_v)
+static hop_status content(hop_parser *p, hop_parse_scope *s, uint32_t *out_n, hop_val **out_v)
 {
 	HOP_TRY(params(p, s));
 	hop_lex types = p->lex;
@@ -455,7 +455,7 @@ static hop_status graph_rest(hop_parser *p, const char *name, hop_graph **out_g)
 {
 	hop_arena *tmp = &p->env->tmp;
 	hop_mark m = hop_mark_at(tmp);
-	hop_scope s = { .vals.a = tmp, .syms.a = tmp };
+	hop_parse_scope s = { .vals.a = tmp, .syms.a = tmp };
 	uint32_t n = 0;
 	hop_val *v = NULL;
 	hop_build_open(&s.b, p->env);

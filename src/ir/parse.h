@@ -23,13 +23,13 @@ typedef struct hop_parser {
 } hop_parser;
 
 /* One graph being read. Closed: names of the graph around it do not show. */
-typedef struct hop_scope {
+typedef struct hop_parse_scope {
 	hop_build b;
 	hop_map   vals;                /* name -> 1 + value */
 	hop_map   syms;                /* name -> 1 + size symbol */
 	bool      ahead;               /* a check: it may mention sizes bound later */
 	uint64_t  unbound;             /* bit i: local symbol i was mentioned, not yet bound */
-} hop_scope;
+} hop_parse_scope;
 
 /* A node being read: its row and the struct of its attributes. */
 typedef struct hop_draft {
@@ -63,19 +63,19 @@ bool       hop_parse_skip(hop_parser *p, char c);             /* true if it was 
 hop_status hop_parse_char(hop_parser *p, char c);             /* it must be there */
 hop_status hop_parse_enter(hop_parser *p);                    /* one level deeper */
 
-hop_status hop_parse_size(hop_parser *p, hop_scope *s, hop_size *out);
+hop_status hop_parse_size(hop_parser *p, hop_parse_scope *s, hop_size *out);
 /* s NULL: no size symbols. */
-hop_status hop_parse_type(hop_parser *p, hop_scope *s, const hop_type **out);
+hop_status hop_parse_type(hop_parser *p, hop_parse_scope *s, const hop_type **out);
 /* name, or name: lo..hi; a size parameter or a local symbol of the graph. */
-hop_status hop_parse_sym(hop_parser *p, hop_scope *s, bool local, int64_t *out_sym);
+hop_status hop_parse_sym(hop_parser *p, hop_parse_scope *s, bool local, int64_t *out_sym);
 /* `type elements`, or `$name`. */
 hop_status hop_parse_data(hop_parser *p, const hop_data **out);
 /* After `data`: a large constant under its name. */
 hop_status hop_parse_section(hop_parser *p);
 /* { name = value, ... }, the brace being here. */
-hop_status hop_parse_attrs(hop_parser *p, hop_scope *s, hop_draft *d);
+hop_status hop_parse_attrs(hop_parser *p, hop_parse_scope *s, hop_draft *d);
 /* What was not written: put the default, or complain. After the bodies. */
-hop_status hop_parse_defaults(hop_parser *p, hop_scope *s, hop_draft *d);
+hop_status hop_parse_defaults(hop_parser *p, hop_parse_scope *s, hop_draft *d);
 /* @name of a graph that stands above. */
 hop_status hop_parse_body_name(hop_parser *p, const hop_graph **out);
 /* Field of the op with this word, or -1. */

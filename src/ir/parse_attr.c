@@ -72,7 +72,7 @@ static hop_status element(hop_parser *p, hop_dtype d, char *at)
 /* ---- sizes: sum of terms of factors ---- */
 
 /* The symbol of this name, or -1. A check may be the first to mention one. */
-static int64_t find_sym(hop_parser *p, hop_scope *s, const hop_tok *t)
+static int64_t find_sym(hop_parser *p, hop_parse_scope *s, const hop_tok *t)
 {
 	void *sym = s ? hop_map_get(&s->syms, t->s, t->n) : NULL;
 	if (sym)
@@ -86,13 +86,13 @@ static int64_t find_sym(hop_parser *p, hop_scope *s, const hop_tok *t)
 	return k;
 }
 
-static hop_status factor(hop_parser *p, hop_scope *s, hop_size *out)
+static hop_status factor(hop_parser *p, hop_parse_scope *s, hop_size *out)
 {
 	hop_tok t = p->lex.tok;
 	if (t.kind == HOP_T_INT) {
 		if (t.i > (uint64_t)INT64_MAX)
 			return hop_parse_fail(p, &t, "this number does not fit in 64 bits");
-		*out = hop_size_of((int64_t)t.i);
+		*out = hop_size_int((int64_t)t.i);
 		hop_lex_next(&p->lex);
 		return HOP_OK;
 	}
@@ -121,7 +121,7 @@ static hop_status factor(hop_parser *p, hop_scope *s, hop_size *out)
 	return HOP_OK;
 }
 
-static hop_status term(hop_parser *p, hop_scope *s, hop_size *out)
+static hop_status term(hop_parser *p, hop_parse_scope *s, hop_size *out)
 {
 	uint32_t line = p->lex.tok.line;
 	HOP_TRY(factor(p, s, out));
@@ -139,11 +139,11 @@ static hop_status term(hop_parser *p, hop_scope *s, hop_size *out)
 	}
 }
 
-hop_status hop_parse_size(hop_parser *p, hop_scope *s, hop_size *out)
+hop_status hop_parse_size(hop_parser *p, hop_parse_scope *s, hop_size *out)
 {
 	hop_tok at = p->lex.tok;
 	HOP_TRY(hop_parse_enter(p));
-	*out = hop_size_of(0);
+	*out = hop_size_int(0);
 	bool neg = hop_parse_skip(p, '-');
 	for (;;) {
 		hop_size t;
@@ -161,7 +161,7 @@ hop_status hop_parse_size(hop_parser *p, hop_scope *s, hop_size *out)
 }
 
 /* Give a name its symbol: a new one, or the one that a check has mentioned. */
-static int64_t bind_sym(hop_parser *p, hop_scope *s, bool local, const hop_tok *t,
+static int64_t bind_sym(hop_parser *p, hop_parse_scope *s, bool local, const hop_tok *t,
                         hop_range r)
 {
 	void *had = hop_map_get(&s->syms, t->s, t->n);
@@ -178,14 +178,14 @@ static int64_t bind_sym(hop_parser *p, hop_scope *s, bool local, const hop_tok *
 }
 
 /* Is it bound, by this graph's header or by a node above? */
-static bool bound(const hop_scope *s, const hop_tok *t)
+static bool bound(const hop_parse_scope *s, const hop_tok *t)
 {
 	void *had = hop_map_get(&s->syms, t->s, t->n);
 	uint64_t sym = (uint64_t)(uintptr_t)had - 1;
 	return had && !(sym >= s->b.nsym && s->unbound >> (sym - s->b.nsym) & 1);
 }
 
-hop_status hop_parse_sym(hop_parser *p, hop_scope *s, bool local, int64_t *out_sym)
+hop_status hop_parse_sym(hop_parser *p, hop_parse_scope *s, bool local, int64_t *out_sym)
 {
 	hop_tok t = p->lex.tok;
 	hop_range r = { 0, HOP_SIZE_MAX };
@@ -214,7 +214,7 @@ hop_status hop_parse_sym(hop_parser *p, hop_scope *s, bool local, int64_t *out_s
 
 /* ---- types and data ---- */
 
-hop_status hop_parse_type(hop_parser *p, hop_scope *s, const hop_type **out)
+hop_status hop_parse_type(hop_parser *p, hop_parse_scope *s, const hop_type **out)
 {
 	hop_dtype d;
 	hop_size dim[HOP_MAXRANK];
@@ -372,7 +372,7 @@ int hop_parse_field(int op, const char *s, size_t n)
 }
 
 /* [a, b, c] of integers or sizes; s NULL = integers. */
-static hop_status list(hop_parser *p, hop_scope *s, void *at)
+static hop_status list(hop_parser *p, hop_parse_scope *s, void *at)
 {
 	hop_arena *tmp = &p->env->tmp;
 	size_t n = 0, cap = 0;
@@ -424,7 +424,7 @@ hop_status hop_parse_body_name(hop_parser *p, const hop_graph **out)
 	return HOP_OK;
 }
 
-static hop_status value(hop_parser *p, hop_scope *s, int kind, void *at)
+static hop_status value(hop_parser *p, hop_parse_scope *s, int kind, void *at)
 {
 	hop_dtype d;
 	switch (kind) {
@@ -474,7 +474,7 @@ static hop_status value(hop_parser *p, hop_scope *s, int kind, void *at)
 	return HOP_OK;
 }
 
-hop_status hop_parse_attrs(hop_parser *p, hop_scope *s, hop_draft *d)
+hop_status hop_parse_attrs(hop_parser *p, hop_parse_scope *s, hop_draft *d)
 {
 	hop_lex_next(&p->lex);
 	do {
@@ -498,7 +498,7 @@ hop_status hop_parse_attrs(hop_parser *p, hop_scope *s, hop_draft *d)
 
 /* Size arguments that were not written: none when the bodies take none, else the size
  * parameters of the graph around, each for itself. */
-static void own_sizes(hop_parser *p, hop_scope *s, const hop_draft *d, hop_sizes *out)
+static void own_sizes(hop_parser *p, hop_parse_scope *s, const hop_draft *d, hop_sizes *out)
 {
 	hop_node n = { .op = (uint16_t)d->op, .attr = d->attr };
 	hop_graphs sub = hop_node_subs(&n);
@@ -511,7 +511,7 @@ static void own_sizes(hop_parser *p, hop_scope *s, const hop_draft *d, hop_sizes
 	*out = (hop_sizes){ s->b.nsym, v };
 }
 
-hop_status hop_parse_defaults(hop_parser *p, hop_scope *s, hop_draft *d)
+hop_status hop_parse_defaults(hop_parser *p, hop_parse_scope *s, hop_draft *d)
 {
 	for (int i = 0; i < hop_optab[d->op].nfield; i++) {
 		const hop_field *f = &hop_optab[d->op].field[i];

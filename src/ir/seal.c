@@ -29,7 +29,7 @@ static int renumber_locals(const hop_build *b, const hop_order *o, hop_size *map
 	for (uint32_t i = 0; i < b->nsym; i++)
 		map[i] = hop_size_sym(b->env, (int)i);
 	for (uint32_t i = 0; i < b->nlocal; i++)
-		map[b->nsym + i] = hop_size_of(HOP_SIZE_BAD);
+		map[b->nsym + i] = hop_size_int(HOP_SIZE_BAD);
 	for (uint32_t k = 0; k < o->nseq; k++) {
 		int64_t s = hop_node_binds(&b->node[o->seq[k]]);
 		if (s >= b->nsym)

@@ -156,19 +156,19 @@ hop_size hop_poly_size(hop_env *e, hop_poly *p)
 {
 	tidy(p);
 	if (p->bad)
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	if (!p->n)
-		return hop_size_of(p->k);
+		return hop_size_int(p->k);
 	int natom = 0;
 	for (int i = 0; i < p->n; i++) {
 		natom += p->m[i].n;
 		if (natom > HOP_SIZE_WEIGHT)
-			return hop_size_of(HOP_SIZE_BAD);
+			return hop_size_int(HOP_SIZE_BAD);
 	}
 	hop_mark mark = hop_mark_at(&e->tmp);
 	const hop_sexpr *x = intern(e, p, natom);
 	hop_rewind(&e->tmp, mark);
-	return x && p->k != INT64_MIN ? (hop_size){ p->k, x } : hop_size_of(HOP_SIZE_BAD);
+	return x && p->k != INT64_MIN ? (hop_size){ p->k, x } : hop_size_int(HOP_SIZE_BAD);
 }
 
 hop_poly hop_poly_of(hop_env *e, hop_size a, int room)
@@ -209,13 +209,13 @@ hop_size hop_size_atom(hop_env *e, hop_atom_kind kind, hop_size a, hop_size b)
 static hop_size addmul(hop_env *e, hop_size a, int64_t f, hop_size b)
 {
 	if (hop_size_bad(a) || hop_size_bad(b))
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	int64_t k;
 	bool bad = __builtin_mul_overflow(f, b.k, &k) || __builtin_add_overflow(a.k, k, &k);
 	if (bad)
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	if (!b.e || !f)
-		return k == HOP_SIZE_BAD ? hop_size_of(k) : (hop_size){ k, a.e };
+		return k == HOP_SIZE_BAD ? hop_size_int(k) : (hop_size){ k, a.e };
 	hop_mark mark = hop_mark_at(&e->tmp);
 	hop_poly p = hop_poly_of(e, a, b.e->nterm);
 	hop_poly q = hop_poly_of(e, b, 0);
@@ -264,14 +264,14 @@ enum { MAXPRODUCT = 1 << 16 };
 hop_size hop_size_mul(hop_env *e, hop_size a, hop_size b)
 {
 	if (hop_size_bad(a) || hop_size_bad(b))
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	if (!a.e)
-		return addmul(e, hop_size_of(0), a.k, b);
+		return addmul(e, hop_size_int(0), a.k, b);
 	if (!b.e)
-		return addmul(e, hop_size_of(0), b.k, a);
+		return addmul(e, hop_size_int(0), b.k, a);
 	int na = a.e->nterm + 1, nb = b.e->nterm + 1;       /* with the constants */
 	if (na * nb > MAXPRODUCT)
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	hop_mark mark = hop_mark_at(&e->tmp);
 	hop_poly p = hop_poly_of(e, a, 1), q = hop_poly_of(e, b, 1);
 	hop_poly r = { .m = HOP_NEWN(&e->tmp, hop_mono, na * nb) };

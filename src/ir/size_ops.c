@@ -16,7 +16,7 @@ static int64_t gcd(int64_t a, int64_t b)
 
 static hop_size negated(hop_env *e, hop_size a)
 {
-	return hop_size_sub(e, hop_size_of(0), a);
+	return hop_size_sub(e, hop_size_int(0), a);
 }
 
 /* a = c*q + r for c > 1: coefficients of r smaller than c and of the sign they had, its
@@ -61,7 +61,7 @@ static int64_t reduce(hop_env *e, hop_size a, int64_t c, hop_size *out_a)
 static hop_size div_rest(hop_env *e, hop_size r, int64_t c)
 {
 	if (!r.e)
-		return hop_size_of(0);
+		return hop_size_int(0);
 	c /= reduce(e, r, c, &r);
 	if (c == 1)
 		return r;
@@ -69,24 +69,24 @@ static hop_size div_rest(hop_env *e, hop_size r, int64_t c)
 	int64_t cd;
 	if (in && in->kind == HOP_ATOM_DIV && !in->b.e && in->b.k > 1 &&
 	    !__builtin_mul_overflow(c, in->b.k, &cd)) {
-		hop_size kd = hop_size_mul(e, hop_size_of(r.k), in->b);
+		hop_size kd = hop_size_mul(e, hop_size_int(r.k), in->b);
 		hop_size x = hop_size_add(e, in->a, kd);
 		if (!hop_size_bad(x))
-			return hop_size_div(e, x, hop_size_of(cd));
+			return hop_size_div(e, x, hop_size_int(cd));
 	}
-	return hop_size_atom(e, HOP_ATOM_DIV, r, hop_size_of(c));
+	return hop_size_atom(e, HOP_ATOM_DIV, r, hop_size_int(c));
 }
 
 hop_size hop_size_div(hop_env *e, hop_size a, hop_size b)
 {
 	if (hop_size_bad(a) || hop_size_bad(b))
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	if (hop_size_is(a, 0) || hop_size_is(b, 0))
-		return hop_size_of(0);
+		return hop_size_int(0);
 	if (b.e)
 		return hop_size_atom(e, HOP_ATOM_DIV, a, b);
 	if (b.k < 0)
-		return hop_size_div(e, negated(e, a), hop_size_of(-b.k));
+		return hop_size_div(e, negated(e, a), hop_size_int(-b.k));
 	if (b.k == 1)
 		return a;
 	hop_size q, r;
@@ -103,7 +103,7 @@ static bool unwrap(hop_env *e, hop_size *a, int64_t c)
 		if (t->n != 1 || in->kind != HOP_ATOM_MOD || in->b.e || in->b.k % c)
 			continue;
 		hop_size d = hop_size_sub(e, in->a, hop_size_atom(e, HOP_ATOM_MOD, in->a, in->b));
-		d = hop_size_add(e, *a, hop_size_mul(e, hop_size_of(t->c), d));
+		d = hop_size_add(e, *a, hop_size_mul(e, hop_size_int(t->c), d));
 		if (hop_size_bad(d))
 			continue;
 		*a = d;
@@ -123,11 +123,11 @@ static hop_size mod_const(hop_env *e, hop_size a, int64_t c)
 	if (!r.e)
 		return r;
 	int64_t k = r.k, g = reduce(e, r, c, &r);
-	hop_size rest = hop_size_of(hop_floor_mod(k, g));
+	hop_size rest = hop_size_int(hop_floor_mod(k, g));
 	if (c == g)
 		return rest;
-	r = hop_size_atom(e, HOP_ATOM_MOD, r, hop_size_of(c / g));
-	return hop_size_add(e, rest, hop_size_mul(e, hop_size_of(g), r));
+	r = hop_size_atom(e, HOP_ATOM_MOD, r, hop_size_int(c / g));
+	return hop_size_add(e, rest, hop_size_mul(e, hop_size_int(g), r));
 }
 
 /* The atoms of a without those of b; false when b has one that a has not. Both sorted,
@@ -167,19 +167,19 @@ static hop_size drop_multiples(hop_env *e, hop_size a, hop_size b)
 hop_size hop_size_mod(hop_env *e, hop_size a, hop_size b)
 {
 	if (hop_size_bad(a) || hop_size_bad(b))
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	if (hop_size_is(b, 0))
-		return hop_size_of(0);
+		return hop_size_int(0);
 	if (b.e) {
 		hop_size q;
 		a = drop_multiples(e, a, b);
 		if (hop_size_quot(e, a, b, &q))
-			return hop_size_of(0);
+			return hop_size_int(0);
 		return hop_size_atom(e, HOP_ATOM_MOD, a, b);
 	}
 	if (b.k < 0)
-		return negated(e, hop_size_mod(e, negated(e, a), hop_size_of(-b.k)));
-	return b.k == 1 ? hop_size_of(0) : mod_const(e, a, b.k);
+		return negated(e, hop_size_mod(e, negated(e, a), hop_size_int(-b.k)));
+	return b.k == 1 ? hop_size_int(0) : mod_const(e, a, b.k);
 }
 
 /* The leading monomial: the constant when there is no other. */
@@ -194,13 +194,13 @@ enum { MAXQUOT = 64 };
 /* Division of polynomials: leading terms cancel, so the rest gets smaller. */
 bool hop_size_quot(hop_env *e, hop_size a, hop_size b, hop_size *out_q)
 {
-	hop_size q = hop_size_of(0);
+	hop_size q = hop_size_int(0);
 	if (hop_size_bad(a) || hop_size_bad(b) || hop_size_is(b, 0))
 		return false;
 	for (int i = 0; !hop_size_is(a, 0); i++) {
 		hop_mark mark = hop_mark_at(&e->tmp);
 		hop_mono m;
-		hop_size t = hop_size_of(HOP_SIZE_BAD);
+		hop_size t = hop_size_int(HOP_SIZE_BAD);
 		if (atoms_without(e, lead(e, a), lead(e, b), &m)) {
 			hop_poly p = { .n = 1, .m = &m };
 			if (!m.n)
@@ -229,7 +229,7 @@ static int size_cmp(const void *a, const void *b)
 static hop_size extreme(hop_env *e, hop_atom_kind kind, hop_size a, hop_size b)
 {
 	if (hop_size_bad(a) || hop_size_bad(b))
-		return hop_size_of(HOP_SIZE_BAD);
+		return hop_size_int(HOP_SIZE_BAD);
 	hop_mark mark = hop_mark_at(&e->tmp);
 	size_t cap = 0, n = 2;
 	hop_size *op = hop_arena_grow(&e->tmp, NULL, sizeof *op, n, &cap);
@@ -280,7 +280,7 @@ static hop_size exchange(hop_env *e, hop_size a, int i, hop_size by)
 {
 	hop_mark mark = hop_mark_at(&e->tmp);
 	hop_poly p = hop_poly_of(e, a, 0);
-	hop_size c = hop_size_of(p.m[i].c);
+	hop_size c = hop_size_int(p.m[i].c);
 	p.m[i].c = 0;
 	hop_size r = hop_size_add(e, hop_poly_size(e, &p), hop_size_mul(e, c, by));
 	hop_rewind(&e->tmp, mark);
@@ -309,8 +309,8 @@ static bool nonneg(hop_env *e, hop_size a, const hop_range *syms, int n, int loo
 		if (in->kind == HOP_ATOM_DIV && !in->b.e && in->b.k > 1 && t->c % in->b.k == 0) {
 			/* d*(x/d) = x - x%d */
 			hop_size x = hop_size_sub(e, in->a, hop_size_mod(e, in->a, in->b));
-			hop_size q = exchange(e, a, i, hop_size_of(0));
-			x = hop_size_mul(e, hop_size_of(t->c / in->b.k), x);
+			hop_size q = exchange(e, a, i, hop_size_int(0));
+			x = hop_size_mul(e, hop_size_int(t->c / in->b.k), x);
 			return nonneg(e, hop_size_add(e, q, x), syms, n, look - 1);
 		}
 	}
@@ -346,10 +346,10 @@ hop_size hop_size_subst(hop_env *e, hop_size a, const hop_size *args, int nargs)
 {
 	if (!a.e)
 		return a;
-	hop_size sum = hop_size_of(a.k);
+	hop_size sum = hop_size_int(a.k);
 	for (int i = 0; i < a.e->nterm; i++) {
 		const struct hop_term *t = &a.e->term[i];
-		hop_size prod = hop_size_of(t->c);
+		hop_size prod = hop_size_int(t->c);
 		for (int j = 0; j < t->n; j++) {
 			const hop_atom *at = hop_sexpr_atoms(a.e)[t->off + j];
 			prod = hop_size_mul(e, prod, subst_atom(e, at, args, nargs));

@@ -61,7 +61,7 @@ const hop_type *hop_type_subst(hop_env *e, const hop_type *t, const hop_size *ar
 
 hop_size hop_type_count(hop_env *e, const hop_type *t)
 {
-	hop_size n = hop_size_of(1);
+	hop_size n = hop_size_int(1);
 	for (int i = 0; i < t->rank; i++)
 		n = hop_size_mul(e, n, t->dim[i]);
 	return n;

@@ -36,7 +36,7 @@ static inline int64_t hop_range_usual(hop_range r)
 #define HOP_SIZE_BAD INT64_MIN
 enum { HOP_SIZE_WEIGHT = 4096 };              /* terms and atoms of one size, nested too */
 
-static inline hop_size hop_size_of(int64_t k) { return (hop_size){ k, NULL }; }
+static inline hop_size hop_size_int(int64_t k) { return (hop_size){ k, NULL }; }
 static inline bool hop_size_const(hop_size a) { return a.e == NULL; }
 static inline bool hop_size_eq(hop_size a, hop_size b) { return a.k == b.k && a.e == b.e; }
 static inline bool hop_size_is(hop_size a, int64_t k) { return !a.e && a.k == k; }

@@ -84,7 +84,7 @@ static part *new_part(divide *d)
 	x->next = d->parts;
 	x->call = HOP_NEW(d->a, hop_stmt);
 	*x->call = (hop_stmt){ .kind = HOP_L_CALL, .is_part = true, .callee = x->id,
-	                       .frame = hop_size_of(0) };
+	                       .frame = hop_size_int(0) };
 	d->parts = x;
 	return x;
 }
@@ -185,7 +185,7 @@ static void make_room(divide *d)
 
 	for (int t = 0; t < HOP_NDTYPE; t++) {
 		hop_lbuf v = { .kind = HOP_BUF_TEMP, .dtype = (hop_dtype)t, .is_written = true,
-		               .count = hop_size_of(d->nslot[t]), .offset = hop_size_of(bytes) };
+		               .count = hop_size_int(d->nslot[t]), .offset = hop_size_int(bytes) };
 		if (!d->nslot[t])
 			continue;
 		d->slots[t] = hop_l_buf(&b, v);
@@ -193,7 +193,7 @@ static void make_room(divide *d)
 	}
 	if (!bytes)
 		return;
-	hop_size by = hop_size_of(bytes);
+	hop_size by = hop_size_int(bytes);
 	for (int i = 0; i < nbuf; i++)
 		if (f->buf[i].kind == HOP_BUF_TEMP)
 			f->buf[i].offset = hop_size_add(d->e, f->buf[i].offset, by);
@@ -205,7 +205,7 @@ static void make_room(divide *d)
 
 static hop_addr slot_addr(const divide *d, hop_reg r)
 {
-	return (hop_addr){ .buf = d->slots[d->type[r]], .offset = hop_size_of(d->slot[r] - 1) };
+	return (hop_addr){ .buf = d->slots[d->type[r]], .offset = hop_size_int(d->slot[r] - 1) };
 }
 
 /* ---- writing a part ---- */
@@ -326,7 +326,7 @@ static void put_addrs(divide *d, hop_stmt *s)
 	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
 		put_addr(d, a);
 	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first && !s->gemm->beta)
-		s->gemm->c = (hop_addr){ .buf = s->gemm->a.buf, .offset = hop_size_of(0) };
+		s->gemm->c = (hop_addr){ .buf = s->gemm->a.buf, .offset = hop_size_int(0) };
 	if (s->kind == HOP_L_GROW) {
 		put_addr(d, &tape);
 		s->buf = tape.buf;

@@ -246,7 +246,7 @@ static void move_addr(void *user, hop_addr *a, bool is_write)
 	param  *p = &q->param[q->buf[a->buf] - 1];
 
 	(void)is_write;
-	a->offset = hop_size_of(a->offset.k - p->base);
+	a->offset = hop_size_int(a->offset.k - p->base);
 	a->buf = p->at;
 }
 
@@ -280,7 +280,7 @@ static void drop_c(hop_stmt *s)
 static hop_lfunc function(reader *q, hop_stmt *s, int nin)
 {
 	hop_lfunc  f = { .name = "nest", .nin = nin, .nout = q->nbuf - nin,
-	                 .frame = hop_size_of(0), .nreg = q->nreg, .nbuf = q->nbuf };
+	                 .frame = hop_size_int(0), .nreg = q->nreg, .nbuf = q->nbuf };
 	hop_lbuild b = { .env = q->e, .a = q->a, .f = &f, .block = &f.body, .loc = s->loc };
 
 	f.buf = HOP_NEWN(q->a, hop_lbuf, q->nbuf);
@@ -288,7 +288,7 @@ static hop_lfunc function(reader *q, hop_stmt *s, int nin)
 		const param    *p = &q->param[i];
 		const hop_lbuf *o = &q->f->buf[p->buf];
 		f.buf[p->at] = (hop_lbuf){ .kind = HOP_BUF_PARAM, .dtype = o->dtype, .index = p->at,
-		                           .count = hop_size_of(o->count.k - p->base),
+		                           .count = hop_size_int(o->count.k - p->base),
 		                           .is_written = p->is_written };
 	}
 	for (int i = 0; i < q->nreg; i++) {
@@ -315,9 +315,9 @@ static void call(reader *q, hop_stmt *s, int fn, int nin)
 
 	for (int i = 0; i < q->nbuf; i++)
 		arg[q->param[i].at] = (hop_addr){ .buf = q->param[i].buf,
-		                                  .offset = hop_size_of(q->param[i].base) };
+		                                  .offset = hop_size_int(q->param[i].base) };
 	*s = (hop_stmt){ .kind = HOP_L_CALL, .next = s->next, .loc = s->loc, .callee = fn,
-	                 .nacc = nin, .narg = q->nbuf, .args = arg, .frame = hop_size_of(0) };
+	                 .nacc = nin, .narg = q->nbuf, .args = arg, .frame = hop_size_int(0) };
 }
 
 static void find_constants(reader *q, hop_block *b)

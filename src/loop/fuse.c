@@ -146,7 +146,7 @@ static void mark_block(hop_fpass *p, const hop_block *b)
 		if (s->dst)
 			p->mark[s->dst] = p->stamp;
 		if (s->kind == HOP_L_LOOP) {
-			p->extent[s->dst] = s->bound ? hop_size_of(-1) : s->extent;
+			p->extent[s->dst] = s->bound ? hop_size_int(-1) : s->extent;
 			for (int i = 0; i < s->nacc; i++)
 				p->mark[s->acc[i].result] = p->stamp;
 		}
@@ -191,7 +191,7 @@ static bool row_of(hop_fpass *p, const hop_addr *a, hop_reg var, row *out)
 		} else {
 			if (hop_size_is(p->extent[r], -1) || !nonneg(p, s))
 				return false;
-			hop_size last = hop_size_sub(p->e, p->extent[r], hop_size_of(1));
+			hop_size last = hop_size_sub(p->e, p->extent[r], hop_size_int(1));
 			out->hi = hop_size_add(p->e, out->hi, hop_size_mul(p->e, s, last));
 		}
 	}
@@ -255,7 +255,7 @@ static bool rows_apart(hop_fpass *p, const hop_fentry *a, const hop_fentry *b, i
 		return false;
 	/* lo <= rest <= hi < lo + stride */
 	hop_size gap = hop_size_sub(p->e, hop_size_add(p->e, r.lo, r.stride), r.hi);
-	return nonneg(p, hop_size_sub(p->e, gap, hop_size_of(1)));
+	return nonneg(p, hop_size_sub(p->e, gap, hop_size_int(1)));
 }
 
 static bool is_nest(const hop_stmt *s)
@@ -479,7 +479,7 @@ void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r)
 	p.extent = HOP_NEWN(&e->tmp, hop_size, f->nreg + 1);
 	p.mark = HOP_NEWN(&e->tmp, int, f->nreg + 1);
 	for (int i = 0; i <= f->nreg; i++)
-		p.extent[i] = hop_size_of(-1);
+		p.extent[i] = hop_size_int(-1);
 	block(&p, &f->body);
 	hop_rewind(&e->tmp, m);
 }

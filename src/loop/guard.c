@@ -109,7 +109,7 @@ void hop_guard_emit(hop_lower *l, hop_linst *in, int from, int to)
 /* What was tested since the function was entered does not count: the frame is there before. */
 hop_size hop_guard_room(hop_lower *l, const hop_type *t)
 {
-	hop_size n = hop_size_of(1), zero = hop_size_of(0);
+	hop_size n = hop_size_int(1), zero = hop_size_int(0);
 
 	for (int i = 0; i < t->rank; i++) {
 		hop_size d = t->dim[i];
@@ -122,7 +122,7 @@ hop_size hop_guard_room(hop_lower *l, const hop_type *t)
 
 static hop_check limit(hop_size c, hop_loc loc)
 {
-	return (hop_check){ .a = c, .b = hop_size_of(HOP_SIZE_MAX), .rel = HOP_LE, .loc = loc,
+	return (hop_check){ .a = c, .b = hop_size_int(HOP_SIZE_MAX), .rel = HOP_LE, .loc = loc,
 	                    .what = "a value has {0} elements, the most is {1}" };
 }
 
@@ -132,7 +132,7 @@ void hop_guard_limit(hop_lower *l, hop_size c)
 	hop_check k = limit(c, l->b.loc);
 
 	/* with room for the bytes of an element */
-	if (hop_size_fits(hop_size_mul(l->env, c, hop_size_of(16)), l->range, nsym(l)) ||
+	if (hop_size_fits(hop_size_mul(l->env, c, hop_size_int(16)), l->range, nsym(l)) ||
 	    say(l, &k) == HOP_ALWAYS)
 		return;
 	if (hop_size_nsym(c) > l->b.f->nsym) {

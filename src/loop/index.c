@@ -101,9 +101,9 @@ static bool rejoin(hop_lower *l, sum *s)
 			if (d->kind != HOP_IX_DIV || d->of != m->of ||
 			    !hop_size_eq(d->by, m->by) || !hop_size_eq(s->t[j].c, want))
 				continue;
-			hop_size c = s->t[i].c, zero = hop_size_sub(l->env, hop_size_of(0), want);
+			hop_size c = s->t[i].c, zero = hop_size_sub(l->env, hop_size_int(0), want);
 			add_term(l, s, d, zero);
-			add_term(l, s, m, hop_size_sub(l->env, hop_size_of(0), c));
+			add_term(l, s, m, hop_size_sub(l->env, hop_size_int(0), c));
 			add_all(l, s, m->of, c);
 			return true;
 		}
@@ -119,17 +119,17 @@ const hop_ix *hop_ix_size(hop_lower *l, hop_size k)
 
 const hop_ix *hop_ix_reg(hop_lower *l, hop_reg r, hop_size extent)
 {
-	sum s = { .k = hop_size_of(0) };
-	add_term(l, &s, atom(l, HOP_IX_REG, r, NULL, hop_size_of(0), extent), hop_size_of(1));
+	sum s = { .k = hop_size_int(0) };
+	add_term(l, &s, atom(l, HOP_IX_REG, r, NULL, hop_size_int(0), extent), hop_size_int(1));
 	return intern(l, &s);
 }
 
 const hop_ix *hop_ix_add(hop_lower *l, const hop_ix *a, const hop_ix *b)
 {
-	sum s = { .k = hop_size_of(0) };
+	sum s = { .k = hop_size_int(0) };
 
-	add_all(l, &s, a, hop_size_of(1));
-	add_all(l, &s, b, hop_size_of(1));
+	add_all(l, &s, a, hop_size_int(1));
+	add_all(l, &s, b, hop_size_int(1));
 	while (rejoin(l, &s))
 		;
 	return intern(l, &s);
@@ -137,7 +137,7 @@ const hop_ix *hop_ix_add(hop_lower *l, const hop_ix *a, const hop_ix *b)
 
 const hop_ix *hop_ix_mul(hop_lower *l, const hop_ix *a, hop_size c)
 {
-	sum s = { .k = hop_size_of(0) };
+	sum s = { .k = hop_size_int(0) };
 
 	add_all(l, &s, a, c);
 	return intern(l, &s);
@@ -157,11 +157,11 @@ static bool extreme(hop_lower *l, const hop_ix *x, bool max, hop_size *out)
 
 	for (int i = 0; i < x->n; i++) {
 		hop_size c = x->t[i].c;
-		hop_size last = hop_size_sub(l->env, x->t[i].a->extent, hop_size_of(1));
+		hop_size last = hop_size_sub(l->env, x->t[i].a->extent, hop_size_int(1));
 		bool     up;
 		if (hop_lower_nonneg(l, c))
 			up = true;
-		else if (hop_lower_nonneg(l, hop_size_sub(l->env, hop_size_of(0), c)))
+		else if (hop_lower_nonneg(l, hop_size_sub(l->env, hop_size_int(0), c)))
 			up = false;
 		else
 			return false;
@@ -181,7 +181,7 @@ static bool within(hop_lower *l, const hop_ix *x, hop_size c)
 		return false;
 	if (!extreme(l, x, true, &hi))
 		return false;
-	hi = hop_size_sub(l->env, hop_size_sub(l->env, c, hi), hop_size_of(1));
+	hi = hop_size_sub(l->env, hop_size_sub(l->env, c, hi), hop_size_int(1));
 	return hop_lower_nonneg(l, hi);
 }
 
@@ -195,13 +195,13 @@ static bool nonneg(hop_lower *l, const hop_ix *x)
 static void split(hop_lower *l, const hop_ix *x, hop_size c, const hop_ix **out_q,
                   const hop_ix **out_r)
 {
-	sum      q = { .k = hop_size_of(0) }, r = { .k = hop_size_of(0) };
+	sum      q = { .k = hop_size_int(0) }, r = { .k = hop_size_int(0) };
 	hop_size z;
 
 	if (hop_size_const(x->k) && hop_size_const(c) && c.k > 0) {
 		int64_t f = x->k.k / c.k - (x->k.k % c.k < 0);
-		q.k = hop_size_of(f);
-		r.k = hop_size_of(x->k.k - f * c.k);
+		q.k = hop_size_int(f);
+		r.k = hop_size_int(x->k.k - f * c.k);
 	} else if (hop_size_quot(l->env, x->k, c, &z)) {
 		q.k = z;
 	} else {
@@ -245,17 +245,17 @@ const hop_ix *hop_ix_div(hop_lower *l, const hop_ix *x, hop_size c)
 	if (within(l, r, c))
 		return q;
 	if (!nonneg(l, r)) {
-		q = hop_ix_size(l, hop_size_of(0));
+		q = hop_ix_size(l, hop_size_int(0));
 		r = x;
 	} else if (factor(l, r, c, &g, &cg, &a, &b)) {
 		return hop_ix_add(l, q, hop_ix_div(l, a, cg));
 	}
 	if (extreme(l, r, true, &hi))
-		hi = hop_size_add(l->env, hop_size_div(l->env, hi, c), hop_size_of(1));
+		hi = hop_size_add(l->env, hop_size_div(l->env, hi, c), hop_size_int(1));
 	else
-		hi = hop_size_of(HOP_SIZE_MAX);
-	sum s = { .k = hop_size_of(0) };
-	add_term(l, &s, atom(l, HOP_IX_DIV, 0, r, c, hi), hop_size_of(1));
+		hi = hop_size_int(HOP_SIZE_MAX);
+	sum s = { .k = hop_size_int(0) };
+	add_term(l, &s, atom(l, HOP_IX_DIV, 0, r, c, hi), hop_size_int(1));
 	return hop_ix_add(l, q, intern(l, &s));
 }
 
@@ -265,7 +265,7 @@ const hop_ix *hop_ix_mod(hop_lower *l, const hop_ix *x, hop_size c)
 	hop_size      g, cg;
 
 	if (hop_size_is(c, 1))
-		return hop_ix_size(l, hop_size_of(0));
+		return hop_ix_size(l, hop_size_int(0));
 	split(l, x, c, &q, &r);
 	if (within(l, r, c))
 		return r;
@@ -273,15 +273,15 @@ const hop_ix *hop_ix_mod(hop_lower *l, const hop_ix *x, hop_size c)
 		r = x;
 	else if (factor(l, r, c, &g, &cg, &a, &b))
 		return hop_ix_add(l, hop_ix_mul(l, hop_ix_mod(l, a, cg), g), b);
-	sum s = { .k = hop_size_of(0) };
-	add_term(l, &s, atom(l, HOP_IX_MOD, 0, r, c, c), hop_size_of(1));
+	sum s = { .k = hop_size_int(0) };
+	add_term(l, &s, atom(l, HOP_IX_MOD, 0, r, c, c), hop_size_int(1));
 	return intern(l, &s);
 }
 
 const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim,
                           const hop_ix *const *x)
 {
-	const hop_ix *p = hop_ix_size(l, hop_size_of(0));
+	const hop_ix *p = hop_ix_size(l, hop_size_int(0));
 
 	for (int i = 0; i < rank; i++)
 		p = hop_ix_add(l, hop_ix_mul(l, p, dim[i]), x[i]);
@@ -299,7 +299,7 @@ void hop_ix_unflat(hop_lower *l, const hop_ix *p, int rank, const hop_size *dim,
 		first++;
 	for (int i = rank - 1; i >= 0; i--) {
 		if (hop_size_is(dim[i], 1)) {
-			out[i] = hop_ix_size(l, hop_size_of(0));
+			out[i] = hop_ix_size(l, hop_size_int(0));
 		} else if (i == first) {
 			out[i] = p;
 		} else {
@@ -312,7 +312,7 @@ void hop_ix_unflat(hop_lower *l, const hop_ix *p, int rank, const hop_size *dim,
 int hop_ix_refine(hop_lower *l, int na, const hop_size *a, int nb, const hop_size *b,
                   hop_size *out)
 {
-	hop_size x = hop_size_of(1), y = x, q, rev[2 * HOP_MAXRANK];
+	hop_size x = hop_size_int(1), y = x, q, rev[2 * HOP_MAXRANK];
 	int      n = 0;
 
 	for (;;) {
@@ -327,14 +327,14 @@ int hop_ix_refine(hop_lower *l, int na, const hop_size *a, int nb, const hop_siz
 			return 0;
 		if (hop_size_eq(x, y)) {
 			rev[n++] = x;
-			x = y = hop_size_of(1);
+			x = y = hop_size_int(1);
 		} else if (hop_size_quot(l->env, y, x, &q)) {
 			rev[n++] = x;
-			x = hop_size_of(1);
+			x = hop_size_int(1);
 			y = q;
 		} else if (hop_size_quot(l->env, x, y, &q)) {
 			rev[n++] = y;
-			y = hop_size_of(1);
+			y = hop_size_int(1);
 			x = q;
 		} else {
 			return 0;

@@ -12,7 +12,7 @@ enum { INLINE_NODES = 24 };       /* a body of so many plain nodes is never a fu
 static int local_new(hop_lower *l, hop_range r, hop_size *out_sym)
 {
 	hop_lfunc *f = l->b.f;
-	hop_lbuf   b = { .kind = HOP_BUF_TEMP, .dtype = HOP_i64, .count = hop_size_of(1) };
+	hop_lbuf   b = { .kind = HOP_BUF_TEMP, .dtype = HOP_i64, .count = hop_size_int(1) };
 	int        buf = hop_l_buf(&l->b, b), at = f->nsym + f->nlocal;
 
 	f->local = hop_arena_grow(l->prog->a, f->local, sizeof *f->local,

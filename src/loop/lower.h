@@ -365,11 +365,6 @@ hop_view   hop_lower_result(hop_lower *l, const hop_node *n, int i);
 /* A scalar operand or result as a register. */
 hop_reg    hop_lower_scalar(hop_lower *l, const hop_node *n, int k);
 
-/* to += the sum over all steps of dot n, whose operands have the steps in front. False
- * when no template fits; only asks when to is NULL. */
-bool hop_lower_dot_steps(hop_lower *l, hop_linst *in, const hop_node *n, hop_size steps,
-                         const hop_view *va, const hop_view *vb, const hop_view *to);
-
 /* Bodies. Parameters of the instance start unset: alias or buffer each of them. */
 hop_linst *hop_lower_body(hop_lower *l, const hop_node *n, const hop_graph *body);
 void       hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, int p,

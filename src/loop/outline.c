@@ -145,20 +145,20 @@ static void visit(outline *o, hop_lfunc *f, bool count)
 		arg[2] = s->gemm->c;
 		*s = (hop_stmt){ .kind = HOP_L_CALL, .next = s->next, .loc = s->loc,
 		                 .callee = k->index, .nacc = 2, .narg = 3, .args = arg,
-		                 .frame = hop_size_of(0) };
+		                 .frame = hop_size_int(0) };
 	}
 }
 
 static hop_size span(int64_t n0, int64_t n1, const int64_t *stride)
 {
-	return hop_size_of((n0 - 1) * stride[0] + (n1 - 1) * stride[1] + 1);
+	return hop_size_int((n0 - 1) * stride[0] + (n1 - 1) * stride[1] + 1);
 }
 
 /* f(a, b, c): c is written, and read too when the product is added to it. */
 static hop_lfunc product(outline *o, const kind *k)
 {
 	const shape *z = &k->shape;
-	hop_lfunc    f = { .name = "product", .nin = 2, .nout = 1, .frame = hop_size_of(0) };
+	hop_lfunc    f = { .name = "product", .nin = 2, .nout = 1, .frame = hop_size_int(0) };
 	hop_lbuild   b = { .env = o->e, .a = o->p->a, .f = &f, .block = &f.body,
 	                   .loc = k->loc };
 	hop_lbuf     p = { .kind = HOP_BUF_PARAM, .dtype = k->gemm->dtype };
@@ -174,9 +174,9 @@ static hop_lfunc product(outline *o, const kind *k)
 	p.is_written = true;
 	hop_l_buf(&b, p);
 	*g = *k->gemm;
-	g->a = (hop_addr){ .buf = 0, .offset = hop_size_of(0) };
-	g->b = (hop_addr){ .buf = 1, .offset = hop_size_of(0) };
-	g->c = (hop_addr){ .buf = 2, .offset = hop_size_of(0) };
+	g->a = (hop_addr){ .buf = 0, .offset = hop_size_int(0) };
+	g->b = (hop_addr){ .buf = 1, .offset = hop_size_int(0) };
+	g->c = (hop_addr){ .buf = 2, .offset = hop_size_int(0) };
 	hop_l_stmt(&b, HOP_L_GEMM)->gemm = g;
 	return f;
 }

@@ -138,9 +138,9 @@ static int count_loops(hop_block *b)
 static hop_size align(hop_env *e, hop_size s)
 {
 	if (hop_size_const(s))
-		return hop_size_of((s.k + ALIGN - 1) / ALIGN * ALIGN);
-	s = hop_size_div(e, hop_size_add(e, s, hop_size_of(ALIGN - 1)), hop_size_of(ALIGN));
-	return hop_size_mul(e, s, hop_size_of(ALIGN));
+		return hop_size_int((s.k + ALIGN - 1) / ALIGN * ALIGN);
+	s = hop_size_div(e, hop_size_add(e, s, hop_size_int(ALIGN - 1)), hop_size_int(ALIGN));
+	return hop_size_mul(e, s, hop_size_int(ALIGN));
 }
 
 /* ---- places ---- */
@@ -245,7 +245,7 @@ static void place_const(places *q, item *x)
 
 	while ((old = over(q, x->first)))
 		give(q, old->offset.k, old->bytes.k);
-	x->offset = hop_size_of(x->bytes.k ? take(q, x->bytes.k) : 0);
+	x->offset = hop_size_int(x->bytes.k ? take(q, x->bytes.k) : 0);
 	if (x->bytes.k)
 		push(q, x);
 }
@@ -310,7 +310,7 @@ static void place(plan *p)
 	for (int i = 0; i < n; i++)
 		if (hop_size_const(by[i]->bytes))
 			place_const(&q, by[i]);
-	hop_size high = hop_size_of(q.top);
+	hop_size high = hop_size_int(q.top);
 	for (int i = 0; i < n; i++) {
 		if (!hop_size_const(by[i]->bytes))
 			place_symbolic(e, &sizes, by[i], &high);
@@ -327,7 +327,7 @@ static hop_size call_bytes(hop_env *e, const hop_facts *given, const hop_range *
                            const plan *p, const hop_stmt *call)
 {
 	const hop_lfunc *g = callee(p->fns, call->callee);
-	hop_size         zero = hop_size_of(0);
+	hop_size         zero = hop_size_int(0);
 	hop_size         n = align(e, hop_size_subst(e, g->frame, call->sizes, call->nsize));
 
 	if (hop_facts_say(given, range, p->f->nsym, HOP_LE, zero, n) == HOP_ALWAYS)
@@ -360,7 +360,7 @@ void hop_loop_plan(hop_env *e, const hop_facts *given, const hop_lfn *fns,
 		x->last = INT32_MAX;
 	}
 	for (int i = 0; i < f->nbuf; i++) {
-		hop_size b = hop_size_of((int64_t)hop_dtype_bytes(f->buf[i].dtype));
+		hop_size b = hop_size_int((int64_t)hop_dtype_bytes(f->buf[i].dtype));
 		p.buf[i].used = p.buf[i].used && f->buf[i].kind == HOP_BUF_TEMP;
 		p.buf[i].bytes = align(e, hop_size_mul(e, f->buf[i].count, b));
 	}

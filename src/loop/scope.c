@@ -140,7 +140,7 @@ static hop_reg known(hop_lower *l, int kind, hop_dtype d, double f, hop_size z)
 hop_reg hop_lower_const(hop_lower *l, hop_dtype d, double f, int64_t i)
 {
 	bool fl = hop_dtype_real(d);
-	return known(l, !fl, hop_dtype_computes(d), fl ? f : 0, hop_size_of(fl ? 0 : i));
+	return known(l, !fl, hop_dtype_computes(d), fl ? f : 0, hop_size_int(fl ? 0 : i));
 }
 
 /* Local symbols change while running: those sizes are read where they are used. */
@@ -209,7 +209,7 @@ hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at)
 			for (i++; i < at->n; i++)
 				s = hop_lower_do(l, add, HOP_i64, s,
 				                 times(l, atom_reg(l, at->t[i].a), at->t[i].c));
-			a.term[a.nterm++] = (hop_term){ s, hop_size_of(1) };
+			a.term[a.nterm++] = (hop_term){ s, hop_size_int(1) };
 			break;
 		}
 		a.term[a.nterm++] = (hop_term){ r, at->t[i].c };
@@ -264,7 +264,7 @@ const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n)
 {
 	hop_reg last, zero = hop_lower_const(l, HOP_i64, 0, 0);
 
-	last = hop_lower_sizereg(l, hop_size_sub(l->env, n, hop_size_of(1)));
+	last = hop_lower_sizereg(l, hop_size_sub(l->env, n, hop_size_int(1)));
 	r = hop_lower_do(l, min, HOP_i64, r, last);
 	return hop_ix_reg(l, hop_lower_do(l, max, HOP_i64, r, zero), n);
 }
@@ -324,7 +324,7 @@ const hop_ix *hop_lower_open(hop_lower *l, enum hop_loop_kind k, hop_size extent
                              hop_scope *at)
 {
 	if (k == HOP_LOOP_PAR && hop_size_is(extent, 1))
-		return hop_ix_size(l, hop_size_of(0));
+		return hop_ix_size(l, hop_size_int(0));
 	hop_stmt *s = hop_lower_new(l, HOP_L_LOOP);
 	s->loop = k;
 	s->extent = extent;

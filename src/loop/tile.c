@@ -165,7 +165,7 @@ static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 	hop_fuse_rename(p, body, r);
 	g->epilogue = *body;
 	g->c.nterm = 0;
-	g->c.offset = hop_size_of(0);
+	g->c.offset = hop_size_int(0);
 	*a = hop_fuse_describe(p, a->s);
 	return true;
 }

@@ -293,13 +293,13 @@ void hop_lower_heavy(hop_lower *l)
 
 hop_view hop_lower_dense(hop_lower *l, int buf, const hop_type *t)
 {
-	hop_size *stride = HOP_NEWN(l->w, hop_size, t->rank), s = hop_size_of(1);
+	hop_size *stride = HOP_NEWN(l->w, hop_size, t->rank), s = hop_size_int(1);
 
 	for (int i = t->rank - 1; i >= 0; i--) {
 		stride[i] = s;
 		s = hop_size_mul(l->env, s, t->dim[i]);
 	}
-	return (hop_view){ buf, hop_ix_size(l, hop_size_of(0)), stride };
+	return (hop_view){ buf, hop_ix_size(l, hop_size_int(0)), stride };
 }
 
 hop_view hop_view_permuted(hop_lower *l, const hop_view *v, int rank, const int *order)
@@ -367,7 +367,7 @@ static int open_split(hop_lower *l, const hop_lval *v, const hop_type *t, const 
 		return hop_lower_open_dims(l, t->rank, t->dim, x);
 	k = hop_lower_open_dims(l, n, dim, y);
 	for (int i = 0; i < t->rank; i++) {
-		x[i] = hop_ix_size(l, hop_size_of(0));
+		x[i] = hop_ix_size(l, hop_size_int(0));
 		for (have = t->dim[i]; !hop_size_is(have, 1); have = q, at++) {
 			HOP_ASSERT(at < n && hop_size_quot(l->env, have, dim[at], &q));
 			x[i] = hop_ix_add(l, hop_ix_mul(l, x[i], dim[at]), y[at]);
@@ -462,7 +462,7 @@ static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
 
 	for (int i = 0; i < t->rank; i++)
 		x[i] = hop_size_is(t->dim[i], 1)
-		       ? hop_ix_size(l, hop_size_of(0))
+		       ? hop_ix_size(l, hop_size_int(0))
 		       : stand_in(l, i, t->dim[i]);
 	find(l, in, v, x);
 	if (l->addr.buf < 0)
@@ -470,7 +470,7 @@ static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
 	const hop_ix *p = l->addr.at;
 	hop_size     *stride = HOP_NEWN(l->w, hop_size, t->rank);
 	for (int i = 0; i < t->rank; i++) {
-		stride[i] = hop_size_of(0);
+		stride[i] = hop_size_int(0);
 		if (!x[i]->n)
 			continue;
 		const hop_ixatom *a = x[i]->t[0].a;
@@ -480,7 +480,7 @@ static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
 			else if (p->t[j].a->kind != HOP_IX_REG)
 				return false;        /* may hide a */
 		}
-		hop_size minus = hop_size_sub(l->env, hop_size_of(0), stride[i]);
+		hop_size minus = hop_size_sub(l->env, hop_size_int(0), stride[i]);
 		p = hop_ix_add(l, p, hop_ix_mul(l, x[i], minus));
 	}
 	*out = (hop_view){ l->addr.buf, p, stride };

@@ -22,7 +22,7 @@ hop_status hop_infer_argmax(hop_infer *f)
 	hop_size dim[HOP_MAXRANK];
 	int n = 0;
 	HOP_TRY(hop_shape_axes(f, (hop_ints){ 1, &axis }, t->rank));
-	HOP_TRY(hop_infer_le(f, hop_size_of(1), t->dim[axis], "nothing on the axis to choose from"));
+	HOP_TRY(hop_infer_le(f, hop_size_int(1), t->dim[axis], "nothing on the axis to choose from"));
 	for (int i = 0; i < t->rank; i++)
 		if (i != axis)
 			dim[n++] = t->dim[i];

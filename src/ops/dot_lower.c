@@ -35,7 +35,7 @@ static bool worth(hop_size s)
 
 static hop_size prod(hop_lower *l, const hop_type *t, int n, const int *ax)
 {
-	hop_size p = hop_size_of(1);
+	hop_size p = hop_size_int(1);
 
 	for (int i = 0; i < n; i++)
 		p = hop_size_mul(l->env, p, t->dim[ax[i]]);
@@ -45,7 +45,7 @@ static hop_size prod(hop_lower *l, const hop_type *t, int n, const int *ax)
 static bool tiled(hop_lower *l, const hop_node *n, const side *a, const side *b)
 {
 	const hop_type *t = hop_lower_in(l, n, 0);
-	hop_size        m = prod(l, t, a->nfree, a->free), k = hop_size_of(1), w;
+	hop_size        m = prod(l, t, a->nfree, a->free), k = hop_size_int(1), w;
 	hop_size        q = prod(l, hop_lower_in(l, n, 1), b->nfree, b->free);
 
 	for (int64_t i = 0; i < a->sum.n; i++)
@@ -61,10 +61,10 @@ static bool tiled(hop_lower *l, const hop_node *n, const side *a, const side *b)
 static bool joined(hop_lower *l, const hop_view *v, const hop_type *t, int first, int n,
                    const int *ax, hop_size *out)
 {
-	hop_size next = hop_size_of(0);
+	hop_size next = hop_size_int(0);
 	bool     any = false;
 
-	*out = hop_size_of(0);
+	*out = hop_size_int(0);
 	for (int i = n - 1; i >= first; i--) {
 		if (hop_size_is(t->dim[ax[i]], 1))
 			continue;
@@ -207,7 +207,7 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 	nloop += free_axes(l, at, a, &va, &vc, ct, nb, &g->m, &g->as[0], &g->cs[0]);
 	nloop += free_axes(l, bt, b, &vb, &vc, ct, nb + a->nfree, &g->n, &g->bs[1], &g->cs[1]);
 	g->dtype = hop_dtype_computes((hop_dtype)ct->dtype);
-	g->k = hop_size_of(1);
+	g->k = hop_size_int(1);
 	for (int64_t i = 0; i < a->sum.n; i++)
 		g->k = hop_size_mul(l->env, g->k, at->dim[a->sum.v[i]]);
 	g->a = hop_lower_addr(l, va.buf, va.base);
@@ -249,59 +249,6 @@ static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, con
 }
 
 /* ---- the sum of a step's products over all steps ---- */
-
-/* The same axes with the steps in front, summed too. */
-static side stacked(hop_lower *l, const side *s)
-{
-	side     o = { .nfree = s->nfree };
-	int64_t *batch = HOP_NEWN(l->w, int64_t, s->batch.n);
-	int64_t *sum = HOP_NEWN(l->w, int64_t, s->sum.n + 1);
-
-	for (int64_t i = 0; i < s->batch.n; i++)
-		batch[i] = s->batch.v[i] + 1;
-	for (int64_t i = 0; i < s->sum.n; i++)
-		sum[i + 1] = s->sum.v[i] + 1;
-	for (int i = 0; i < s->nfree; i++)
-		o.free[i] = s->free[i] + 1;
-	o.batch = (hop_ints){ s->batch.n, batch };
-	o.sum = (hop_ints){ s->sum.n + 1, sum };
-	return o;
-}
-
-static bool sum_joined(hop_lower *l, const hop_view *v, const hop_type *t, const side *s,
-                       hop_size *out)
-{
-	int ax[HOP_MAXRANK];
-
-	for (int64_t i = 0; i < s->sum.n; i++)
-		ax[i] = (int)s->sum.v[i];
-	return joined(l, v, t, 0, (int)s->sum.n, ax, out);
-}
-
-bool hop_lower_dot_steps(hop_lower *l, hop_linst *in, const hop_node *n, hop_size steps,
-                         const hop_view *va, const hop_view *vb, const hop_view *to)
-{
-	const struct hop_attr_dot *p = HOP_ATTR(n, dot);
-	hop_linst *was = l->inst;
-
-	l->inst = in;
-	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
-	const hop_type *ct = hop_lower_out(l, n, 0);
-	l->inst = was;
-	side      a0 = side_of(t, p->lbatch, p->lsum), b0 = side_of(u, p->rbatch, p->rsum);
-	side      a = stacked(l, &a0), b = stacked(l, &b0);
-	hop_gemm *g = HOP_NEW(l->a, hop_gemm);
-	t = hop_type_prepend(l->env, t, steps);
-	u = hop_type_prepend(l->env, u, steps);
-	if (!hop_dtype_real((hop_dtype)ct->dtype) || !sum_joined(l, va, t, &a, &g->as[1]) ||
-	    !sum_joined(l, vb, u, &b, &g->bs[0]))
-		return false;
-	if (!to)
-		return true;
-	g->beta = true;
-	gemm_emit(l, g, t, &a, *va, u, &b, *vb, ct, *to);
-	return true;
-}
 
 /* ---- one element ---- */
 

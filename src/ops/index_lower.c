@@ -7,9 +7,9 @@ static const hop_ix *start_of(hop_lower *l, const hop_node *n, int k, hop_size s
                               hop_size w)
 {
 	if (hop_size_eq(size, w))
-		return hop_ix_size(l, hop_size_of(0));
+		return hop_ix_size(l, hop_size_int(0));
 	hop_reg  r = hop_lower_scalar(l, n, k);
-	hop_size room = hop_size_add(l->env, hop_size_sub(l->env, size, w), hop_size_of(1));
+	hop_size room = hop_size_add(l->env, hop_size_sub(l->env, size, w), hop_size_int(1));
 	r = hop_lower_as_i64(l, r, (hop_dtype)hop_lower_in(l, n, k)->dtype);
 	return hop_lower_clamp(l, r, room);
 }
@@ -73,7 +73,7 @@ hop_status hop_lower_dynupdate(hop_lower *l, const hop_node *n)
 		if (hop_size_eq(t->dim[i], u->dim[i]))
 			continue;
 		const hop_ix *s = start_of(l, n, 2 + i, t->dim[i], u->dim[i]);
-		x[i] = hop_ix_add(l, x[i], hop_ix_mul(l, s, hop_size_of(-1)));
+		x[i] = hop_ix_add(l, x[i], hop_ix_mul(l, s, hop_size_int(-1)));
 		hop_reg p = hop_lower_ixreg(l, x[i]), end = hop_lower_sizereg(l, u->dim[i]);
 		m = hop_lower_and(l, m, hop_lower_do(l, le, HOP_bool, zero, p));
 		m = hop_lower_and(l, m, hop_lower_do(l, lt, HOP_bool, p, end));
@@ -95,7 +95,7 @@ static const hop_ix *position(hop_lower *l, const hop_node *n, int k,
 	hop_reg r = hop_lower_arg(l, n, k, ix);
 
 	*out_any = 0;
-	if (!hop_lower_nonneg(l, hop_size_sub(l->env, size, hop_size_of(1))))
+	if (!hop_lower_nonneg(l, hop_size_sub(l->env, size, hop_size_int(1))))
 		*out_any = hop_lower_do(l, lt, HOP_bool, hop_lower_const(l, HOP_i64, 0, 0),
 		                        hop_lower_sizereg(l, size));
 	r = hop_lower_as_i64(l, r, (hop_dtype)hop_lower_in(l, n, k)->dtype);

@@ -64,6 +64,6 @@ hop_status hop_lower_as_size(hop_lower *l, const hop_node *n)
 	if (!l->dry)
 		hop_lower_put(l, HOP_i64,
 		              hop_lower_local(l, l->inst, (int)HOP_ATTR(n, as_size)->sym),
-		              hop_ix_size(l, hop_size_of(0)), r);
+		              hop_ix_size(l, hop_size_int(0)), r);
 	return HOP_OK;
 }

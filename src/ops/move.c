@@ -123,7 +123,7 @@ hop_status hop_batch_permute(hop_build *b, hop_rule *r)
  * are a step apart the wrong way round. */
 static hop_status inside(hop_infer *f, int axis, hop_size first, hop_size last, hop_size n)
 {
-	hop_size zero = hop_size_of(0), end = hop_size_add(f->env, last, hop_size_of(1));
+	hop_size zero = hop_size_int(0), end = hop_size_add(f->env, last, hop_size_int(1));
 	if (!hop_infer_holds(f, HOP_LE, zero, first))
 		HOP_TRY(hop_infer_le(f, zero, first, hop_infer_text(f, "the window on axis %d starts "
 		                     "at {1}", axis)));
@@ -151,8 +151,8 @@ static hop_status strided(hop_infer *f, hop_sizes start, const hop_size *narrow,
 			return hop_infer_fail(f, HOP_ESHAPE, "%s: the start of axis %d uses size symbol "
 			                      "%d of %u", hop_opname(f), i,
 			                      hop_size_nsym(start.v[i]) - 1, f->b->nsym + f->b->nlocal);
-		hop_size last = hop_size_sub(f->env, narrow[i], hop_size_of(1));
-		last = hop_size_mul(f->env, last, hop_size_of(step.v[i]));
+		hop_size last = hop_size_sub(f->env, narrow[i], hop_size_int(1));
+		last = hop_size_mul(f->env, last, hop_size_int(step.v[i]));
 		last = hop_size_add(f->env, start.v[i], last);
 		bool up = step.v[i] > 0;
 		HOP_TRY(inside(f, i, up ? start.v[i] : last, up ? last : start.v[i], wide[i]));
@@ -209,7 +209,7 @@ hop_status hop_vjp_pad(hop_build *b, hop_rule *r)
 static void lead_strided(hop_build *b, const hop_rule *r, hop_sizes start, hop_ints step,
                          hop_size *out_start, int64_t *out_step)
 {
-	out_start[0] = hop_size_of(0);
+	out_start[0] = hop_size_int(0);
 	out_step[0] = 1;
 	map_sizes(b, r, start, out_start + 1);
 	for (int i = 0; i < step.n; i++)
@@ -278,7 +278,7 @@ hop_status hop_vjp_concat(hop_build *b, hop_rule *r)
 	int axis = (int)HOP_ATTR(r->n, concat)->axis;
 	hop_size start[HOP_MAXRANK];
 	for (int i = 0; i < HOP_MAXRANK; i++)
-		start[i] = hop_size_of(0);
+		start[i] = hop_size_int(0);
 	for (uint32_t k = 0; k < r->n->nin; k++) {
 		const hop_type *t = hop_typeof(b, r->in[k]);
 		if (r->act[k])

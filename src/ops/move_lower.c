@@ -46,7 +46,7 @@ hop_status hop_lower_permute(hop_lower *l, const hop_node *n)
 
 static const hop_ix *affine(hop_lower *l, const hop_ix *x, hop_size start, int64_t step)
 {
-	return hop_ix_add(l, hop_ix_mul(l, x, hop_size_of(step)), hop_ix_size(l, start));
+	return hop_ix_add(l, hop_ix_mul(l, x, hop_size_int(step)), hop_ix_size(l, start));
 }
 
 hop_status hop_lower_slice(hop_lower *l, const hop_node *n)
@@ -66,7 +66,7 @@ static hop_reg inside(hop_lower *l, const hop_ix *p, hop_size dim, int64_t step,
                       const hop_ix **out_x)
 {
 	hop_reg zero = hop_lower_const(l, HOP_i64, 0, 0), r = hop_lower_ixreg(l, p), m, st;
-	hop_size span = hop_size_mul(l->env, dim, hop_size_of(step));
+	hop_size span = hop_size_mul(l->env, dim, hop_size_int(step));
 
 	m = hop_lower_and(l, hop_lower_do(l, le, HOP_bool, zero, r),
 	                  hop_lower_do(l, lt, HOP_bool, r, hop_lower_sizereg(l, span)));
@@ -90,7 +90,7 @@ static hop_status pad_store(hop_lower *l, const hop_node *n)
 	for (int64_t i = 0; i < a->dims.n; i++) {
 		hop_size at = hop_size_mul(l->env, hop_lower_size(l, a->start.v[i]), to.stride[i]);
 		to.base = hop_ix_add(l, to.base, hop_ix_size(l, at));
-		stride[i] = hop_size_mul(l->env, to.stride[i], hop_size_of(a->step.v[i]));
+		stride[i] = hop_size_mul(l->env, to.stride[i], hop_size_int(a->step.v[i]));
 	}
 	to.stride = stride;
 	return hop_lower_store_arg(l, n, 0, &to);
@@ -114,10 +114,10 @@ hop_status hop_lower_pad(hop_lower *l, const hop_node *n)
 			x[i] = l->ix[i];
 			continue;
 		}
-		start = hop_size_sub(l->env, hop_size_of(0), start);
+		start = hop_size_sub(l->env, hop_size_int(0), start);
 		p = affine(l, l->ix[i], start, 1);
 		if (step < 0)
-			p = hop_ix_mul(l, p, hop_size_of(-1));
+			p = hop_ix_mul(l, p, hop_size_int(-1));
 		m = hop_lower_and(l, m, inside(l, p, s->dim[i], step < 0 ? -step : step, &x[i]));
 	}
 	l->mask = hop_lower_and(l, was, m);
@@ -152,7 +152,7 @@ hop_status hop_lower_concat(hop_lower *l, const hop_node *n)
 	hop_dtype     d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
 	int           rank = hop_lower_out(l, n, 0)->rank;
 	const hop_ix *x[HOP_MAXRANK];
-	hop_size      start = hop_size_of(0), end;
+	hop_size      start = hop_size_int(0), end;
 	hop_reg       was = l->mask, r = 0, pos, lo = 0;
 
 	if (l->ask == HOP_ASK_STORE)
@@ -167,7 +167,7 @@ hop_status hop_lower_concat(hop_lower *l, const hop_node *n)
 		end = hop_size_add(l->env, start, hop_lower_in(l, n, (int)k)->dim[axis]);
 		if (k + 1 < n->nin)
 			hi = hop_lower_do(l, lt, HOP_bool, pos, hop_lower_sizereg(l, end));
-		x[axis] = affine(l, l->ix[axis], hop_size_sub(l->env, hop_size_of(0), start), 1);
+		x[axis] = affine(l, l->ix[axis], hop_size_sub(l->env, hop_size_int(0), start), 1);
 		l->mask = hop_lower_and(l, was, hop_lower_and(l, lo, hi));
 		v = hop_lower_arg(l, n, (int)k, x);
 		l->mask = was;

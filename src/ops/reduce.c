@@ -191,7 +191,7 @@ static hop_val others(hop_build *b, hop_val x, hop_ints axes)
 {
 	const hop_type *t = hop_typeof(b, x);
 	int64_t to[HOP_MAXDIM], back[HOP_MAXDIM];
-	hop_size dim[HOP_MAXDIM], flat[2] = { hop_size_of(1), hop_size_of(1) };
+	hop_size dim[HOP_MAXDIM], flat[2] = { hop_size_int(1), hop_size_int(1) };
 	for (int64_t i = 0; i < axes.n; i++)
 		to[i] = axes.v[i];
 	hop_axes_rest(axes, t->rank, to + axes.n);

@@ -56,7 +56,7 @@ static hop_val stays(const sc *s)
 	hop_build *b = s->b;
 	const hop_type *t = hop_typeof(b, s->x), *it = hop_typeof(b, s->idx);
 	const hop_type *ut = hop_typeof(b, s->u);
-	hop_size dim[HOP_MAXDIM], k = hop_size_of(1);
+	hop_size dim[HOP_MAXDIM], k = hop_size_int(1);
 	int64_t axes[HOP_MAXDIM];
 	for (int i = 0; i < it->rank; i++) {
 		axes[i] = i < s->nbatch ? i : s->axis + i - s->nbatch;

@@ -24,7 +24,7 @@ static hop_status lift_body(hop_rw *w, const hop_form *f, const hop_graph *body,
 {
 	hop_lift l;
 	bool any = false, *want = HOP_NEWN(&w->env->tmp, bool, body->nnode);
-	hop_lift_open(&l, w, f, body, in, false, hop_size_of(0));
+	hop_lift_open(&l, w, f, body, in, false, hop_size_int(0));
 	for (uint32_t i = 0; i < body->nnode; i++) {
 		const hop_node *n = &body->node[i];
 		want[i] = n->nout && l.kind[n->out0.id] == HOP_LIFT_SAME && n->nin &&

@@ -57,7 +57,7 @@ bool hop_lift_heavy(const hop_graph *g, const hop_node *n)
 	};
 	if (hop_optab[n->op].flags & HOP_F_R)
 		return true;
-	hop_size one = hop_size_of(1);
+	hop_size one = hop_size_int(1);
 	const hop_type *t = g->type[n->out0.id];
 	bool many = false;
 	for (int i = 0; i < t->rank; i++)
@@ -97,7 +97,7 @@ void hop_lift_open(hop_lift *l, hop_rw *w, const hop_form *f, const hop_graph *b
 	l->val = HOP_NEWN(tmp, hop_val, body->nvalue);
 	l->smap = HOP_NEWN(tmp, hop_size, body->nsym + body->nlocal);
 	for (uint32_t i = 0; i < body->nsym + body->nlocal; i++)
-		l->smap[i] = i < body->nsym ? f->sargs.v[i] : hop_size_of(HOP_SIZE_BAD);
+		l->smap[i] = i < body->nsym ? f->sargs.v[i] : hop_size_int(HOP_SIZE_BAD);
 	/* the loop may not run: what rests on a check of its body stays behind the check */
 	if (!hop_build_accepts(&w->b, body, f->sargs))
 		return;

@@ -125,7 +125,7 @@ static hop_val zeros(hop_rw *w, const hop_type *t, int axis, int64_t n)
 	hop_size dim[HOP_MAXRANK];
 
 	memcpy(dim, t->dim, (size_t)t->rank * sizeof *dim);
-	dim[axis] = hop_size_of(n);
+	dim[axis] = hop_size_int(n);
 	return hop_emit_zeros(&w->b, hop_type_get(w->env, (hop_dtype)t->dtype, t->rank, dim));
 }
 

@@ -18,7 +18,7 @@ static void open_maps(hop_rw *w, hop_env *e, const hop_graph *g)
 	w->uses = HOP_NEWN(&e->tmp, uint32_t, g->nvalue);
 	w->smap = HOP_NEWN(&e->tmp, hop_size, w->nsmap);
 	for (int i = 0; i < w->nsmap; i++)
-		w->smap[i] = i < (int)g->nsym ? hop_size_sym(e, i) : hop_size_of(HOP_SIZE_BAD);
+		w->smap[i] = i < (int)g->nsym ? hop_size_sym(e, i) : hop_size_int(HOP_SIZE_BAD);
 	for (uint32_t i = 0; i < g->nvalue; i++)
 		w->map[i] = HOP_BAD;
 	for (uint32_t i = 0; i < g->nnode; i++)

@@ -219,7 +219,7 @@ hop_value hop_array_here(hop_trace *t, hop_array *a)
 	} else {
 		hop_size dim[HOP_MAXRANK];
 		for (int i = 0; i < a->rank; i++)
-			dim[i] = hop_size_of(a->dim[i]);
+			dim[i] = hop_size_int(a->dim[i]);
 		v = hop_param_new(base, hop_type_get(&r->env, a->dtype, a->rank, dim));
 	}
 	hop_value h = hop_value_new(base, v);

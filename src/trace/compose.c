@@ -104,7 +104,7 @@ static void make_reduce(hop_trace *t, void *arg)
 		return;
 	hop_val s = hop_emit_reduce(b, reduction[c->kind].op, x, n, axes);
 	if (c->kind == HOP_REDUCE_MEAN && !b->st) {
-		hop_size count = hop_size_of(1);
+		hop_size count = hop_size_int(1);
 		for (int i = 0; i < n; i++)
 			count = hop_size_mul(hop_env_of(t), count, type->dim[axes[i]]);
 		const hop_type *st = hop_typeof(b, s);

@@ -63,7 +63,7 @@ static hop_dtype common_dtype(const struct choice *c, uint32_t i)
 		hop_dtype mine = (hop_dtype)hop_typeof(&b->b, b->out[i])->dtype;
 		if (!b->slot[b->ret[i]].weak)
 			return mine;
-		d = mine > d ? mine : d;
+		d = hop_dtype_join(d, mine);
 	}
 	return d;
 }
@@ -108,7 +108,7 @@ static uint32_t pad_result(struct choice *c, uint32_t i, hop_val **v, uint32_t n
 	bool any = false;
 	for (int d = 0; d < first->rank; d++) {
 		bool differ = false;
-		zero[d] = hop_size_of(0);
+		zero[d] = hop_size_int(0);
 		cap[d] = first->dim[d];
 		for (int k = 1; k < c->n; k++) {
 			hop_size other = hop_typeof(&c->body[k]->b, v[k][i])->dim[d];

@@ -17,7 +17,7 @@ const hop_type *hop_eager_type(hop_trace *t, const hop_tensor *x)
 {
 	hop_size dim[HOP_MAXRANK];
 	for (int i = 0; i < x->rank; i++)
-		dim[i] = hop_size_of(x->dim[i]);
+		dim[i] = hop_size_int(x->dim[i]);
 	return hop_type_get(hop_env_of(t), x->dtype, x->rank, dim);
 }
 

@@ -170,7 +170,7 @@ static void read_specs(hop_trace *t, void *arg)
 					return;
 				dim[d] = hop_size_sym(hop_env_of(t), k);
 			} else {
-				dim[d] = hop_size_of(s->dim[d]);
+				dim[d] = hop_size_int(s->dim[d]);
 			}
 			if (hop_size_const(dim[d]) && (dim[d].k < 0 || dim[d].k > HOP_SIZE_MAX)) {
 				hop_trace_fail(t, HOP_EVALUE, "capture: input %d has size %lld on axis %d",

@@ -249,7 +249,7 @@ void hop_join_syms(hop_join *j, uint32_t n, const hop_type *const *types)
 			const hop_leaf *l = &j->body[k]->leaf[i];
 			if (l->kind != HOP_LEAF_VIEW || body_w(j, j->body[k], l->index) == UINT32_MAX)
 				continue;
-			const hop_view *v = j->body[k]->slot[l->slot].view;
+			const hop_view_step *v = j->body[k]->slot[l->slot].view;
 			for (; v; v = v->up)
 				hop_node_syms(&(hop_node){ .op = (uint16_t)v->op, .attr = v->attr }, keep_sym, j);
 		}
@@ -266,10 +266,10 @@ hop_sizes hop_join_sargs(hop_join *j)
 /* ---- sealing ---- */
 
 /* The view of a leaf, emitted on its written storage. Sizes are the draft's: translated. */
-static hop_val derive(hop_build *b, const hop_view *w, hop_val v, hop_size *map, int nmap)
+static hop_val derive(hop_build *b, const hop_view_step *w, hop_val v, hop_size *map, int nmap)
 {
 	size_t n;
-	const hop_view **s = hop_view_steps(b->env, w, &n);
+	const hop_view_step **s = hop_view_steps(b->env, w, &n);
 	for (size_t i = 0; i < n && !b->st; i++) {
 		void *attr = hop_attr_copy(b->env, &b->arena, s[i]->op, s[i]->attr, map, nmap);
 		v = hop_emit_op(b, s[i]->op, attr, 1, &v);

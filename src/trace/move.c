@@ -96,7 +96,7 @@ static void make_data(hop_trace *t, void *arg)
 	for (int i = 0; ok && i < m->rank; i++) {
 		ok = m->sizes[i] >= 0 && m->sizes[i] <= HOP_SIZE_MAX &&
 		     !__builtin_mul_overflow(count, m->sizes[i], &count) && count <= HOP_SIZE_MAX;
-		d[i] = hop_size_of(m->sizes[i]);
+		d[i] = hop_size_int(m->sizes[i]);
 	}
 	if (!ok || (count && !m->bytes))
 		hop_trace_fail(t, HOP_EVALUE, "data: a rank, a size or the bytes are not valid");
@@ -230,7 +230,7 @@ static hop_value narrow(hop_trace *t, hop_value x, int axis, hop_size start, hop
 	if (!type)
 		return (hop_value){ 0, 0 };
 	for (int i = 0; i < type->rank; i++) {
-		from[i] = i == axis ? start : hop_size_of(0);
+		from[i] = i == axis ? start : hop_size_int(0);
 		d[i] = i == axis ? n : type->dim[i];
 		steps[i] = i == axis ? step : 1;
 	}
@@ -267,10 +267,10 @@ static void make_index(hop_trace *t, void *arg)
 	for (int i = 0; i < type->rank; i++)
 		if (i != axis)
 			d[n++] = type->dim[i];
-	hop_size at = hop_size_of(m->step);
+	hop_size at = hop_size_int(m->step);
 	if (m->step < 0)
 		at = hop_size_add(hop_env_of(t), type->dim[axis], at);
-	hop_value one = narrow(t, m->x, axis, at, hop_size_of(1), 1);
+	hop_value one = narrow(t, m->x, axis, at, hop_size_int(1), 1);
 	struct hop_attr_reshape a = { .dims = { n, d } };
 	if (one.trace)
 		m->r = hop_value_view(t, one, HOP_OP_reshape, &a);
@@ -332,7 +332,7 @@ static void make_unsqueeze(hop_trace *t, void *arg)
 	if (axis < 0)
 		return;
 	for (int i = 0, k = 0; i <= type->rank; i++)
-		d[i] = i == axis ? hop_size_of(1) : type->dim[k++];
+		d[i] = i == axis ? hop_size_int(1) : type->dim[k++];
 	struct hop_attr_reshape a = { .dims = { type->rank + 1, d } };
 	m->r = hop_value_view(t, m->x, HOP_OP_reshape, &a);
 }

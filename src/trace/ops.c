@@ -261,7 +261,7 @@ static void make_as_size(hop_trace *t, void *arg)
 		if (hop_env_of(t)->diag.st)
 			return;
 		int64_t n = hop_tensor_i(hop_eager_tensor(t, v), 0);
-		s->a = hop_size_of(n < s->min ? s->min : n > s->max ? s->max : n);
+		s->a = hop_size_int(n < s->min ? s->min : n > s->max ? s->max : n);
 		return;
 	}
 	int sym = hop_build_local(&t->b, (hop_range){ s->min, s->max }, NULL);

@@ -85,7 +85,7 @@ bool hop_common_shape(hop_trace *t, int n, const hop_val *v, int *out_rank,
 		rank = r > rank ? r : rank;
 	}
 	for (int k = 0; k < rank; k++)
-		out_dim[k] = hop_size_of(1);
+		out_dim[k] = hop_size_int(1);
 	for (int i = 0; i < n; i++) {
 		const hop_type *type = hop_typeof(&t->b, v[i]);
 		for (int k = 0; k < type->rank; k++) {

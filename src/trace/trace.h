@@ -18,17 +18,16 @@
 #include "hop/fn.h"
 #include "hop/trace.h"
 #include "hop/types.h"
-#undef hop_size_of                 /* here it is the function of ir/type.h */
 
 enum { HOP_MAXNEST = 256 };        /* bodies inside each other */
 
 /* One step from a storage towards a view: `op` with `attr` on a value of type `in`. */
-typedef struct hop_view {
-	const struct hop_view *up;     /* the step before; NULL = the storage itself */
+typedef struct hop_view_step {
+	const struct hop_view_step *up;     /* the step before; NULL = the storage itself */
 	int                    op;     /* slice, reshape, permute or broadcast */
 	const void            *attr;
 	const hop_type        *in, *out;
-} hop_view;
+} hop_view_step;
 
 /* A storage as one trace sees it: its own, or the mirror of one of an enclosing trace.
  * version counts writes by this trace. */
@@ -48,7 +47,7 @@ enum hop_weak { HOP_STRONG, HOP_WEAK_BOOL, HOP_WEAK_INT, HOP_WEAK_FLOAT };
 /* What a public id stands for: a view of a storage. */
 typedef struct hop_cell {
 	uint32_t        store;
-	const hop_view *view;
+	const hop_view_step *view;
 	const hop_type *type;
 	hop_val         val;           /* valid while version is the store's; or HOP_BAD */
 	uint32_t        version;
@@ -164,8 +163,8 @@ hop_val   hop_value_read(hop_trace *t, hop_value v);
 const hop_type *hop_value_type(hop_trace *t, hop_value v);      /* NULL after a failure */
 /* A view of x by one more step; attr is copied. */
 hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr);
-hop_val   hop_view_emit(hop_build *b, const hop_view *w, hop_val base);
-const hop_view **hop_view_steps(hop_env *e, const hop_view *w, size_t *out_n);
+hop_val   hop_view_emit(hop_build *b, const hop_view_step *w, hop_val base);
+const hop_view_step **hop_view_steps(hop_env *e, const hop_view_step *w, size_t *out_n);
 uint32_t  hop_store_mirror(hop_trace *t, hop_trace *owner, uint32_t index);
 hop_val   hop_store_cur(hop_trace *t, uint32_t store);
 hop_val   hop_param_new(hop_trace *t, const hop_type *type);

@@ -156,23 +156,23 @@ hop_val hop_store_cur(hop_trace *t, uint32_t store)
 }
 
 /* The steps from the storage to a view, first one first; in the scratch arena. */
-const hop_view **hop_view_steps(hop_env *e, const hop_view *w, size_t *out_n)
+const hop_view_step **hop_view_steps(hop_env *e, const hop_view_step *w, size_t *out_n)
 {
 	size_t n = 0;
-	for (const hop_view *v = w; v; v = v->up)
+	for (const hop_view_step *v = w; v; v = v->up)
 		n++;
-	const hop_view **s = HOP_NEWN(&e->tmp, const hop_view *, n);
+	const hop_view_step **s = HOP_NEWN(&e->tmp, const hop_view_step *, n);
 	*out_n = n;
 	for (; w; w = w->up)
 		s[--n] = w;
 	return s;
 }
 
-hop_val hop_view_emit(hop_build *b, const hop_view *w, hop_val v)
+hop_val hop_view_emit(hop_build *b, const hop_view_step *w, hop_val v)
 {
 	size_t n;
 	hop_mark m = hop_mark_at(&b->env->tmp);
-	const hop_view **s = hop_view_steps(b->env, w, &n);
+	const hop_view_step **s = hop_view_steps(b->env, w, &n);
 	for (size_t i = 0; i < n && !b->st; i++)
 		v = hop_emit_op(b, s[i]->op, s[i]->attr, 1, &v);
 	hop_rewind(&b->env->tmp, m);
@@ -225,8 +225,8 @@ hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr)
 	if (hop_is_bad(v) || too_many(t, hop_typeof(&t->b, v)))
 		return (hop_value){ 0, 0 };
 	hop_cell s = t->slot[i];
-	hop_view *w = HOP_NEW(&t->arena, hop_view);
-	*w = (hop_view){ .up = s.view, .op = op, .in = s.type, .out = hop_typeof(&t->b, v),
+	hop_view_step *w = HOP_NEW(&t->arena, hop_view_step);
+	*w = (hop_view_step){ .up = s.view, .op = op, .in = s.type, .out = hop_typeof(&t->b, v),
 	                 .attr = hop_attr_copy(hop_env_of(t), &t->arena, op, attr, NULL, -1) };
 	return handle(t, slot_new(t, (hop_cell){ .store = s.store, .view = w, .type = w->out,
 	                                         .val = v,

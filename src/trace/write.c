@@ -9,7 +9,7 @@
 
 /* Step 1 is a window at a fixed place; other steps need a mask, since the elements between
  * must stay. */
-static hop_val undo_slice(hop_build *b, const hop_view *w, hop_val whole, hop_val part)
+static hop_val undo_slice(hop_build *b, const hop_view_step *w, hop_val whole, hop_val part)
 {
 	const struct hop_attr_slice *a = w->attr;
 	int rank = w->in->rank;
@@ -29,14 +29,14 @@ static hop_val undo_slice(hop_build *b, const hop_view *w, hop_val whole, hop_va
 	bool turned = false;
 	for (int i = 0; i < rank; i++) {
 		int64_t s = a->step.v[i];
-		hop_size last = hop_size_sub(b->env, w->out->dim[i], hop_size_of(1));
+		hop_size last = hop_size_sub(b->env, w->out->dim[i], hop_size_int(1));
 		start[i] = a->start.v[i];
 		step[i] = s;
 		turn[i] = 1;
-		first[i] = hop_size_of(0);
+		first[i] = hop_size_int(0);
 		if (s < 0) {
 			start[i] = hop_size_add(b->env, start[i],
-			                        hop_size_mul(b->env, last, hop_size_of(s)));
+			                        hop_size_mul(b->env, last, hop_size_int(s)));
 			step[i] = -s;
 			turn[i] = -1;
 			first[i] = last;
@@ -51,7 +51,7 @@ static hop_val undo_slice(hop_build *b, const hop_view *w, hop_val whole, hop_va
 	return b->st ? HOP_BAD : hop_emit(b, select, mask, part, whole);
 }
 
-static hop_val undo_permute(hop_build *b, const hop_view *w, hop_val part)
+static hop_val undo_permute(hop_build *b, const hop_view_step *w, hop_val part)
 {
 	const struct hop_attr_permute *a = w->attr;
 	int64_t back[HOP_MAXRANK];
@@ -60,7 +60,7 @@ static hop_val undo_permute(hop_build *b, const hop_view *w, hop_val part)
 	return hop_emit_permute(b, part, back);
 }
 
-static bool repeats(const hop_view *w)
+static bool repeats(const hop_view_step *w)
 {
 	for (; w; w = w->up)
 		if (w->op == HOP_OP_broadcast)
@@ -69,7 +69,7 @@ static bool repeats(const hop_view *w)
 }
 
 /* New contents of the storage when view w of it is `part`. */
-static hop_val undo(hop_build *b, const hop_view *w, hop_val store, hop_val part)
+static hop_val undo(hop_build *b, const hop_view_step *w, hop_val store, hop_val part)
 {
 	for (; w && !b->st; w = w->up) {
 		if (w->op == HOP_OP_reshape)
@@ -255,7 +255,7 @@ static void make_put(hop_trace *t, void *arg)
 		hop_val in[2 + HOP_MAXRANK] = { x };
 		hop_size one[HOP_MAXRANK];
 		for (int i = 0; i < xt->rank; i++) {
-			one[i] = i == axis ? hop_size_of(1) : xt->dim[i];
+			one[i] = i == axis ? hop_size_int(1) : xt->dim[i];
 			in[2 + i] = i == axis ? idx : hop_emit_const_i(b, HOP_i64, 0);
 		}
 		in[1] = hop_emit_reshape(b, u, xt->rank, one);

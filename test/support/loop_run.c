@@ -351,7 +351,7 @@ static void *elem(frame *t, const hop_addr *a, const hop_size *st, int64_t i, in
 {
 	hop_addr x = *a;
 
-	x.offset = hop_size_of(size(t, a->offset) + i * size(t, st[0]) + j * size(t, st[1]));
+	x.offset = hop_size_int(size(t, a->offset) + i * size(t, st[0]) + j * size(t, st[1]));
 	return at(t, &x);
 }
 
@@ -428,7 +428,7 @@ static void outside(frame *t, const hop_stmt *s)
 
 	for (int i = 0; i < s->nsize; i++)
 		syms[i] = size(t, s->sizes[i]);
-	(void)size(t, hop_size_of(0));
+	(void)size(t, hop_size_int(0));
 	if (s->kind == HOP_L_CALL)
 		call(t->m, s->callee, p, syms);
 	else if (t->m->effect && !t->m->stop)

@@ -322,14 +322,14 @@ static hop_val op_move(gen_scope *s)
 		return HOP_BAD;
 	const hop_type *t = type_of(s, x);
 	hop_env *e = s->g->e;
-	hop_size dim[HOP_MAXRANK], start[HOP_MAXRANK], one = hop_size_of(1);
+	hop_size dim[HOP_MAXRANK], start[HOP_MAXRANK], one = hop_size_int(1);
 	int64_t axes[HOP_MAXRANK], step[HOP_MAXRANK];
 	int k = t->rank ? (int)gen_below(s->g, t->rank) : 0;
 	if (!t->rank || (t->rank < 3 && gen_count(t) < 16 && !gen_below(s->g, 5)))
-		return hop_emit_lead(b, x, hop_size_of(2));
+		return hop_emit_lead(b, x, hop_size_int(2));
 	for (int i = 0; i < t->rank; i++) {
 		dim[i] = t->dim[i];
-		start[i] = hop_size_of(0);
+		start[i] = hop_size_int(0);
 		axes[i] = t->rank - 1 - i;
 		step[i] = 1;
 	}
@@ -352,7 +352,7 @@ static hop_val op_move(gen_scope *s)
 	case 4:
 		start[k] = one;
 		step[k] = 2;
-		dim[k] = hop_size_add(e, hop_size_mul(e, dim[k], hop_size_of(2)), one);
+		dim[k] = hop_size_add(e, hop_size_mul(e, dim[k], hop_size_int(2)), one);
 		return hop_emit_pad(b, x, start, dim, step);
 	default:
 		return hop_emit_concat(b, 2, (const hop_val[]){ x, gen_want(s, t) }, k);
@@ -367,7 +367,7 @@ static hop_val op_index(gen_scope *s)
 	if (b->st)
 		return HOP_BAD;
 	const hop_type *t = type_of(s, x), *i64 = hop_type_scalar(e, HOP_i64);
-	hop_size dim[HOP_MAXRANK], two = hop_size_of(2);
+	hop_size dim[HOP_MAXRANK], two = hop_size_int(2);
 	if (!t->rank || !gen_count(t))
 		return gen_tame(s, x);
 	if (gen_below(s->g, 2)) {
@@ -384,7 +384,7 @@ static hop_val op_index(gen_scope *s)
 	for (int i = 0; i < t->rank; i++) {
 		dim[i] = t->dim[i];
 		if (hop_size_const(dim[i]) && dim[i].k)
-			dim[i] = hop_size_of(1 + gen_below(s->g, (uint32_t)dim[i].k));
+			dim[i] = hop_size_int(1 + gen_below(s->g, (uint32_t)dim[i].k));
 		in[i + 2] = gen_want(s, i64);
 	}
 	in[1] = x;
@@ -416,7 +416,7 @@ static hop_val op_dot(gen_scope *s)
 
 static hop_val op_random(gen_scope *s)
 {
-	hop_size two = hop_size_of(2);
+	hop_size two = hop_size_int(2);
 	hop_val i = gen_want(s, hop_type_scalar(s->g->e, HOP_i64));
 	hop_val k = gen_want(s, hop_type_scalar(s->g->e, HOP_i64));
 	struct hop_attr_uniform a = { .dtype = HOP_f64, .dims = { 1, &two } };

@@ -231,7 +231,7 @@ static void make_scan(gen_scope *s, bool map)
 	hop_val in[3 * MAX_IN], out[MAX_IN + MAX_OUT + 1];
 	hop_graph *body;
 	struct steps q = { .ny = gen_below(g, 3), .nx = gen_below(g, 3) };
-	hop_size length = hop_size_of(gen_below(g, 5));
+	hop_size length = hop_size_int(gen_below(g, 5));
 	if (g->o->nsym && gen_below(g, 2))
 		length = hop_size_sym(g->e, (int)gen_below(g, (uint32_t)g->o->nsym));
 	bool reverse = !map && !gen_below(g, 3), counted = !map && !gen_below(g, 3);

@@ -12,7 +12,7 @@ static hop_size symbol(gen *g)
 
 static hop_size plus(gen *g, hop_size a, int64_t k)
 {
-	return hop_size_add(g->e, a, hop_size_of(k));
+	return hop_size_add(g->e, a, hop_size_int(k));
 }
 
 hop_size gen_size(gen *g)
@@ -21,26 +21,26 @@ hop_size gen_size(gen *g)
 		hop_size n = symbol(g);
 		switch (gen_below(g, 8)) {
 		case 0:  return plus(g, n, 1);
-		case 1:  return hop_size_mul(g->e, n, hop_size_of(2));
-		case 2:  return hop_size_div(g->e, n, hop_size_of(2));
+		case 1:  return hop_size_mul(g->e, n, hop_size_int(2));
+		case 2:  return hop_size_div(g->e, n, hop_size_int(2));
 		default: return n;
 		}
 	}
 	if (g->o->wide && !gen_below(g, 8))
-		return hop_size_of(gen_below(g, 68));
-	return hop_size_of(gen_below(g, 6) ? 2 + gen_below(g, 2) : 1);
+		return hop_size_int(gen_below(g, 68));
+	return hop_size_int(gen_below(g, 6) ? 2 + gen_below(g, 2) : 1);
 }
 
 /* Something that may be larger or smaller than another size, or negative. */
 static hop_size any_size(gen *g)
 {
 	if (!g->o->nsym || gen_below(g, 2))
-		return hop_size_of(gen_below(g, 8));
+		return hop_size_int(gen_below(g, 8));
 	hop_size n = symbol(g);
 	switch (gen_below(g, 5)) {
 	case 0:  return plus(g, n, -(int64_t)(1 + gen_below(g, 3)));
 	case 1:  return hop_size_sub(g->e, n, symbol(g));
-	case 2:  return hop_size_min(g->e, n, hop_size_of(gen_below(g, 9)));
+	case 2:  return hop_size_min(g->e, n, hop_size_int(gen_below(g, 9)));
 	case 3:  return plus(g, n, gen_below(g, 3));
 	default: return n;
 	}
@@ -58,7 +58,7 @@ static hop_val long_one(gen_scope *s)
 	hop_val v = gen_any_float(s);
 	if (s->b.st || (hop_typeof(&s->b, v)->rank && gen_count(hop_typeof(&s->b, v)) < 300))
 		return v;
-	hop_size n = s->g->o->nsym ? symbol(s->g) : hop_size_of(5);
+	hop_size n = s->g->o->nsym ? symbol(s->g) : hop_size_int(5);
 	return gen_want(s, hop_type_get(s->g->e, HOP_f64, 1, &n));
 }
 
@@ -70,7 +70,7 @@ static hop_val window(gen_scope *s, hop_val x, bool pad)
 	int64_t step[HOP_MAXRANK];
 	int k = (int)gen_below(g, t->rank);
 	for (int i = 0; i < t->rank; i++) {
-		start[i] = hop_size_of(0);
+		start[i] = hop_size_int(0);
 		dim[i] = t->dim[i];
 		step[i] = 1;
 	}
@@ -78,8 +78,8 @@ static hop_val window(gen_scope *s, hop_val x, bool pad)
 	step[k] = steps[gen_below(g, 6)];
 	dim[k] = any_size(g);
 	hop_size span = hop_size_mul(g->e, hop_size_sub(g->e, pad ? t->dim[k] : dim[k],
-	                                                hop_size_of(1)), hop_size_of(-step[k]));
-	start[k] = hop_size_of(gen_below(g, 4));
+	                                                hop_size_int(1)), hop_size_int(-step[k]));
+	start[k] = hop_size_int(gen_below(g, 4));
 	if (step[k] < 0)
 		start[k] = hop_size_add(g->e, start[k], span);
 	if (pad)
@@ -172,7 +172,7 @@ hop_val gen_local(gen_scope *s)
 	const hop_type *t = hop_typeof(&s->b, x);
 	if (!s->b.st && g->risks && t->rank == 1 && t->dtype == HOP_f64 && gen_below(g, 2)) {
 		g->risks--;
-		zero[0] = hop_size_of(0);
+		zero[0] = hop_size_int(0);
 		dim[0] = n;
 		if (gen_below(g, 2))
 			y = hop_emit(&s->b, add, y, x);

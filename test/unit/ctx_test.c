@@ -177,8 +177,8 @@ static void *run(void *arg)
 	for (int n = 0; n < MANY; n++) {
 		int i = w->down ? MANY - 1 - n : n;
 		hop_size s = hop_size_sym(&e, i % 50);
-		hop_size d = hop_size_div(&e, hop_size_add(&e, s, hop_size_of(i)),
-		                          hop_size_of(MANY));
+		hop_size d = hop_size_div(&e, hop_size_add(&e, s, hop_size_int(i)),
+		                          hop_size_int(MANY));
 		w->type[i] = hop_type_get(&e, HOP_f32, 1, &d);
 		w->loc[i] = hop_loc_get(&e, "f.c", i, 0);
 	}

@@ -48,7 +48,7 @@ static void mark_rows(const hop_graph *g, bool *used)
 static bool row_graph(hop_env *e, int op, hop_dtype d, hop_graph **out_g)
 {
 	const hop_opinfo *row = &hop_optab[op];
-	const hop_size dim[2] = { hop_size_of(2), hop_size_of(3) };
+	const hop_size dim[2] = { hop_size_int(2), hop_size_int(3) };
 	hop_build b;
 	hop_val in[3];
 	hop_build_open(&b, e);

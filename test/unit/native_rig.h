@@ -30,7 +30,7 @@ typedef struct rig {
 	hop_target_opts opts;
 } rig;
 
-#define K(k) hop_size_of(k)
+#define K(k) hop_size_int(k)
 
 static int rig_bits;             /* widest vectors; 0 = as the machine has */
 

@@ -59,7 +59,7 @@ static const hop_type *type_of(struct rig *r, hop_dtype d, int rank, const int *
 {
 	hop_size s[HOP_MAXRANK];
 	for (int i = 0; i < rank; i++)
-		s[i] = hop_size_of(dim[i]);
+		s[i] = hop_size_int(dim[i]);
 	return hop_type_get(&r->e, d, rank, s);
 }
 
@@ -68,7 +68,7 @@ static const hop_type *type_of(struct rig *r, hop_dtype d, int rank, const int *
 	                (int)(sizeof((int[]){ 0, __VA_ARGS__ }) / sizeof(int)) - 1, \
 	                (int[]){ 0, __VA_ARGS__ } + 1))
 #define INTS(...) ((hop_ints){ sizeof((int64_t[]){ __VA_ARGS__ }) / 8, (int64_t[]){ __VA_ARGS__ } })
-#define S(k) hop_size_of(k)
+#define S(k) hop_size_int(k)
 
 /* Floats in -1 .. 1; integers in -3 .. 7, which leaves every axis of the cases below. */
 static hop_tensor *random_of(struct rig *r, const hop_type *t)

@@ -67,7 +67,7 @@ static const hop_type *shape(struct rig *r, hop_dtype d, int rank, const int64_t
 {
 	hop_size s[HOP_MAXRANK];
 	for (int i = 0; i < rank; i++)
-		s[i] = hop_size_of(dim[i]);
+		s[i] = hop_size_int(dim[i]);
 	return hop_type_get(&r->e, d, rank, s);
 }
 
@@ -350,7 +350,7 @@ static void test_linear(void **state)
 	hop_val v = hop_build_param(&b, t), k = hop_emit_data(&b, t, c);
 	hop_val left = hop_emit(&b, sub, v, k), right = hop_emit(&b, sub, k, v);
 	hop_val both = hop_emit_concat(&b, 2, (hop_val[]){ k, hop_emit(&b, neg, v) }, 0);
-	hop_size at = hop_size_of(N - 2);
+	hop_size at = hop_size_int(N - 2);
 	hop_val tail = hop_emit_slice(&b, both, &at, t->dim, NULL);
 	hop_val out[] = { hop_emit(&b, add, left, k), right, tail };
 	check_jvp(r, seal(r, &b, 3, out), x, "linear");
@@ -475,7 +475,7 @@ static void test_cast(void **state)
 static void test_make(void **state)
 {
 	BEGIN(r);
-	hop_size dims[2] = { hop_size_of(2), hop_size_of(3) };
+	hop_size dims[2] = { hop_size_int(2), hop_size_int(3) };
 	struct hop_attr_iota a = { .dtype = HOP_i32, .dims = { 2, dims }, .axis = 1 };
 	want_ints(once(r, HOP_OP_iota, &a, 0, NULL), (int64_t[]){ 0, 1, 2, 0, 1, 2 });
 	a.axis = 0;
@@ -502,7 +502,7 @@ static void test_philox(void **state)
 	BEGIN(r);
 	int64_t key[2] = { 0, 42 };
 	hop_tensor *k = ints(r, HOP_i64, 2, key);
-	hop_size dim = hop_size_of(6);
+	hop_size dim = hop_size_int(6);
 	struct hop_attr_random_bits a = { .dims = { 1, &dim } };
 	hop_tensor *z = once(r, HOP_OP_random_bits, &a, 1, &k);
 	assert_int_equal(z->rank, 2);
@@ -559,7 +559,7 @@ static hop_graph *batch(struct rig *r, const hop_graph *g, const bool *bin, int6
 	hop_val in[4], out[1] = { HOP_BAD };
 	bool bout[1] = { false };
 	hop_build_open(&b, &r->e);
-	hop_size size = hop_size_of(lanes);
+	hop_size size = hop_size_int(lanes);
 	assert_true(g->nnode == 1 && n->nin <= 4);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		const hop_type *t = g->type[n->in[i].id];
@@ -594,7 +594,7 @@ static void test_batch(void **state)
 	hop_graph *g = single(r, HOP_OP_sub, NULL, 2, (const hop_type *[]){ t, t });
 	hop_graph *v = batch(r, g, (bool[]){ true, false }, 3, false);
 	hop_tensor *in[2], *out[1];
-	in[0] = tensor(r, hop_type_prepend(&r->e, t, hop_size_of(3)),
+	in[0] = tensor(r, hop_type_prepend(&r->e, t, hop_size_int(3)),
 	               (double[]){ 1, 2, 3, 4, 5, 6 });
 	in[1] = tensor(r, t, (double[]){ 10, 20 });
 	run(r, v, in, out);
@@ -603,7 +603,7 @@ static void test_batch(void **state)
 		assert_true(hop_tensor_f(out[0], i) == i + 1 - (i % 2 ? 20 : 10));
 
 	/* A key in each lane. */
-	hop_size dim = hop_size_of(2);
+	hop_size dim = hop_size_int(2);
 	struct hop_attr_random_bits a = { .dims = { 1, &dim } };
 	const hop_type *key = hop_type_scalar(&r->e, HOP_i64);
 	g = single(r, HOP_OP_random_bits, &a, 1, &key);
@@ -761,7 +761,7 @@ static void test_messages(void **state)
 	       &(struct hop_attr_as_size){ .min = 3, .max = 2 }, 1, TYPES(s));
 	refuse(r, HOP_EVALUE, "as_size: 0 is not a local size symbol", HOP_OP_as_size,
 	       &(struct hop_attr_as_size){ .min = 0, .max = 2 }, 1, TYPES(s));
-	hop_size neg = hop_size_of(-1);
+	hop_size neg = hop_size_int(-1);
 	refuse(r, HOP_ESHAPE, "iota: dimension 0 is negative", HOP_OP_iota,
 	       &(struct hop_attr_iota){ .dtype = HOP_i32, .dims = { 1, &neg } }, 0, NULL);
 	END(r);

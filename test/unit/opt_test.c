@@ -311,7 +311,7 @@ enum { T_F, T_V, T_M, T_FL, T_VL, T_I, T_B, NT };
 
 static const hop_type *type_no(struct rig *r, int t)
 {
-	hop_size d[] = { hop_size_of(t == T_FL || t == T_VL ? LEN : 3), hop_size_of(3) };
+	hop_size d[] = { hop_size_int(t == T_FL || t == T_VL ? LEN : 3), hop_size_int(3) };
 	static const int rank[NT] = { 0, 1, 2, 1, 2, 0, 0 };
 	return hop_type_get(&r->e, t == T_I ? HOP_i64 : t == T_B ? HOP_bool : HOP_f64, rank[t], d);
 }
@@ -493,7 +493,7 @@ static void operator(struct rig *r, hop_build *b, struct pool *p, int depth)
 		ot[no] = T_B;
 	hop_scan_args s = { .body = body(r, depth, n, pt, no + stops, ot, -1),
 	                    .ncarry = (uint32_t)nc, .nx = (uint32_t)nx, .nconst = (uint32_t)nk,
-	                    .length = hop_size_of(LEN), .reverse = !stops && pick(r, 2),
+	                    .length = hop_size_int(LEN), .reverse = !stops && pick(r, 2),
 	                    .stops = stops, .count = counted ? any(r, p, T_I) : HOP_ZERO,
 	                    .carry = in, .x = in + nc, .konst = in + nc + nx };
 	hop_emit_scan(b, &s, out);

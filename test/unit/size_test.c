@@ -53,8 +53,8 @@ static void test_text(void **state)
 	if (HOP_GUARD(e, &r->f))
 		fail();
 	hop_size s = hop_size_sym(e, 0), t = hop_size_sym(e, 1), u = hop_size_sym(e, 2);
-	hop_size one = hop_size_of(1), two = hop_size_of(2), four = hop_size_of(4), q;
-#define K(k) hop_size_of(k)
+	hop_size one = hop_size_int(1), two = hop_size_int(2), four = hop_size_int(4), q;
+#define K(k) hop_size_int(k)
 #define ADD(a, b) hop_size_add(e, a, b)
 #define SUB(a, b) hop_size_sub(e, a, b)
 #define MUL(a, b) hop_size_mul(e, a, b)
@@ -134,7 +134,7 @@ static struct tree *grow(hop_env *e, int depth)
 
 static hop_size build(hop_env *e, const struct tree *t)
 {
-	hop_size a = hop_size_of(0), b = a;
+	hop_size a = hop_size_int(0), b = a;
 	if (t->op < 7) {
 		a = build(e, t->a);
 		b = build(e, t->b);
@@ -147,7 +147,7 @@ static hop_size build(hop_env *e, const struct tree *t)
 	case 4: return MOD(a, b);
 	case 5: return MIN(a, b);
 	case 6: return MAX(a, b);
-	case 7: return hop_size_of(t->k);
+	case 7: return hop_size_int(t->k);
 	}
 	return hop_size_sym(e, (int)t->k);
 }
@@ -236,7 +236,7 @@ static void test_across(void **state)
 	if (HOP_GUARD(&r->e, &r->f))
 		fail();
 	for (int i = 40; i-- > 0;)
-		hop_size_div(&other.e, hop_size_sym(&other.e, i), hop_size_of(7));
+		hop_size_div(&other.e, hop_size_sym(&other.e, i), hop_size_int(7));
 	for (int round = 0; round < 2000; round++) {
 		hop_mark m = hop_mark_at(&r->e.tmp);
 		struct tree *t = grow(&r->e, 4);

@@ -69,7 +69,7 @@ static void built(void **state)
 	up(&r);
 	hop_build_open(&b, &r.e);
 	int s = hop_build_sym(&b, (hop_range){ 1, 8 }, "n");
-	hop_size dim[2] = { hop_size_sym(&r.e, s), hop_size_of(3) };
+	hop_size dim[2] = { hop_size_sym(&r.e, s), hop_size_int(3) };
 	hop_val x = hop_build_param(&b, hop_type_get(&r.e, HOP_f32, 2, dim));
 	hop_val y = hop_emit(&b, sin, x);
 	int64_t axes[1] = { 1 };
