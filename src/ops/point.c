@@ -238,11 +238,13 @@ hop_status hop_vjp_rem(hop_build *b, hop_rule *r)
 	return HOP_OK;
 }
 
-/* z = atan2(y, x): dz = (x*dy - y*dx) / (x*x + y*y) */
+/* z = atan2(y, x): dz = (x*dy - y*dx) / (x*x + y*y); none where both are zero */
 static hop_val square(hop_build *b, hop_rule *r)
 {
-	return hop_emit(b, add, hop_emit(b, mul, r->in[0], r->in[0]),
-	                hop_emit(b, mul, r->in[1], r->in[1]));
+	hop_val y = r->in[0], x = r->in[1], zero = like(b, x, 0);
+	hop_val s = hop_emit(b, add, hop_emit(b, mul, y, y), hop_emit(b, mul, x, x));
+	hop_val none = hop_emit(b, and, hop_emit(b, eq, x, zero), hop_emit(b, eq, y, zero));
+	return hop_emit(b, select, none, like(b, x, 1), s);
 }
 
 hop_status hop_jvp_atan2(hop_build *b, hop_rule *r)

@@ -75,6 +75,7 @@ CASES = [
         ("atan", torch.atan)]
 ] + [
     ("acosh", [P + 1], "%1 = acosh %0", "%1", torch.acosh),
+    ("atan2:zero", [PZ * AZ, AZ * 0], "%2 = atan2 %0, %1", "%2", torch.atan2),
     ("pow", [PZ, AZ], "%2 = pow %0, %1", "%2", torch.pow),
     ("asin", [A / 2], "%1 = asin %0", "%1", torch.asin),
     ("acos", [A / 2], "%1 = acos %0", "%1", torch.acos),

@@ -329,6 +329,20 @@ static const double grad_acosh[] = {
 	0.46937018138902847, 0.21790624761429325, -0.17774908287461533, -0.60278597263352274,
 	-0.24008691484677167, 0.21929620568160257,
 };
+static const double in_atan2_zero[] = {
+	0, 0, 0, 0,
+	-2.8505598510878833, 0.4444887088281253, 0, 0,
+	0, 0, -0, 0,
+};
+static const double out_atan2_zero[] = {
+	0, 0, 0, 0,
+	-1.5707963267948966, 1.5707963267948966,
+};
+static const double grad_atan2_zero[] = {
+	0, 0, -0, -0,
+	0, 0, -0, -0,
+	0, 0, -0.22930359473566442, -0.63817635820511376,
+};
 static const double in_pow[] = {
 	0, 0, 0, 0.92284981701218527,
 	1.900373234058589, 0.63498386975446475, 0, 2,
@@ -1116,6 +1130,13 @@ static const struct torch_op torch_ops[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_acosh, out_acosh, grad_acosh },
+	{ "atan2",
+	  "hop 1\n"
+	  "graph @f(%0: f64[2, 3], %1: f64[2, 3]) {\n"
+	  "  %2 = atan2 %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_atan2_zero, out_atan2_zero, grad_atan2_zero },
 	{ "pow",
 	  "hop 1\n"
 	  "graph @f(%0: f64[2, 3], %1: f64[2, 3]) {\n"

@@ -327,6 +327,20 @@ static const double grad_acosh_bf16[] = {
 	0.470703125, 0.2177734375, -0.1767578125, -0.6015625,
 	-0.23828125, 0.2177734375,
 };
+static const double in_atan2_zero_bf16[] = {
+	0, 0, 0, 0,
+	-2.84375, 0.4453125, 0, 0,
+	0, 0, -0, 0,
+};
+static const double out_atan2_zero_bf16[] = {
+	0, 0, 0, 0,
+	-1.5703125, 1.5703125,
+};
+static const double grad_atan2_zero_bf16[] = {
+	0, 0, -0, -0,
+	0, 0, -0, -0,
+	0, 0, -0.2294921875, -0.6328125,
+};
 static const double in_pow_bf16[] = {
 	0, 0, 0, 0.921875,
 	1.8984375, 0.63671875, 0, 2,
@@ -1114,6 +1128,13 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_acosh_bf16, out_acosh_bf16, grad_acosh_bf16 },
+	{ "atan2",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"
+	  "  %2 = atan2 %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_atan2_zero_bf16, out_atan2_zero_bf16, grad_atan2_zero_bf16 },
 	{ "pow",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"

@@ -327,6 +327,20 @@ static const double grad_acosh_f16[] = {
 	0.46923828125, 0.2178955078125, -0.177734375, -0.60302734375,
 	-0.2401123046875, 0.2193603515625,
 };
+static const double in_atan2_zero_f16[] = {
+	0, 0, 0, 0,
+	-2.8515625, 0.444580078125, 0, 0,
+	0, 0, -0, 0,
+};
+static const double out_atan2_zero_f16[] = {
+	0, 0, 0, 0,
+	-1.5703125, 1.5703125,
+};
+static const double grad_atan2_zero_f16[] = {
+	0, 0, -0, -0,
+	0, 0, -0, -0,
+	0, 0, -0.229248046875, -0.6376953125,
+};
 static const double in_pow_f16[] = {
 	0, 0, 0, 0.9228515625,
 	1.900390625, 0.634765625, 0, 2,
@@ -1114,6 +1128,13 @@ static const struct torch_op torch_ops_f16[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_acosh_f16, out_acosh_f16, grad_acosh_f16 },
+	{ "atan2",
+	  "hop 1\n"
+	  "graph @f(%0: f16[2, 3], %1: f16[2, 3]) {\n"
+	  "  %2 = atan2 %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_atan2_zero_f16, out_atan2_zero_f16, grad_atan2_zero_f16 },
 	{ "pow",
 	  "hop 1\n"
 	  "graph @f(%0: f16[2, 3], %1: f16[2, 3]) {\n"
