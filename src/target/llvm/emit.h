@@ -62,6 +62,7 @@ typedef struct hop_emit {
 	hop_lv         **fn;             /* [nfunc] */
 	int              vbits;          /* of a vector register */
 	int              nvreg;
+	bool             halves;         /* the machine converts floats of 5 and 10 bits itself */
 	bool             threads;
 	double           fork;           /* instructions worth a fork */
 	int              nest;           /* parallel loops around */

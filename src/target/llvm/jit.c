@@ -66,6 +66,7 @@ static void registers(work *w, int most)
 		w->e.vbits = most;
 		w->e.nvreg = 16;
 	}
+	w->e.halves = has(w, "+f16c") && w->e.vbits > 128;
 }
 
 static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
