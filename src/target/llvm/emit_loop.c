@@ -452,7 +452,7 @@ static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
 	if (is_long(s, k))
 		init = hop_e_red(e, c->op, c->dtype, n, init,
 		                 turned_blocks(e, s, mid, row, nrow));
-	else if (k >= n)
+	else if (k < 0 || k >= n)
 		turned_part(e, s, hop_e_int(e, 0), mid, false, false, row, nrow, part);
 	if (k < 0 || k % n)
 		turned_part(e, s, mid, end, false, true, row, nrow, part);
