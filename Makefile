@@ -35,10 +35,13 @@ bench: missing                      ## ratios to hand-written C and to the machi
 bless: build                        ## rewrite the expected text of golden files; read git diff
 	@tools/golden.sh -b test/golden/*/*.hop
 
-docs: build                         ## write the generated pages and include/hop/ops.h
+docs:                               ## write the generated pages, headers and constructors
+	@mkdir -p $(B)
 	@tools/opdoc >$(B)/ops.md && cp $(B)/ops.md docs/ops.md
 	@$(CC) -std=c11 -Isrc -Iinclude tools/opgen.c -o $(B)/opgen
-	@$(B)/opgen >$(B)/ops.h && cp $(B)/ops.h include/hop/ops.h
+	@$(B)/opgen ops >$(B)/ops.h && cp $(B)/ops.h include/hop/ops.h
+	@$(B)/opgen rows >$(B)/rows.h && cp $(B)/rows.h include/hop/rows.h
+	@$(B)/opgen code >$(B)/rows.c && cp $(B)/rows.c src/trace/rows.c
 
 install: build                      ## PREFIX=/usr/local
 	@cmake --install $(B) --prefix $(PREFIX)

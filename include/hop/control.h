@@ -97,24 +97,24 @@ void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_valu
 
 /* The results of the body (the first a float scalar), then its gradients for the inputs
  * wrt[0..nwrt). */
-int hop_at_grad(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_grad_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
-#define hop_grad_at(t, ...) hop_at_grad(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_grad_at(t, ...) hop_at_grad_at(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The results, then the derivative along tangents[k] of the inputs wrt[k], a float result
  * each. */
-int hop_at_jvp(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
                int cap, hop_value *out);
-#define hop_jvp_at(t, ...) hop_at_jvp(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_jvp_at(t, ...) hop_at_jvp_at(t, __FILE__, __LINE__, __VA_ARGS__)
 /* Jacobians of the only result: one a wrt, of shape [result, input]. */
-int hop_at_jac(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
-#define hop_jac_at(t, ...) hop_at_jac(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_jac_at(t, ...) hop_at_jac_at(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The body on every element of axis axes[i] of input i; -1 = the same for all. Results are
  * stacked on axis 0. */
-int hop_at_vmap(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_vmap_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, const int *axes, int cap, hop_value *out);
-#define hop_vmap_at(t, ...) hop_at_vmap(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_vmap_at(t, ...) hop_at_vmap_at(t, __FILE__, __LINE__, __VA_ARGS__)
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include "hop/dlpack.h"
 #include "hop/fn.h"
 #include "hop/nn.h"
+#include "hop/old.h"
 #include "hop/ops.h"
 #include "hop/run.h"
 #include "hop/shape.h"

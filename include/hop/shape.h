@@ -53,11 +53,11 @@ hop_value hop_at_transpose(hop_trace *t, const char *file, int line, hop_value x
                            int b);
 #define hop_transpose(t, ...) hop_at_transpose(t, __FILE__, __LINE__, __VA_ARGS__)
 /* n elements of an axis from start, every step-th; a negative step goes backwards. */
-hop_value hop_at_narrow(hop_trace *t, const char *file, int line, hop_value x, int axis,
+hop_value hop_at_slice(hop_trace *t, const char *file, int line, hop_value x, int axis,
                         hop_dim start, hop_dim n, int64_t step);
-#define hop_slice(t, ...) hop_at_narrow(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_slice(t, ...) hop_at_slice(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_narrow(t, x, axis, start, n) \
-	hop_at_narrow(t, __FILE__, __LINE__, x, axis, hop_n(start), hop_n(n), 1)
+	hop_at_slice(t, __FILE__, __LINE__, x, axis, hop_n(start), hop_n(n), 1)
 /* Element i of an axis, which goes; negative i counts from the end. */
 hop_value hop_at_index(hop_trace *t, const char *file, int line, hop_value x, int axis,
                        int64_t i);

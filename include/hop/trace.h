@@ -23,8 +23,8 @@ HOP_MUST_USE hop_status hop_eager_free(hop_trace *t);
 /* An array as a value. Captured by a graph, it becomes a hidden parameter of the outermost
  * function, which retains it; writes to the value reach the array when the function has
  * run. In an eager trace they reach it when the trace ends. */
-hop_value hop_at_array(hop_trace *t, const char *file, int line, hop_array *a);
-#define hop_use(t, ...) hop_at_array(t, __FILE__, __LINE__, __VA_ARGS__)
+hop_value hop_at_use(hop_trace *t, const char *file, int line, hop_array *a);
+#define hop_use(t, ...) hop_at_use(t, __FILE__, __LINE__, __VA_ARGS__)
 /* The contents of a value of an eager trace, as a new array. */
 HOP_MUST_USE hop_status hop_at_read(hop_trace *t, const char *file, int line, hop_value v,
                                     hop_array **out_a);
@@ -33,21 +33,21 @@ HOP_MUST_USE hop_status hop_at_read(hop_trace *t, const char *file, int line, ho
 /* ---- results ---- */
 
 /* Once, as the last call of a body. */
-void hop_at_return(hop_trace *t, const char *file, int line, int n, const hop_value *v);
-#define hop_return_n(t, ...) hop_at_return(t, __FILE__, __LINE__, __VA_ARGS__)
+void hop_at_return_n(hop_trace *t, const char *file, int line, int n, const hop_value *v);
+#define hop_return_n(t, ...) hop_at_return_n(t, __FILE__, __LINE__, __VA_ARGS__)
 #ifdef __cplusplus
 }
 template <typename... V>
 static inline void hop_return_all(hop_trace *t, const char *file, int line, V... v)
 {
 	const hop_value all[] = { v... };
-	hop_at_return(t, file, line, (int)sizeof...(v), all);
+	hop_at_return_n(t, file, line, (int)sizeof...(v), all);
 }
 extern "C" {
 #define hop_return(t, ...) hop_return_all(t, __FILE__, __LINE__, __VA_ARGS__)
 #else
 #define hop_return(t, ...) \
-	hop_at_return(t, __FILE__, __LINE__, \
+	hop_at_return_n(t, __FILE__, __LINE__, \
 	              (int)(sizeof((hop_value[]){ __VA_ARGS__ }) / sizeof(hop_value)), \
 	              (hop_value[]){ __VA_ARGS__ })
 #endif
@@ -57,11 +57,11 @@ extern "C" {
 bool      hop_failed(const hop_trace *t);
 bool      hop_is_eager(const hop_trace *t);
 int       hop_at_rank(hop_trace *t, const char *file, int line, hop_value v);
-hop_dtype hop_at_dtype(hop_trace *t, const char *file, int line, hop_value v);
-hop_dim   hop_at_dim(hop_trace *t, const char *file, int line, hop_value v, int axis);
+hop_dtype hop_at_dtype_of(hop_trace *t, const char *file, int line, hop_value v);
+hop_dim   hop_at_dim_of(hop_trace *t, const char *file, int line, hop_value v, int axis);
 #define hop_rank(t, ...) hop_at_rank(t, __FILE__, __LINE__, __VA_ARGS__)
-#define hop_dtype_of(t, ...) hop_at_dtype(t, __FILE__, __LINE__, __VA_ARGS__)
-#define hop_dim_of(t, ...) hop_at_dim(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_dtype_of(t, ...) hop_at_dtype_of(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_dim_of(t, ...) hop_at_dim_of(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- sizes: size_of and as_size are the only bridges to data ---- */
 
@@ -76,8 +76,8 @@ hop_dim   hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_o
 #define hop_dim_min(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MIN, __VA_ARGS__)
 #define hop_dim_max(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MAX, __VA_ARGS__)
 /* A size as an i64 scalar; and of an axis of a value. */
-hop_value hop_at_size(hop_trace *t, const char *file, int line, hop_dim d);
-#define hop_size_value(t, ...) hop_at_size(t, __FILE__, __LINE__, __VA_ARGS__)
+hop_value hop_at_size_value(hop_trace *t, const char *file, int line, hop_dim d);
+#define hop_size_value(t, ...) hop_at_size_value(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, int axis);
 #define hop_size_of(t, ...) hop_at_size_of(t, __FILE__, __LINE__, __VA_ARGS__)
 /* An i64 scalar, clamped to min..max, as a size of later types. */
@@ -93,7 +93,7 @@ void hop_at_print(hop_trace *t, const char *file, int line, const char *text, in
 /* Stops the program with the text unless every element of ok holds. */
 void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const char *text,
                    int n, const hop_value *v);
-#define hop_assert_(t, ...) hop_at_assert(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_assert(t, ...) hop_at_assert(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- writes: x keeps its type; what is written is cast and broadcast to it. Views of x,
  * and what x is a view of, see the write from here on. ---- */

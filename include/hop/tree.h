@@ -54,9 +54,9 @@ int  hop_tree_count(const hop_tree *tree);
 typedef hop_value hop_tree_fn(hop_trace *t, hop_value v, const char *path, void *user);
 void hop_tree_map(hop_trace *t, const hop_tree *tree, hop_tree_fn *f, void *user,
                   const hop_value *in, hop_value *out);
-void hop_at_tree_zeros(hop_trace *t, const char *file, int line, const hop_tree *tree,
+void hop_at_tree_zeros_like(hop_trace *t, const char *file, int line, const hop_tree *tree,
                        const hop_value *in, hop_value *out);
-#define hop_tree_zeros_like(t, ...) hop_at_tree_zeros(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_tree_zeros_like(t, ...) hop_at_tree_zeros_like(t, __FILE__, __LINE__, __VA_ARGS__)
 /* out = a*x + y, part by part. */
 void hop_at_tree_axpy(hop_trace *t, const char *file, int line, const hop_tree *tree,
                       hop_value a, const hop_value *x, const hop_value *y, hop_value *out);

@@ -239,7 +239,7 @@ static void make_use(hop_trace *t, void *arg)
 	u->v = hop_array_here(t, u->a);
 }
 
-hop_value hop_at_array(hop_trace *t, const char *file, int line, hop_array *a)
+hop_value hop_at_use(hop_trace *t, const char *file, int line, hop_array *a)
 {
 	struct using u = { .a = a };
 	return hop_enter(t, "use", file, line, make_use, &u) ? u.v : (hop_value){ 0, 0 };

@@ -249,7 +249,7 @@ static void make_narrow(hop_trace *t, void *arg)
 		m->r = narrow(t, m->x, axis, start, len, m->step);
 }
 
-hop_value hop_at_narrow(hop_trace *t, const char *file, int line, hop_value x, int axis,
+hop_value hop_at_slice(hop_trace *t, const char *file, int line, hop_value x, int axis,
                         hop_dim start, hop_dim n, int64_t step)
 {
 	return run(t, "slice", file, line, make_narrow, (struct move){ .x = x, .axis = axis,

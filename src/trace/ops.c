@@ -1,7 +1,7 @@
 /* ops.c -- constructors of elementwise ops, sizes and effects. Those that move values are
  * in move.c, literals in number.c. No rule of any op is here, only what a caller may
  * leave out. */
-#include "trace/trace.h"
+#include "trace/raw.h"
 #include "hop/ops.h"
 #include "hop/shape.h"
 
@@ -71,52 +71,24 @@ static void make_point(hop_trace *t, void *arg)
 		p->r = hop_value_new(t, hop_point(t, p->op, p->n, p->v));
 }
 
-static hop_value point(hop_trace *t, const char *file, int line, struct point p)
+hop_value hop_at_point(hop_trace *t, const char *file, int line, int op, int n,
+                       const hop_value *v)
 {
-	if (!hop_enter(t, hop_optab[p.op].name, file, line, make_point, &p))
+	struct point p = { .op = op, .n = n };
+	memcpy(p.v, v, (size_t)n * sizeof *v);
+	if (!hop_enter(t, hop_optab[op].name, file, line, make_point, &p))
 		return (hop_value){ 0, 0 };
 	return p.r;
 }
 
-/* One function for each elementwise row; those with attributes are not declared in public. */
-#define ROW_1(name) \
-	hop_value hop_op_##name(hop_trace *t, const char *file, int line, hop_value x) \
-	{ return point(t, file, line, (struct point){ HOP_OP_##name, 1, { x }, { 0, 0 } }); }
-#define ROW_2(name) \
-	hop_value hop_op_##name(hop_trace *t, const char *file, int line, hop_value x, \
-	                        hop_value y) \
-	{ return point(t, file, line, (struct point){ HOP_OP_##name, 2, { x, y }, { 0, 0 } }); }
-#define ROW_3(name) \
-	hop_value hop_op_##name(hop_trace *t, const char *file, int line, hop_value p, \
-	                        hop_value x, hop_value y) \
-	{ return point(t, file, line, (struct point){ HOP_OP_##name, 3, { p, x, y }, { 0, 0 } }); }
-#define ROW_PE(name, in)   ROW_##in(name)
-#define ROW_PEF(name, in)  ROW_##in(name)
-#define ROW_PCE(name, in)  ROW_##in(name)
-#define ROW_PLE(name, in)  ROW_##in(name)
-#define ROW_PCLE(name, in) ROW_##in(name)
-#define ROW_P(name, in)
-#define ROW_PH(name, in)
-#define ROW_PL(name, in)
-#define ROW_PLV(name, in)
-#define ROW_PH(name, in)
-#define ROW_R(name, in)
-#define ROW_RU(name, in)
-#define ROW_RU(name, in)
-#define ROW_X(name, in)
-hop_value hop_op_cast(hop_trace *t, const char *file, int line, hop_value x);
-#define HOP_OP(name, in, out, flags, ...) ROW_##flags(name, in)
-#include "ir/ops.def"
-#undef HOP_OP
-
 hop_value hop_at_gt(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
-	return hop_op_lt(t, file, line, y, x);
+	return hop_at_lt(t, file, line, y, x);
 }
 
 hop_value hop_at_ge(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
-	return hop_op_le(t, file, line, y, x);
+	return hop_at_le(t, file, line, y, x);
 }
 
 static void make_idiv(hop_trace *t, void *arg)
@@ -150,7 +122,7 @@ hop_value hop_at_with(hop_trace *t, const char *file, int line, enum hop_with w,
 		return (hop_value){ 0, 0 };
 	}
 	hop_value n = hop_at_f(t, file, line, v);
-	return point(t, file, line, (struct point){ op[w], 2, { x, n }, { 0, 0 } });
+	return hop_at_point(t, file, line, op[w], 2, (hop_value[]){ x, n });
 }
 
 /* ---- sizes ---- */
@@ -215,7 +187,7 @@ static void make_size(hop_trace *t, void *arg)
 		s->v = hop_value_new(t, hop_emit_size(&t->b, s->a));
 }
 
-hop_value hop_at_size(hop_trace *t, const char *file, int line, hop_dim d)
+hop_value hop_at_size_value(hop_trace *t, const char *file, int line, hop_dim d)
 {
 	struct sizing s = { .a = inner(d) };
 	return hop_enter(t, "size_value", file, line, make_size, &s) ? s.v

@@ -239,7 +239,7 @@ static void make_return(hop_trace *t, void *arg)
 	t->returned = true;
 }
 
-void hop_at_return(hop_trace *t, const char *file, int line, int n, const hop_value *v)
+void hop_at_return_n(hop_trace *t, const char *file, int line, int n, const hop_value *v)
 {
 	hop_enter(t, "return", file, line, make_return, &(struct list){ n, v });
 }
@@ -299,7 +299,7 @@ int hop_at_rank(hop_trace *t, const char *file, int line, hop_value v)
 	return hop_enter(t, "rank", file, line, make_ask, &a) ? a.type->rank : 0;
 }
 
-hop_dtype hop_at_dtype(hop_trace *t, const char *file, int line, hop_value v)
+hop_dtype hop_at_dtype_of(hop_trace *t, const char *file, int line, hop_value v)
 {
 	struct ask a = { .v = v };
 	return hop_enter(t, "dtype_of", file, line, make_ask, &a) ? (hop_dtype)a.type->dtype
@@ -321,7 +321,7 @@ static void make_dim(hop_trace *t, void *arg)
 		a->d = type->dim[axis];
 }
 
-hop_dim hop_at_dim(hop_trace *t, const char *file, int line, hop_value v, int axis)
+hop_dim hop_at_dim_of(hop_trace *t, const char *file, int line, hop_value v, int axis)
 {
 	struct ask_dim a = { .v = v, .axis = axis };
 	if (!hop_enter(t, "dim_of", file, line, make_dim, &a))

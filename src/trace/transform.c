@@ -343,7 +343,7 @@ static int run(hop_trace *t, const char *file, int line, struct xform *x, const 
 	return x->n;
 }
 
-int hop_at_grad(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_grad_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out)
 {
 	struct xform x = { .op = "grad", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
@@ -360,7 +360,7 @@ static void jvp_begin(hop_trace *t, void *arg)
 		begin(t, arg);
 }
 
-int hop_at_jvp(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
                int cap, hop_value *out)
 {
@@ -369,7 +369,7 @@ int hop_at_jvp(hop_trace *t, const char *file, int line, hop_body *body, void *u
 	return run(t, file, line, &x, "the body of jvp", body, user, jvp_begin, jvp_end);
 }
 
-int hop_at_jac(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out)
 {
 	struct xform x = { .op = "jac", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
@@ -377,7 +377,7 @@ int hop_at_jac(hop_trace *t, const char *file, int line, hop_body *body, void *u
 	return run(t, file, line, &x, "the body of jac", body, user, begin, jac_end);
 }
 
-int hop_at_vmap(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+int hop_at_vmap_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, const int *axes, int cap, hop_value *out)
 {
 	struct xform x = { .op = "vmap", .nin = nin, .in = in, .axes = axes, .cap = cap,

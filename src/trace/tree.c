@@ -150,7 +150,7 @@ static void no_list(hop_trace *t, void *arg)
 	hop_trace_fail(t, HOP_EUSE, "%s: a list is missing", t->op);
 }
 
-void hop_at_tree_zeros(hop_trace *t, const char *file, int line, const hop_tree *tree,
+void hop_at_tree_zeros_like(hop_trace *t, const char *file, int line, const hop_tree *tree,
                        const hop_value *in, hop_value *out)
 {
 	int n = hop_tree_count(tree);
@@ -171,7 +171,7 @@ void hop_at_tree_axpy(hop_trace *t, const char *file, int line, const hop_tree *
 		return;
 	}
 	for (int i = 0; i < n; i++) {
-		hop_value ax = hop_op_mul(t, file, line, a, x[i]);
-		out[i] = hop_op_add(t, file, line, ax, y[i]);
+		hop_value ax = hop_at_mul(t, file, line, a, x[i]);
+		out[i] = hop_at_add(t, file, line, ax, y[i]);
 	}
 }

@@ -75,7 +75,7 @@ CALL(dim_op, hop_size_value(t, hop_at_dim_op(t, __FILE__, __LINE__, (enum hop_di
 CALL(as_size, hop_size_value(t, hop_as_size(t, a->v[0], a->min, a->max)))
 CALL(data, hop_data(t, a->dtype, a->rank, a->rank ? &a->min : NULL, a->text))
 DO(print, hop_print(t, a->text, a->n, V))
-DO(assert, hop_assert_(t, a->v[0], a->text, a->n, a->no_list ? NULL : &a->v[1]))
+DO(assert, hop_assert(t, a->v[0], a->text, a->n, a->no_list ? NULL : &a->v[1]))
 DO(write, hop_at_write(t, __FILE__, __LINE__, (enum hop_write)a->kind, a->v[0], a->v[1]))
 DO(index_put, hop_index_put_(t, a->v[0], a->axis, a->v[1], a->v[2]))
 DO(stop_if, hop_stop_if(t, a->v[0]))

@@ -428,7 +428,7 @@ static void branches_and_loops(void **state)
 static void asserting(hop_trace *t, const hop_value *in, void *user)
 {
 	(void)user;
-	hop_assert_(t, hop_lt(t, in[0], hop_f(t, 3)), "x is {}", 1, in);
+	hop_assert(t, hop_lt(t, in[0], hop_f(t, 3)), "x is {}", 1, in);
 	hop_return(t, hop_addf(t, in[0], 1));
 }
 
