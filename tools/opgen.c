@@ -113,7 +113,7 @@ static void print_rows(void)
 
 static void print_code(void)
 {
-	printf("/* Generated from src/ir/ops.def by tools/opgen.c: do not edit. The constructors of rows. */\n"
+	printf("/* Generated from src/ir/ops.def by tools/opgen.c: do not edit. Constructors. */\n"
 	       "#include \"trace/raw.h\"\n#include \"hop/ops.h\"\n#include \"hop/rows.h\"\n");
 	for (const struct row *r = rows; r < rows + NROW; r++)
 		if (is_point(r))

@@ -1,4 +1,4 @@
-/* Generated from src/ir/ops.def by tools/opgen.c: do not edit. The constructors of rows. */
+/* Generated from src/ir/ops.def by tools/opgen.c: do not edit. Constructors. */
 #include "trace/raw.h"
 #include "hop/ops.h"
 #include "hop/rows.h"
