@@ -19,6 +19,23 @@ hop_status hop_ad_jvp(hop_env *e, const hop_graph *g, const bool *act, const boo
 hop_status hop_ad_vjp(hop_env *e, const hop_graph *g, const bool *ct, const bool *want,
                       const hop_graph **out_g);
 
+/* ---- as callers ask: inputs in a list, derivatives in its order (ask.c) ---- */
+
+/* Are wrt[] float inputs, each named once? */
+hop_status hop_ask_check(hop_env *e, hop_loc loc, const char *op, int nin,
+                         const hop_type *const *type, int nwrt, const int *wrt);
+/* Results: g's, then the gradients of the first, a float scalar. */
+hop_status hop_ask_grad(hop_env *e, hop_loc loc, const hop_graph *g, int nwrt, const int *wrt,
+                        const hop_graph **out_g);
+/* Parameters: g's, then cotangents of the floats among its first nout results. Results: g's,
+ * then cotangents of the inputs. */
+hop_status hop_ask_vjp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
+                       const hop_graph **out_g);
+/* Parameters: g's, then tangents of the inputs. Results: g's, then tangents of the floats among
+ * its first nout results. */
+hop_status hop_ask_jvp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
+                       const hop_graph **out_g);
+
 /* Batching. A batched value has the batch axis first. */
 typedef struct hop_batch_spec {
 	int64_t     size;          /* the batch size; -1 = one more size parameter, last */

@@ -36,38 +36,14 @@ hop_status hop_pass_jvp(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 	return st;
 }
 
-/* The joint graph with its one cotangent set to 1: result 0, then the gradients. */
-static hop_status seed(hop_env *e, const hop_graph *g, const hop_graph *joint,
-                       const hop_graph **out_g)
-{
-	hop_build b;
-	hop_graph *made = NULL;
-	hop_val *in = HOP_NEWN(&e->tmp, hop_val, joint->nparam);
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, joint->nout);
-	hop_body_open(&b, e, joint);
-	for (uint32_t i = 0; i < g->nparam; i++)
-		in[i] = hop_build_param(&b, joint->type[i]);
-	in[g->nparam] = hop_emit_const_f(&b, (hop_dtype)hop_graph_out_type(g, 0)->dtype, 1);
-	hop_body_inline(&b, joint, in, out);
-	memmove(out + 1, out + g->nout, (joint->nout - g->nout) * sizeof *out);
-	HOP_TRY(hop_seal(&b, joint->nout - g->nout + 1, out, g->name, &made));
-	*out_g = made;
-	return HOP_OK;
-}
-
 hop_status hop_pass_grad(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 {
-	const hop_type *t = g->nout ? hop_graph_out_type(g, 0) : NULL;
-	if (!t || t->rank || !hop_type_diff(t))
-		return hop_fail(e, 0, HOP_ENODIFF, "grad: the first result must be a float scalar: "
-		                "sum it, or use vjp");
 	hop_mark m = hop_mark_at(&e->tmp);
-	bool *ct = HOP_NEWN(&e->tmp, bool, g->nout);
-	const hop_graph *joint;
-	ct[0] = true;
-	hop_status st = hop_ad_vjp(e, g, ct, floats(e, g->nparam, g, false), &joint);
-	if (!st)
-		st = seed(e, g, joint, out_g);
+	int *wrt = HOP_NEWN(&e->tmp, int, g->nparam), n = 0;
+	for (uint32_t i = 0; i < g->nparam; i++)
+		if (hop_type_diff(g->type[i]))
+			wrt[n++] = (int)i;
+	hop_status st = hop_ask_grad(e, 0, g, n, wrt, out_g);
 	hop_rewind(&e->tmp, m);
 	return st;
 }

@@ -16,29 +16,6 @@ struct made {
 	uint32_t   nmore;
 };
 
-/* The flags of the inputs to differentiate; checks them. */
-static hop_status pick(hop_env *e, const hop_fn *f, const char *what, int nwrt,
-                       const int *wrt, bool **out_want)
-{
-	bool *want = HOP_NEWN(&e->tmp, bool, f->g->nparam);
-	*out_want = want;
-	if (nwrt < 0 || (nwrt && !wrt))
-		return hop_fail(e, 0, HOP_EVALUE, "%s: %d inputs to differentiate", what, nwrt);
-	for (int i = 0; i < nwrt; i++) {
-		if (wrt[i] < 0 || wrt[i] >= f->nin)
-			return hop_fail(e, 0, HOP_EVALUE, "%s: there is no input %d: the function has %d",
-			                what, wrt[i], f->nin);
-		if (!hop_type_diff(f->g->type[wrt[i]]))
-			return hop_fail(e, 0, HOP_ENODIFF, "%s: input %d is %s: only float inputs have "
-			                "derivatives", what, wrt[i],
-			                hop_dtype_name((hop_dtype)f->g->type[wrt[i]]->dtype));
-		if (want[wrt[i]])
-			return hop_fail(e, 0, HOP_EVALUE, "%s: input %d is named twice", what, wrt[i]);
-		want[wrt[i]] = true;
-	}
-	return HOP_OK;
-}
-
 /* Open the new graph: inputs, nmore parameters of the given types, captured arrays. */
 static void open_made(struct made *m, uint32_t nmore, const hop_type *const *type)
 {
@@ -99,87 +76,49 @@ struct args {
 	double      budget;
 	hop_fn    **out_bwd;
 };
-/* Cotangents come in the order of the inputs; the caller asked in the order of wrt. */
-static void in_order(const struct args *a, const bool *want, const hop_val *all, hop_val *out)
-{
-	for (int i = 0; i < a->nwrt; i++) {
-		uint32_t k = 0;
-		for (int p = 0; p < a->wrt[i]; p++)
-			k += want[p];
-		out[i] = all[k];
-	}
-}
 
 typedef hop_status make_fn(struct made *m, const struct args *a, hop_fn **out_f);
 
+static hop_status check(struct made *m, const char *op, const struct args *a)
+{
+	return hop_ask_check(&m->e, 0, op, m->from->nin, m->from->g->type, a->nwrt, a->wrt);
+}
+
+/* q has the parameters and results of the old graph, then more of both. */
+static hop_status fit(struct made *m, const hop_graph *q, hop_fn **out_f)
+{
+	const hop_graph *g = m->from->g;
+	hop_val *in = HOP_NEWN(&m->e.tmp, hop_val, q->nparam);
+	hop_val *out = HOP_NEWN(&m->e.tmp, hop_val, q->nout);
+	open_made(m, q->nparam - g->nparam, q->type + g->nparam);
+	memcpy(in, m->in, g->nparam * sizeof *in);
+	memcpy(in + g->nparam, m->more, m->nmore * sizeof *in);
+	inline_all(m, q, in, out);
+	return close_made(m, out, q->nout - g->nout, out + g->nout, out_f);
+}
+
 static hop_status make_grad(struct made *m, const struct args *a, hop_fn **out_f)
 {
-	const hop_graph *g = m->from->g, *j;
-	hop_env *e = &m->e;
-	bool *want, *ct = HOP_NEWN(&e->tmp, bool, g->nout);
-	HOP_TRY(pick(e, m->from, "grad", a->nwrt, a->wrt, &want));
-	const hop_type *t = m->from->nout ? hop_graph_out_type(g, 0) : NULL;
-	if (!t || !hop_type_diff(t) || t->rank)
-		return hop_fail(e, 0, HOP_ENODIFF, "grad: the first result must be a float scalar: "
-		                "sum it, or use hop_vjp");
-	ct[0] = true;
-	HOP_TRY(hop_ad_vjp(e, g, ct, want, &j));
-	open_made(m, 0, NULL);
-	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
-	hop_val *grad = HOP_NEWN(&e->tmp, hop_val, (size_t)a->nwrt);
-	memcpy(in, m->in, g->nparam * sizeof *in);
-	in[g->nparam] = hop_emit_const_f(&m->b, (hop_dtype)t->dtype, 1);
-	inline_all(m, j, in, out);
-	in_order(a, want, out + g->nout, grad);
-	return close_made(m, out, (uint32_t)a->nwrt, grad, out_f);
+	const hop_graph *q;
+	HOP_TRY(check(m, "grad", a));
+	HOP_TRY(hop_ask_grad(&m->e, 0, m->from->g, a->nwrt, a->wrt, &q));
+	return fit(m, q, out_f);
 }
 
 static hop_status make_vjp(struct made *m, const struct args *a, hop_fn **out_f)
 {
-	const hop_graph *g = m->from->g, *j;
-	hop_env *e = &m->e;
-	bool *want, *ct = HOP_NEWN(&e->tmp, bool, g->nout);
-	const hop_type **type = HOP_NEWN(&e->tmp, const hop_type *, g->nout);
-	uint32_t n = 0;
-	HOP_TRY(pick(e, m->from, "vjp", a->nwrt, a->wrt, &want));
-	for (uint32_t i = 0; i < (uint32_t)m->from->nout; i++)
-		if ((ct[i] = hop_type_diff(hop_graph_out_type(g, i))))
-			type[n++] = hop_graph_out_type(g, i);
-	HOP_TRY(hop_ad_vjp(e, g, ct, want, &j));
-	open_made(m, n, type);
-	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
-	hop_val *grad = HOP_NEWN(&e->tmp, hop_val, (size_t)a->nwrt);
-	memcpy(in, m->in, g->nparam * sizeof *in);
-	memcpy(in + g->nparam, m->more, n * sizeof *in);
-	inline_all(m, j, in, out);
-	in_order(a, want, out + g->nout, grad);
-	return close_made(m, out, (uint32_t)a->nwrt, grad, out_f);
+	const hop_graph *q;
+	HOP_TRY(check(m, "vjp", a));
+	HOP_TRY(hop_ask_vjp(&m->e, m->from->g, (uint32_t)m->from->nout, a->nwrt, a->wrt, &q));
+	return fit(m, q, out_f);
 }
 
 static hop_status make_jvp(struct made *m, const struct args *a, hop_fn **out_f)
 {
-	const hop_graph *g = m->from->g, *j;
-	hop_env *e = &m->e;
-	bool *act, *outs = HOP_NEWN(&e->tmp, bool, g->nout);
-	const hop_type **type = HOP_NEWN(&e->tmp, const hop_type *, (size_t)a->nwrt);
-	HOP_TRY(pick(e, m->from, "jvp", a->nwrt, a->wrt, &act));
-	uint32_t n = 0;
-	for (int i = 0; i < a->nwrt; i++)
-		type[i] = g->type[a->wrt[i]];
-	for (uint32_t i = 0; i < (uint32_t)m->from->nout; i++)
-		n += outs[i] = hop_type_diff(hop_graph_out_type(g, i));
-	HOP_TRY(hop_ad_jvp(e, g, act, outs, &j));
-	open_made(m, (uint32_t)a->nwrt, type);
-	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
-	memcpy(in, m->in, g->nparam * sizeof *in);
-	for (int i = 0; i < a->nwrt; i++) {
-		uint32_t k = g->nparam;
-		for (int p = 0; p < a->wrt[i]; p++)
-			k += act[p];
-		in[k] = m->more[i];
-	}
-	inline_all(m, j, in, out);
-	return close_made(m, out, n, out + g->nout, out_f);
+	const hop_graph *q;
+	HOP_TRY(check(m, "jvp", a));
+	HOP_TRY(hop_ask_jvp(&m->e, m->from->g, (uint32_t)m->from->nout, a->nwrt, a->wrt, &q));
+	return fit(m, q, out_f);
 }
 
 static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f)
@@ -213,7 +152,7 @@ static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f
 
 /* The backward half as a function: parameters in the order that hop_split promises. */
 static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *cut,
-                           const bool *ct, const bool *want, hop_fn **out_f)
+                           hop_fn **out_f)
 {
 	const hop_fn *f = m->from;
 	const hop_graph *g = f->g;
@@ -225,12 +164,11 @@ static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *
 	for (uint32_t k = 0; k < cut->nextra; k++)
 		type[n++] = hop_graph_out_type(cut->fwd, g->nout + k);
 	for (uint32_t k = 0; k < no; k++)
-		if (ct[k])
+		if (hop_type_diff(hop_graph_out_type(g, k)))
 			type[n++] = hop_graph_out_type(g, k);
 	open_made(m, n, type);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, cut->bwd->nparam);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, cut->bwd->nout);
-	hop_val *grad = HOP_NEWN(&e->tmp, hop_val, (size_t)a->nwrt);
 	for (uint32_t k = 0; k < cut->nres; k++) {
 		hop_res r = cut->res[k];
 		in[k] = r.kind == HOP_RES_PARAM ? m->in[r.index]
@@ -239,9 +177,8 @@ static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *
 	for (uint32_t k = no + cut->nextra; k < n; k++)
 		in[cut->nres + k - no - cut->nextra] = m->more[k];
 	inline_all(m, cut->bwd, in, out);
-	in_order(a, want, out, grad);
 	hop_graph *made;
-	HOP_TRY(hop_seal(&m->b, (uint32_t)a->nwrt, grad, NULL, &made));
+	HOP_TRY(hop_seal(&m->b, (uint32_t)a->nwrt, out, NULL, &made));
 	return hop_fn_new(f->ctx, made, (int)(nin + n), a->nwrt, f->nhidden, f->hidden, 0, NULL,
 	                  out_f);
 }
@@ -251,7 +188,6 @@ static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_
 	hop_fn *f = m->from;
 	const hop_graph *g = f->g, *joint;
 	hop_env *e = &m->e;
-	bool *want, *ct = HOP_NEWN(&e->tmp, bool, g->nout);
 	const hop_cut *cut;
 	if (!(a->budget >= 0 && a->budget <= 1))
 		return hop_fail(e, 0, HOP_EVALUE, "split: a budget of %g: it must be from 0 to 1",
@@ -259,12 +195,10 @@ static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_
 	if (f->nwrote)
 		return hop_fail(e, 0, HOP_EREFUSED, "split: the function writes input %d: the backward "
 		                "half would not see what it was", f->wrote[0]);
-	HOP_TRY(pick(e, f, "split", a->nwrt, a->wrt, &want));
-	for (uint32_t k = 0; k < g->nout; k++)
-		ct[k] = hop_type_diff(hop_graph_out_type(g, k));
-	HOP_TRY(hop_ad_vjp(e, g, ct, want, &joint));
+	HOP_TRY(check(m, "split", a));
+	HOP_TRY(hop_ask_vjp(e, g, g->nout, a->nwrt, a->wrt, &joint));
 	HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget, &cut));
-	HOP_TRY(make_bwd(m, a, cut, ct, want, a->out_bwd));
+	HOP_TRY(make_bwd(m, a, cut, a->out_bwd));
 	hop_status st = hop_fn_new(f->ctx, cut->fwd, f->nin, f->nout + (int)cut->nextra,
 	                           f->nhidden, f->hidden, 0, NULL, out_f);
 	if (st) {

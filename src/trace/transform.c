@@ -39,24 +39,7 @@ static void begin(hop_trace *t, void *arg)
 			return;
 		x->type[i] = hop_typeof(&t->b, x->val[i]);
 	}
-	bool *named = HOP_NEWN(&t->arena, bool, x->nin);
-	for (int i = 0; i < x->nwrt; i++) {
-		int k = x->wrt[i];
-		if (k < 0 || k >= x->nin) {
-			hop_trace_fail(t, HOP_EVALUE, "%s: there is no input %d", x->op, k);
-			return;
-		}
-		if (!hop_type_diff(x->type[k])) {
-			hop_trace_fail(t, HOP_ENODIFF, "%s: input %d is %s, only floats have "
-			               "derivatives", x->op, k, hop_type_text(t, x->type[k]));
-			return;
-		}
-		if (named[k]) {
-			hop_trace_fail(t, HOP_EVALUE, "%s: input %d is named twice", x->op, k);
-			return;
-		}
-		named[k] = true;
-	}
+	t->b.st = hop_ask_check(hop_env_of(t), t->b.loc, x->op, x->nin, x->type, x->nwrt, x->wrt);
 }
 
 /* The captured body as a graph of the inputs and what it captures. */
@@ -86,23 +69,6 @@ static bool close_body(hop_trace *t, struct xform *x)
 	return true;
 }
 
-static bool *wanted(hop_trace *t, const struct xform *x)
-{
-	bool *w = HOP_NEWN(&t->arena, bool, x->g->nparam);
-	for (int i = 0; i < x->nwrt; i++)
-		w[x->wrt[i]] = true;
-	return w;
-}
-
-/* Parameters with w set before k: where the gradient of k is among the gradients. */
-static uint32_t rank_of(const bool *w, int k)
-{
-	uint32_t n = 0;
-	for (int i = 0; i < k; i++)
-		n += w[i];
-	return n;
-}
-
 static bool room(hop_trace *t, const struct xform *x, uint32_t n)
 {
 	if (n <= (uint32_t)x->cap)
@@ -112,80 +78,53 @@ static bool room(hop_trace *t, const struct xform *x, uint32_t n)
 	return false;
 }
 
-static void done(hop_trace *t, struct xform *x, uint32_t n)
+/* Call g on the operands; all its results are the results. */
+static void finish(hop_trace *t, struct xform *x, const hop_graph *g)
 {
-	x->n = t->b.st ? 0 : (int)n;
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, g->nout);
+	if (t->b.st || hop_call_here(t, g, x->sargs, x->operand, res))
+		return;
+	for (uint32_t i = 0; i < g->nout; i++)
+		x->out[i] = hop_value_new(t, res[i]);
+	x->n = t->b.st ? 0 : (int)g->nout;
 }
 
-/* ---- grad ---- */
+/* ---- grad and jvp ---- */
 
 static void grad_end(hop_trace *t, void *arg)
 {
 	struct xform *x = arg;
-	const hop_graph *vg;
+	const hop_graph *g;
 	if (!close_body(t, x))
 		return;
-	uint32_t nout = x->g->nout;
-	const hop_type *r = nout ? hop_graph_out_type(x->g, 0) : NULL;
-	if (!r || r->rank || !hop_type_diff(r)) {
-		hop_trace_fail(t, HOP_ENODIFF, "grad: the first result is %s, a float scalar it "
-		               "must be", r ? hop_type_text(t, r) : "missing");
-		return;
-	}
-	if (!room(t, x, nout + (uint32_t)x->nwrt))
-		return;
-	bool *ct = HOP_NEWN(&t->arena, bool, nout), *w = wanted(t, x);
-	ct[0] = true;
-	if ((t->b.st = hop_ad_vjp(hop_env_of(t), x->g, ct, w, &vg)))
-		return;
-	x->operand[x->nop++] = hop_emit_const_f(&t->b, (hop_dtype)r->dtype, 1);
-	hop_val *res = HOP_NEWN(&t->arena, hop_val, vg->nout);
-	if (hop_call_here(t, vg, x->sargs, x->operand, res))
-		return;
-	for (uint32_t i = 0; i < nout; i++)
-		x->out[i] = hop_value_new(t, res[i]);
-	for (int i = 0; i < x->nwrt; i++)
-		x->out[nout + (uint32_t)i] = hop_value_new(t, res[nout + rank_of(w, x->wrt[i])]);
-	done(t, x, nout + (uint32_t)x->nwrt);
+	t->b.st = hop_ask_grad(hop_env_of(t), t->b.loc, x->g, x->nwrt, x->wrt, &g);
+	if (!t->b.st && room(t, x, g->nout))
+		finish(t, x, g);
 }
-
-/* ---- jvp ---- */
 
 static void jvp_end(hop_trace *t, void *arg)
 {
 	struct xform *x = arg;
-	const hop_graph *jg;
+	const hop_graph *g;
 	if (!close_body(t, x))
 		return;
-	uint32_t nout = x->g->nout, n = nout;
-	bool *outs = HOP_NEWN(&t->arena, bool, nout), *act = wanted(t, x);
-	for (uint32_t i = 0; i < nout; i++)
-		n += outs[i] = hop_type_diff(hop_graph_out_type(x->g, i));
-	if (!room(t, x, n) || (t->b.st = hop_ad_jvp(hop_env_of(t), x->g, act, outs, &jg)))
+	t->b.st = hop_ask_jvp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
+	if (t->b.st || !room(t, x, g->nout))
 		return;
-	for (int i = 0; i < x->nin; i++) {
-		int k = 0;
-		while (k < x->nwrt && x->wrt[k] != i)
-			k++;
-		if (k == x->nwrt)
-			continue;
-		hop_val d = hop_promote_cast(t, x->tangents[k], (hop_dtype)x->type[i]->dtype);
+	for (int i = 0; i < x->nwrt; i++) {
+		int k = x->wrt[i];
+		hop_val d = hop_promote_cast(t, x->tangents[i], (hop_dtype)x->type[k]->dtype);
 		if (hop_is_bad(d))
 			return;
-		if (hop_typeof(&t->b, d) != x->type[i]) {
+		if (hop_typeof(&t->b, d) != x->type[k]) {
 			hop_trace_fail(t, HOP_ESHAPE, "jvp: the tangent of input %d is %s, the input %s",
-			               i, hop_type_text(t, hop_typeof(&t->b, d)),
-			               hop_type_text(t, x->type[i]));
+			               k, hop_type_text(t, hop_typeof(&t->b, d)),
+			               hop_type_text(t, x->type[k]));
 			return;
 		}
 		x->operand[x->nop++] = d;
 	}
-	hop_val *res = HOP_NEWN(&t->arena, hop_val, jg->nout);
-	if (hop_call_here(t, jg, x->sargs, x->operand, res))
-		return;
-	for (uint32_t i = 0; i < n; i++)
-		x->out[i] = hop_value_new(t, res[i]);
-	done(t, x, n);
+	finish(t, x, g);
 }
 
 /* ---- batching ---- */
@@ -235,8 +174,7 @@ static void jac_end(hop_trace *t, void *arg)
 	const hop_type *r = hop_type_subst(hop_env_of(t), hop_graph_out_type(x->g, 0),
 	                                   x->sargs.v, (int)x->sargs.n);
 	hop_size n = hop_type_count(hop_env_of(t), r);
-	bool ct = true, *w = wanted(t, x);
-	if ((t->b.st = hop_ad_vjp(hop_env_of(t), x->g, &ct, w, &vg)))
+	if ((t->b.st = hop_ask_vjp(hop_env_of(t), x->g, 1, x->nwrt, x->wrt, &vg)))
 		return;
 	bool *in = HOP_NEWN(&t->arena, bool, vg->nparam);
 	in[vg->nparam - 1] = true;
@@ -256,10 +194,10 @@ static void jac_end(hop_trace *t, void *arg)
 			hop_trace_fail(t, HOP_ESHAPE, "jac: the result would have %d axes", rank);
 			return;
 		}
-		hop_val v = res[1 + rank_of(w, x->wrt[i])];
+		hop_val v = res[1 + i];
 		x->out[i] = hop_value_new(t, hop_emit_reshape(&t->b, v, rank, d));
 	}
-	done(t, x, (uint32_t)x->nwrt);
+	x->n = t->b.st ? 0 : x->nwrt;
 }
 
 /* ---- vmap ---- */
@@ -319,12 +257,7 @@ static void vmap_end(hop_trace *t, void *arg)
 		in[i] = x->axes[i] >= 0;
 	if (batch(t, x, x->g, in, x->bsize, &bg))
 		return;
-	hop_val *res = HOP_NEWN(&t->arena, hop_val, bg->nout);
-	if (hop_call_here(t, bg, x->sargs, x->operand, res))
-		return;
-	for (uint32_t i = 0; i < bg->nout; i++)
-		x->out[i] = hop_value_new(t, res[i]);
-	done(t, x, bg->nout);
+	finish(t, x, bg);
 }
 
 /* ---- the doors ---- */
