@@ -222,7 +222,7 @@ hop_mark hop_mark_at(hop_arena *a)
 static void give_up(hop_arena *a, hop_chunk *c)
 {
 	hop_chunk *old = a->spare;
-	bool       larger = !old || c->cap > old->cap;
+	bool larger = !old || c->cap > old->cap;
 	a->spare = larger ? c : old;
 	if (old)
 		chunk_free(&a->env->mem, larger ? old : c);

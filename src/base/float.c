@@ -11,7 +11,6 @@
 double hop_float_round(double v, int exp, int man)
 {
 	int bias = (1 << (exp - 1)) - 1, e;
-
 	if (isnan(v) || isinf(v) || v == 0)
 		return v;
 	frexp(v, &e);
@@ -24,7 +23,6 @@ double hop_float_round(double v, int exp, int man)
 static bool reads_back(const char *s, double v, int exp, int man)
 {
 	double x = man > 23 ? strtod(s, NULL) : (double)strtof(s, NULL);
-
 	return hop_float_round(x, exp, man) == v;
 }
 

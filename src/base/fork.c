@@ -54,7 +54,6 @@ static void child(void)
 bool hop_fork_add(hop_fork_hook *h)
 {
 	bool ok;
-
 	pthread_mutex_lock(&all.lock);
 	if (!all.known)
 		all.known = !pthread_atfork(before, parent, child);

@@ -31,7 +31,7 @@ static bool find_id(const unsigned char *p, size_t n, size_t align, hop_hash *ou
 	align = align == 8 ? 8 : 4;
 	while (n >= sizeof(ElfW(Nhdr))) {
 		ElfW(Nhdr) h;
-		size_t     desc, end;
+		size_t desc, end;
 
 		memcpy(&h, p, sizeof h);
 		if (h.n_namesz > n || h.n_descsz > n)
@@ -85,9 +85,8 @@ __attribute__((no_sanitize("address")))
 static void mix(hop_hash *h, const unsigned char *p, size_t n)
 {
 	while (n) {
-		bool     wide = n >= 8 && (uintptr_t)p % 8 == 0;
+		bool wide = n >= 8 && (uintptr_t)p % 8 == 0;
 		uint64_t w = wide ? *(const uint64_t *)(const void *)p : *p;
-
 		h->lo = (h->lo ^ w) * 0x9e3779b97f4a7c15u;
 		h->lo ^= h->lo >> 29;
 		h->hi = (h->hi + w) * 0xd6e8feb86659fd93u;
@@ -100,7 +99,6 @@ static void mix(hop_hash *h, const unsigned char *p, size_t n)
 static int look(struct dl_phdr_info *o, size_t size, void *user)
 {
 	query *q = user;
-
 	(void)size;
 	if (!contains(o, q->addr))
 		return 0;
@@ -126,7 +124,6 @@ static void ask(query *q)
 bool hop_object_id(const void *addr, hop_hash *out_id)
 {
 	query q = { .addr = (uintptr_t)addr };
-
 	ask(&q);
 	*out_id = q.id;
 	return q.found;
@@ -135,7 +132,6 @@ bool hop_object_id(const void *addr, hop_hash *out_id)
 hop_hash hop_object_text(const void *addr)
 {
 	query q = { .addr = (uintptr_t)addr, .text = true, .id = { 1, 1 } };
-
 	ask(&q);
 	return q.id;
 }
@@ -160,7 +156,7 @@ static bool id_in(int fd, const ElfW(Ehdr) *eh, hop_hash *out_id)
 	for (unsigned i = 0; i < eh->e_phnum; i++) {
 		unsigned char notes[NOTES];
 		ElfW(Phdr)    h;
-		size_t        n;
+		size_t n;
 
 		if (!read_at(fd, eh->e_phoff + i * sizeof h, &h, sizeof h))
 			return false;
@@ -176,20 +172,19 @@ static bool id_in(int fd, const ElfW(Ehdr) *eh, hop_hash *out_id)
 static hop_hash id_of(const struct stat *st)
 {
 	char text[256];
-	int  n = snprintf(text, sizeof text, "%ju %ju %jd %jd.%09ld %jd.%09ld",
-	                  (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, (intmax_t)st->st_size,
-	                  (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
-	                  (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
-
+	int n = snprintf(text, sizeof text, "%ju %ju %jd %jd.%09ld %jd.%09ld",
+	                 (uintmax_t)st->st_dev, (uintmax_t)st->st_ino, (intmax_t)st->st_size,
+	                 (intmax_t)st->st_mtim.tv_sec, st->st_mtim.tv_nsec,
+	                 (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
 	return hop_hash_bytes(text, (size_t)n);
 }
 
 bool hop_object_file(const char *path, hop_hash *out_id)
 {
-	int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ElfW(Ehdr)  h;
 	struct stat st;
-	bool        ok;
+	bool ok;
 
 	if (fd < 0)
 		return false;

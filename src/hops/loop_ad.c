@@ -50,7 +50,6 @@ hop_status hop_loop_cut(hop_build *b, hop_loop *l, const bool *act, const bool *
 	uint32_t np = l->nc + l->nx + l->nk, no = nresult(l);
 	bool *res = HOP_NEWN(&e->tmp, bool, no);
 	uint8_t *pcost = HOP_NEWN(&e->tmp, uint8_t, np), *ocost = HOP_NEWN(&e->tmp, uint8_t, no);
-
 	l->act = HOP_NEWN(&b->arena, bool, np);
 	l->live = HOP_NEWN(&b->arena, bool, no);
 	memcpy(l->act, act, np);

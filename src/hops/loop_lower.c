@@ -7,7 +7,6 @@
 hop_view hop_cell_new(hop_lower *l, hop_dtype d, hop_reg init)
 {
 	hop_view v = hop_lower_temp(l, hop_type_scalar(l->env, d));
-
 	hop_cell_set(l, d, &v, init);
 	return v;
 }
@@ -49,8 +48,7 @@ hop_status hop_carries_init(hop_lower *l, const hop_node *n, int first, int ncar
 static bool in_place(const hop_linst *in, int i)
 {
 	const hop_graph *g = in->g;
-	uint32_t         d = g->def[g->out[i].id];
-
+	uint32_t d = g->def[g->out[i].id];
 	if (d == UINT32_MAX || g->node[d].nin < 2 || g->node[d].in[0].id != (uint32_t)i)
 		return false;
 	if (g->node[d].op != HOP_OP_dynupdate && g->node[d].op != HOP_OP_scatter)
@@ -88,10 +86,10 @@ void hop_carries_step(hop_lower *l, const hop_node *n, const hop_carries *c)
 {
 	for (int i = 0; i < c->n; i++) {
 		const hop_type *t = c->type[i];
-		const hop_ix   *x[HOP_MAXRANK];
+		const hop_ix *x[HOP_MAXRANK];
 		if (c->next[i].buf == c->now[i].buf)
 			continue;
-		int     k = hop_lower_open_dims(l, t->rank, t->dim, x);
+		int k = hop_lower_open_dims(l, t->rank, t->dim, x);
 		hop_reg r = hop_lower_load(l, (hop_dtype)t->dtype, c->next[i].buf,
 		                           hop_view_at(l, &c->next[i], t->rank, x), l->cur);
 		hop_lower_put(l, (hop_dtype)t->dtype, c->now[i].buf,

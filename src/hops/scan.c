@@ -138,7 +138,6 @@ hop_status hop_eval_scan(hop_interp *p, const hop_node *n, hop_tensor *const *in
 	hop_tensor **val = HOP_NEWN(tmp, hop_tensor *, s.nc + s.nx + s.nk);
 	hop_tensor **res = HOP_NEWN(tmp, hop_tensor *, s.body->nout);
 	int64_t len = hop_interp_size(p, s.length), steps = 0;
-
 	if (s.lead) {
 		int64_t c = hop_tensor_i(in[0], 0);
 		len = c < 0 ? 0 : c < len ? c : len;

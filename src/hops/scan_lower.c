@@ -27,7 +27,6 @@ static void bind(hop_lower *l, scan *s, const hop_ix *t)
 static hop_status before(hop_lower *l, scan *s)
 {
 	bool *fixed = HOP_NEWN(l->w, bool, s->in->g->nparam);
-
 	for (int i = 0; i < (int)s->in->g->nparam; i++)
 		fixed[i] = i >= s->nc + s->nx;
 	bind(l, s, hop_ix_size(l, hop_size_int(0)));
@@ -44,7 +43,7 @@ static hop_status step(hop_lower *l, scan *s, const hop_ix *t)
 {
 	bind(l, s, t);
 	for (int k = 0; k < s->ny; k++) {
-		hop_val   v = s->in->g->out[s->nc + k];
+		hop_val v = s->in->g->out[s->nc + k];
 		hop_lval *x = &s->in->val[v.id];
 		s->dest[s->nc + k] = hop_view_lead(l, &s->ys[k], t);
 		if (x->has_dest && x->dest.buf == s->ys[k].buf)
@@ -57,7 +56,6 @@ static hop_status step(hop_lower *l, scan *s, const hop_ix *t)
 static hop_reg count(hop_lower *l, scan *s)
 {
 	hop_reg r;
-
 	if (!s->a.lead)
 		return 0;
 	r = hop_lower_scalar(l, s->n, 0);
@@ -70,7 +68,6 @@ struct owner { hop_reg var; bool ok; };
 static void look(void *user, hop_addr *a, bool is_write)
 {
 	struct owner *o = user;
-
 	o->ok = o->ok && (!is_write || hop_addr_term(a, o->var) >= 0);
 }
 
@@ -89,7 +86,6 @@ static bool is_nest(hop_block *b)
 static bool independent(hop_lower *l, hop_stmt *loop)
 {
 	struct owner o = { loop->dst, true };
-
 	if (is_nest(&loop->body))
 		for (hop_stmt *s = loop->body.first; s; s = s->next)
 			hop_stmt_all_addrs(l->b.f, s, look, &o);
@@ -98,10 +94,9 @@ static bool independent(hop_lower *l, hop_stmt *loop)
 
 static hop_status plain(hop_lower *l, scan *s)
 {
-	hop_reg       n = count(l, s);
+	hop_reg n = count(l, s);
 	const hop_ix *t = hop_lower_open(l, HOP_LOOP_SEQ, s->length, NULL);
-	hop_stmt     *loop = l->cur->stmt;
-
+	hop_stmt *loop = l->cur->stmt;
 	loop->bound = n;
 	loop->reverse = s->a.reverse;
 	HOP_TRY(step(l, s, t));
@@ -114,11 +109,10 @@ static hop_status plain(hop_lower *l, scan *s)
 
 static hop_status stopping(hop_lower *l, scan *s)
 {
-	hop_reg   n = count(l, s), one = hop_lower_const(l, HOP_i64, 0, 1), t, p, stop;
-	hop_view  steps = hop_lower_result(l, s->n, s->nc + s->ny);
-	hop_view  go = hop_cell_new(l, HOP_bool, hop_lower_const(l, HOP_bool, 0, 1));
+	hop_reg n = count(l, s), one = hop_lower_const(l, HOP_i64, 0, 1), t, p, stop;
+	hop_view steps = hop_lower_result(l, s->n, s->nc + s->ny);
+	hop_view go = hop_cell_new(l, HOP_bool, hop_lower_const(l, HOP_bool, 0, 1));
 	hop_stmt *w = hop_lower_new(l, HOP_L_WHILE);
-
 	if (!n)
 		n = hop_lower_sizereg(l, s->length);
 	hop_cell_set(l, HOP_i64, &steps, hop_lower_const(l, HOP_i64, 0, 0));
@@ -146,7 +140,6 @@ static hop_status stopping(hop_lower *l, scan *s)
 hop_status hop_lower_scan(hop_lower *l, const hop_node *n)
 {
 	scan s = { .n = n, .a = hop_steps_of(n) };
-
 	s.nc = (int)s.a.nc;
 	s.nx = (int)s.a.nx;
 	s.first = (int)s.a.lead;

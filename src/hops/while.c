@@ -93,7 +93,6 @@ hop_status hop_eval_while(hop_interp *p, const hop_node *n, hop_tensor *const *i
 	struct tape *tape = HOP_NEWN(tmp, struct tape, nt);
 	int64_t trips = 0;
 	bool go;
-
 	memcpy(val, in, n->nin * sizeof *val);
 	for (uint32_t k = 0; k < nc; k++)
 		hop_tensor_retain(val[k]);

@@ -6,10 +6,9 @@
 static hop_view tape_new(hop_lower *l, const hop_node *n, int k)
 {
 	const struct hop_attr_while *a = HOP_ATTR(n, while);
-	int              at = (int)a->ncarry + 1 + k;
-	const hop_type  *t = hop_lower_out(l, n, at);
-	hop_lval        *x = &l->inst->val[n->out0.id + (uint32_t)at];
-
+	int at = (int)a->ncarry + 1 + k;
+	const hop_type *t = hop_lower_out(l, n, at);
+	hop_lval *x = &l->inst->val[n->out0.id + (uint32_t)at];
 	if (a->max_trips > 0) {
 		hop_view v = hop_lower_result(l, n, at);
 		hop_lower_fill(l, t, &v);
@@ -26,9 +25,8 @@ static hop_view tape_new(hop_lower *l, const hop_node *n, int k)
 
 static void grow(hop_lower *l, const hop_view *v, hop_reg trips, hop_size each)
 {
-	hop_reg   r = hop_lower_do(l, add, HOP_i64, trips, hop_lower_const(l, HOP_i64, 0, 1));
+	hop_reg r = hop_lower_do(l, add, HOP_i64, trips, hop_lower_const(l, HOP_i64, 0, 1));
 	hop_stmt *s;
-
 	r = hop_lower_do(l, mul, HOP_i64, r, hop_lower_sizereg(l, each));
 	l->b.block = l->cur->block;
 	s = hop_l_stmt(&l->b, HOP_L_GROW);
@@ -52,9 +50,8 @@ static hop_status test(hop_lower *l, const hop_node *n, hop_stmt *s, const hop_c
 {
 	const struct hop_attr_while *a = HOP_ATTR(n, while);
 	hop_linst *in = hop_lower_body(l, n, a->test);
-	hop_view   want = { .buf = HOP_VIEW_REG };
-	hop_reg    p, t;
-
+	hop_view want = { .buf = HOP_VIEW_REG };
+	hop_reg p, t;
 	hop_lower_enter(l, s, &s->other, false);
 	bind(l, n, in, c);
 	HOP_TRY(hop_lower_decide(l, in, &want, NULL));
@@ -74,15 +71,14 @@ static hop_status test(hop_lower *l, const hop_node *n, hop_stmt *s, const hop_c
 hop_status hop_lower_while(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_while *a = HOP_ATTR(n, while);
-	int         nc = (int)a->ncarry, ntape = (int)n->nout - nc - 1;
+	int nc = (int)a->ncarry, ntape = (int)n->nout - nc - 1;
 	hop_carries c;
-	hop_stmt   *s = hop_lower_new(l, HOP_L_WHILE);
-	hop_view   *tape = HOP_NEWN(l->w, hop_view, ntape);
-	hop_view   *dest = HOP_NEWN(l->w, hop_view, nc + ntape), trips;
-	bool       *fixed = HOP_NEWN(l->w, bool, a->body->nparam);
-	hop_linst  *in;
-	hop_reg     t;
-
+	hop_stmt *s = hop_lower_new(l, HOP_L_WHILE);
+	hop_view *tape = HOP_NEWN(l->w, hop_view, ntape);
+	hop_view *dest = HOP_NEWN(l->w, hop_view, nc + ntape), trips;
+	bool *fixed = HOP_NEWN(l->w, bool, a->body->nparam);
+	hop_linst *in;
+	hop_reg t;
 	HOP_TRY(hop_carries_init(l, n, 0, nc, &c));
 	trips = hop_lower_result(l, n, nc);
 	hop_cell_set(l, HOP_i64, &trips, hop_lower_const(l, HOP_i64, 0, 0));
@@ -107,8 +103,8 @@ hop_status hop_lower_while(hop_lower *l, const hop_node *n)
 	bind(l, n, in, &c);
 	t = hop_cell_get(l, HOP_i64, &trips);
 	for (int k = 0; k < ntape; k++) {
-		hop_size        cap = hop_size_int(a->max_trips > 0 ? a->max_trips : HOP_SIZE_MAX);
-		hop_val         v = in->g->out[nc + k];
+		hop_size cap = hop_size_int(a->max_trips > 0 ? a->max_trips : HOP_SIZE_MAX);
+		hop_val v = in->g->out[nc + k];
 		if (a->max_trips <= 0)
 			grow(l, &tape[k], t, tape[k].stride[0]);
 		dest[nc + k] = hop_view_lead(l, &tape[k], hop_ix_reg(l, t, cap));

@@ -43,14 +43,12 @@ static int digits(const hop_drow *r)
 bool hop_dtype_holds(hop_dtype b, hop_dtype a)
 {
 	const hop_drow *x = hop_dtype_row(a), *y = hop_dtype_row(b);
-
 	return x->dclass <= y->dclass && digits(x) <= digits(y) && x->exp <= y->exp;
 }
 
 hop_dtype hop_dtype_join(hop_dtype a, hop_dtype b)
 {
 	hop_dtype best = hop_dtype_class(a) > hop_dtype_class(b) ? a : b;
-
 	if (hop_dtype_class(a) != hop_dtype_class(b))
 		return best;
 	best = HOP_NDTYPE;
@@ -94,11 +92,10 @@ void hop_dtype_list(hop_buf *b)
 static double unpacked(hop_dtype d, uint64_t bits)
 {
 	const hop_drow *r = hop_dtype_row(d);
-	uint64_t        top = ((uint64_t)1 << r->exp) - 1, one = (uint64_t)1 << r->man;
-	uint64_t        e = bits >> r->man & top, m = bits & (one - 1);
-	int             last = 1 - ((1 << (r->exp - 1)) - 1) - r->man;   /* its least exponent */
-	double          v = !e ? ldexp((double)m, last) : ldexp((double)(m | one), last + (int)e - 1);
-
+	uint64_t top = ((uint64_t)1 << r->exp) - 1, one = (uint64_t)1 << r->man;
+	uint64_t e = bits >> r->man & top, m = bits & (one - 1);
+	int last = 1 - ((1 << (r->exp - 1)) - 1) - r->man;   /* its least exponent */
+	double v = !e ? ldexp((double)m, last) : ldexp((double)(m | one), last + (int)e - 1);
 	if (e == top)
 		v = m ? NAN : INFINITY;
 	return bits >> (r->exp + r->man) & 1 ? -v : v;
@@ -109,10 +106,9 @@ static double unpacked(hop_dtype d, uint64_t bits)
 static uint16_t packed(hop_dtype d, float v)
 {
 	const hop_drow *r = hop_dtype_row(d);
-	int             least = 1 - ((1 << (r->exp - 1)) - 1), e;
-	unsigned        inf = ((1u << r->exp) - 1) << r->man, sign;
-	double          x = hop_float_round((double)v, r->exp, r->man);
-
+	int least = 1 - ((1 << (r->exp - 1)) - 1), e;
+	unsigned inf = ((1u << r->exp) - 1) << r->man, sign;
+	double x = hop_float_round((double)v, r->exp, r->man);
 	if (isnan(x))
 		return (uint16_t)(inf | 1u << (r->man - 1));
 	sign = (unsigned)(signbit(x) != 0) << (r->exp + r->man);
@@ -195,11 +191,10 @@ void hop_elem_set_i(hop_dtype d, void *p, int64_t i)
 uint64_t hop_elem_bits(hop_dtype d, const void *p)
 {
 	const unsigned char *s = p;
-	const uint16_t       one = 1;
-	size_t               n = hop_dtype_bytes(d);
-	bool                 low_first = *(const unsigned char *)&one;
-	uint64_t             v = 0;
-
+	const uint16_t one = 1;
+	size_t n = hop_dtype_bytes(d);
+	bool low_first = *(const unsigned char *)&one;
+	uint64_t v = 0;
 	for (size_t i = 0; i < n; i++)
 		v = v << 8 | s[low_first ? n - 1 - i : i];
 	return v;
@@ -209,9 +204,8 @@ void hop_elem_set_bits(hop_dtype d, void *p, uint64_t bits)
 {
 	unsigned char *s = p;
 	const uint16_t one = 1;
-	size_t         n = hop_dtype_bytes(d);
-	bool           low_first = *(const unsigned char *)&one;
-
+	size_t n = hop_dtype_bytes(d);
+	bool low_first = *(const unsigned char *)&one;
 	for (size_t i = 0; i < n; i++, bits >>= 8)
 		s[low_first ? i : n - 1 - i] = (unsigned char)bits;
 }
@@ -221,7 +215,6 @@ void hop_elem_set_bits(hop_dtype d, void *p, uint64_t bits)
 void hop_dtype_put_float(hop_buf *b, hop_dtype d, double v)
 {
 	const hop_drow *r = hop_dtype_row(d);
-
 	hop_put_float(b, v, r->exp, r->man);
 }
 
@@ -229,8 +222,7 @@ void hop_dtype_put_float(hop_buf *b, hop_dtype d, double v)
 void hop_elem_print(hop_buf *b, hop_dtype d, const void *p)
 {
 	const hop_drow *r = hop_dtype_row(d);
-	uint64_t        bits = hop_elem_bits(d, p), nan;
-
+	uint64_t bits = hop_elem_bits(d, p), nan;
 	if (r->dclass == HOP_DC_BOOL) {
 		hop_put(b, bits ? "true" : "false");
 	} else if (!r->man) {

@@ -82,7 +82,6 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 	hop_tensor **val = HOP_NEWN(&e->tmp, hop_tensor *, g->nvalue);
 	uint32_t *uses = count_uses(e, g);
 	hop_status st = HOP_OK;
-
 	p->g = g;
 	p->syms = HOP_NEWN(&e->tmp, int64_t, g->nsym + g->nlocal);
 	if (g->nsym)

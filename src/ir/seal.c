@@ -65,7 +65,6 @@ static void fill(hop_graph *g, hop_build *b, const hop_order *o, const hop_size 
 	bool same = identity(b, smap, e);
 	hop_val *map = HOP_NEWN(&e->tmp, hop_val, b->nvalue);
 	uint32_t nv = b->nparam;
-
 	for (uint32_t k = 0; k < o->nseq; k++)
 		nv += b->node[o->seq[k]].nout;
 	const hop_type **type = HOP_NEWN(a, const hop_type *, nv);

@@ -130,7 +130,6 @@ static const hop_sexpr *intern(hop_env *e, const hop_poly *p, int natom)
 	uint64_t *w = HOP_NEWN(&e->tmp, uint64_t, 2 * p->n + natom);
 	size_t nw = 0;
 	int off = 0;
-
 	x->nterm = p->n;
 	for (int i = 0; i < p->n; i++) {
 		const hop_mono *m = &p->m[i];

@@ -307,7 +307,6 @@ static void put_atom(hop_buf *b, const hop_atom *t, struct names names, bool alo
 {
 	bool call = t->kind == HOP_ATOM_MIN || t->kind == HOP_ATOM_MAX;
 	bool bare = t->kind == HOP_ATOM_SYM || (t->kind == HOP_ATOM_DIV && alone);
-
 	if (t->kind == HOP_ATOM_SYM) {
 		if (names.at && t->sym < names.n && names.at[t->sym])
 			hop_put(b, names.at[t->sym]);

@@ -9,7 +9,7 @@ const hop_type *hop_type_get(hop_env *e, hop_dtype d, int rank, const hop_size *
 	HOP_ASSERT(d < HOP_NDTYPE && rank >= 0 && rank <= HOP_MAXRANK);
 	union {                     /* zeroed, padding too: it is interned as bytes */
 		hop_type t;
-		char     bytes[sizeof(hop_type) + HOP_MAXRANK * sizeof(hop_size)];
+		char bytes[sizeof(hop_type) + HOP_MAXRANK * sizeof(hop_size)];
 	} u;
 	size_t n = (size_t)rank * sizeof(hop_size);
 	memset(&u, 0, sizeof u);

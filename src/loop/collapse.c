@@ -16,8 +16,7 @@ static bool is_pair(const pair *p, hop_reg r)
 static void addr(void *user, hop_addr *a, bool is_write)
 {
 	pair *p = user;
-	int   i = hop_addr_term(a, p->out->dst), j = hop_addr_term(a, p->in->dst);
-
+	int i = hop_addr_term(a, p->out->dst), j = hop_addr_term(a, p->in->dst);
 	(void)is_write;
 	if (i < 0 && j < 0)
 		return;
@@ -36,7 +35,7 @@ static void visit(pair *p, hop_lfunc *f, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s && p->ok; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		hop_stmt_addrs(f, s, addr, p);
 		for (int i = 0; i < s->na; i++)
 			p->ok = p->ok && !is_pair(p, s->a[i]);
@@ -53,7 +52,7 @@ static void block(hop_env *e, hop_lfunc *f, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		for (int i = 0; i < k; i++)
 			block(e, f, sub[i]);
 		while (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_PAR && s->body.first &&

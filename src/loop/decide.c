@@ -29,13 +29,12 @@ static hop_status dry_cell(hop_lower *l, const hop_node *n, enum hop_ask ask,
 static hop_status dry_whole(hop_lower *l, const hop_node *n, bool special)
 {
 	const hop_type *t = hop_lower_out(l, n, 0);
-	const hop_ix   *x[HOP_MAXRANK];
-
+	const hop_ix *x[HOP_MAXRANK];
 	if (special) {
 		l->dest = hop_lower_dense(l, 0, t);
 		return dry_cell(l, n, HOP_ASK_STORE, NULL);
 	}
-	int        k = hop_lower_open_dims(l, t->rank, t->dim, x);
+	int k = hop_lower_open_dims(l, t->rank, t->dim, x);
 	hop_status st = dry_cell(l, n, HOP_ASK_AT, x);
 	hop_lower_close_n(l, k);
 	return st;
@@ -47,13 +46,12 @@ static hop_status dry_whole(hop_lower *l, const hop_node *n, bool special)
  * given up again, or they would take most of the memory that lowering needs. */
 static hop_status try_cell(hop_lower *l, const hop_node *n, hop_lval *x)
 {
-	hop_arena  *w = l->w;
-	hop_map     ixs = l->ixs;
+	hop_arena *w = l->w;
+	hop_map ixs = l->ixs;
 	hop_scope **regscope = l->regscope;
-	size_t      regcap = l->regcap;
-	int         nreg = l->b.f->nreg, natom = l->natom;
-	hop_mark    m = hop_mark_at(l->once);
-
+	size_t regcap = l->regcap;
+	int nreg = l->b.f->nreg, natom = l->natom;
+	hop_mark m = hop_mark_at(l->once);
 	l->w = l->once;
 	l->ixs = (hop_map){ .a = l->once };
 	l->dry_cost = l->dry_size = l->dry_deep = 0;
@@ -76,7 +74,6 @@ static hop_status try_cell(hop_lower *l, const hop_node *n, hop_lval *x)
 static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
 {
 	hop_lval *x = &l->inst->val[n->out0.id];
-
 	HOP_TRY(try_cell(l, n, x));
 	x->cost = l->dry_cost < 10000 ? l->dry_cost : 10000;
 	x->size = l->dry_size;
@@ -107,7 +104,6 @@ static bool uses_var(const hop_ix *x, const hop_ixatom *v)
 static bool once(hop_lower *l, const hop_demand *d, int rank)
 {
 	hop_scope *s = l->top;
-
 	for (int i = 0; i < rank; i++)
 		s = hop_lower_deeper(s, hop_lower_ix_scope(l, d->ix[i]));
 	for (; s && s->is_nest; s = s->up) {
@@ -122,9 +118,8 @@ static bool once(hop_lower *l, const hop_demand *d, int rank)
 
 static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_lval *x)
 {
-	int  rank = x->type->rank, flags = hop_optab[n->op].flags;
+	int rank = x->type->rank, flags = hop_optab[n->op].flags;
 	bool out = false, cond = false, need = false, step = false, again = false;
-
 	if (x->has_dest || x->must)
 		return true;
 	if (flags & HOP_F_V)
@@ -158,7 +153,6 @@ static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_
 static hop_status push_wishes(hop_lower *l, const hop_node *n, hop_lval *x)
 {
 	hop_scope *base = l->cur;
-
 	if (x->root) {
 		l->dry_home = (int)n->out0.id;
 		return dry_whole(l, n, x->special);
@@ -185,9 +179,9 @@ static void wish_operands(hop_lower *l, const hop_node *n)
 	l->dry_home = -1;
 	for (uint32_t k = 0; k < n->nin; k++) {
 		const hop_type *t = hop_lower_in(l, n, (int)k);
-		const hop_ix   *x[HOP_MAXRANK];
-		int             m = hop_lower_open_dims(l, t->rank, t->dim, x);
-		hop_view        v;
+		const hop_ix *x[HOP_MAXRANK];
+		int m = hop_lower_open_dims(l, t->rank, t->dim, x);
+		hop_view v;
 		if (hop_optab[n->op].flags & HOP_F_X)
 			(void)!hop_lower_arg_view(l, n, (int)k, true, &v);
 		else
@@ -209,20 +203,19 @@ static bool wanted(const hop_linst *in, const hop_node *n)
 static void mark_fixed(hop_linst *in, const bool *fixed)
 {
 	const hop_graph *g = in->g;
-
 	if (!fixed)
 		return;
 	for (uint32_t i = 0; i < g->nparam; i++)
 		in->val[i].fixed = fixed[i];
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
-		bool            ok = !(hop_optab[n->op].flags & (HOP_F_R | HOP_F_X));
+		bool ok = !(hop_optab[n->op].flags & (HOP_F_R | HOP_F_X));
 		for (uint32_t k = 0; k < n->nin; k++)
 			ok = ok && in->val[n->in[k].id].fixed;
 		for (uint32_t k = 0; k < n->nout; k++) {
 			const hop_type *t = g->type[n->out0.id + k];
-			hop_lval       *x = &in->val[n->out0.id + k];
-			bool            loc = false;
+			hop_lval *x = &in->val[n->out0.id + k];
+			bool loc = false;
 			for (int d = 0; d < t->rank; d++)
 				loc |= hop_size_nsym(t->dim[d]) > (int)g->nsym;
 			x->fixed = ok && !loc && (!x->has_dest || hop_lower_is_free(x));
@@ -233,8 +226,7 @@ static void mark_fixed(hop_linst *in, const bool *fixed)
 static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, const bool *fixed)
 {
 	const hop_graph *g = in->g;
-	int             *nuse = in->nuse = HOP_NEWN(l->w, int, g->nvalue);
-
+	int *nuse = in->nuse = HOP_NEWN(l->w, int, g->nvalue);
 	/* so many registers that no single cell has to make this longer for itself */
 	l->regscope = hop_arena_grow(l->w, l->regscope, sizeof *l->regscope,
 	                             (size_t)l->b.f->nreg + SPARE, &l->regcap);
@@ -286,10 +278,9 @@ hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
 {
 	hop_linst *was = l->inst;
 	hop_scope *cur = l->cur;
-	hop_loc    loc = l->b.loc;
-	hop_reg    mask = l->mask;
+	hop_loc loc = l->b.loc;
+	hop_reg mask = l->mask;
 	hop_arena *a = l->a;
-
 	if (in->dead)
 		return HOP_OK;
 	l->inst = in;

@@ -16,8 +16,7 @@ enum { PART = 800 };             /* weight of a part; up to twice as much stays 
 int64_t hop_loop_part_weight(void)
 {
 	const char *own = getenv("HOP_PART");
-	long        n = own ? atol(own) : 0;
-
+	long n = own ? atol(own) : 0;
 	return n > 0 ? n : PART;
 }
 
@@ -79,7 +78,6 @@ static bool in_order(const hop_stmt *s)
 static part *new_part(divide *d)
 {
 	part *x = HOP_NEW(d->w, part);
-
 	x->id = ++d->npart;
 	x->next = d->parts;
 	x->call = HOP_NEW(d->a, hop_stmt);
@@ -93,12 +91,11 @@ static void cut_block(divide *d, hop_block *b)
 {
 	hop_block rest = { 0 };
 	hop_stmt *s, *next;
-	part     *x = NULL;
-	int64_t   w = 0, has = 0;
-
+	part *x = NULL;
+	int64_t w = 0, has = 0;
 	for (s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = in_order(s) ? hop_stmt_blocks(s, sub) : 0;
+		int k = in_order(s) ? hop_stmt_blocks(s, sub) : 0;
 		for (int i = 0; i < k; i++)
 			cut_block(d, sub[i]);
 		w += hop_stmt_weight(s);
@@ -125,7 +122,6 @@ static void cut_block(divide *d, hop_block *b)
 static void note_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	divide *d = user;
-
 	if (!def)
 		return;
 	d->home[*r] = d->id;
@@ -137,7 +133,6 @@ static void note_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 static bool is_said_again(const divide *d, hop_reg r)
 {
 	const hop_stmt *s = d->def[r];
-
 	return s && (s->sop == HOP_SOP_constf || s->sop == HOP_SOP_consti ||
 	             (s->sop == HOP_SOP_size && hop_size_nsym(s->u.size) <= d->f->nsym));
 }
@@ -145,7 +140,6 @@ static bool is_said_again(const divide *d, hop_reg r)
 static void note_use(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	divide *d = user;
-
 	(void)t;
 	if (!def && d->home[*r] != d->id && !d->slot[*r] && !is_said_again(d, *r))
 		d->slot[*r] = ++d->nslot[d->type[*r]];
@@ -168,7 +162,7 @@ static void move_up(divide *d, hop_block *b, hop_size by)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		if (s->kind == HOP_L_CALL && !s->is_part)
 			s->frame = hop_size_add(d->e, s->frame, by);
 		for (int i = 0; i < k; i++)
@@ -180,9 +174,8 @@ static void make_room(divide *d)
 {
 	hop_lfunc *f = d->f;
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = f };
-	int64_t    bytes = 0;
-	int        nbuf = f->nbuf;
-
+	int64_t bytes = 0;
+	int nbuf = f->nbuf;
 	for (int t = 0; t < HOP_NDTYPE; t++) {
 		hop_lbuf v = { .kind = HOP_BUF_TEMP, .dtype = (hop_dtype)t, .is_written = true,
 		               .count = hop_size_int(d->nslot[t]), .offset = hop_size_int(bytes) };
@@ -226,7 +219,6 @@ static int new_reg(divide *d, hop_reg old)
 static void rename_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	divide *d = user;
-
 	(void)t;
 	if (!def)
 		return;
@@ -237,7 +229,6 @@ static void rename_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 static void apply(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	divide *d = user;
-
 	(void)def, (void)t;
 	*r = d->reg[*r];
 }
@@ -263,7 +254,6 @@ static void put_addr(divide *d, hop_addr *a)
 static hop_stmt *insert(divide *d, hop_block *b, hop_stmt *after, hop_stmt v)
 {
 	hop_stmt *s = HOP_NEW(d->a, hop_stmt);
-
 	*s = v;
 	s->next = after ? after->next : b->first;
 	if (after)
@@ -278,7 +268,6 @@ static hop_stmt *insert(divide *d, hop_block *b, hop_stmt *after, hop_stmt v)
 static void bring(divide *d, hop_reg r, place *at)
 {
 	hop_stmt v;
-
 	if (!r || d->reg[r])
 		return;
 	HOP_ASSERT(d->home[r] != d->id);
@@ -311,7 +300,6 @@ static hop_stmt *keep(divide *d, hop_reg r, hop_block *b, hop_stmt *after)
 static void bring_use(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	divide *d = user;
-
 	(void)t;
 	if (!def && d->home[*r] != d->id)
 		bring(d, *r, d->at);
@@ -320,9 +308,8 @@ static void bring_use(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 static void put_addrs(divide *d, hop_stmt *s)
 {
 	hop_block *sub[2];
-	hop_addr  *a, tape = { .buf = s->buf };
-	int        k = hop_stmt_blocks(s, sub);
-
+	hop_addr *a, tape = { .buf = s->buf };
+	int k = hop_stmt_blocks(s, sub);
 	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
 		put_addr(d, a);
 	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first && !s->gemm->beta)
@@ -345,9 +332,8 @@ static void forget(divide *d, int mark)
 /* An operation or a nest: gives the last statement that it became. */
 static hop_stmt *write_plain(divide *d, hop_block *b, hop_stmt *s)
 {
-	int      n = s->kind == HOP_L_LOOP ? s->nacc : 1;
+	int n = s->kind == HOP_L_LOOP ? s->nacc : 1;
 	hop_reg *made = HOP_NEWN(d->w, hop_reg, n + 1);
-
 	for (int i = 0; i < n; i++)
 		made[i] = s->kind == HOP_L_LOOP ? s->acc[i].result :
 		          s->kind == HOP_L_OP ? s->dst : 0;
@@ -365,8 +351,7 @@ static void write_stmts(divide *d, hop_block *b);
 static void write_loop(divide *d, hop_stmt *s)
 {
 	hop_reg var = s->dst;
-	int     mark = d->nmet;
-
+	int mark = d->nmet;
 	hop_stmt_uses(s, bring_use, d);
 	hop_stmt_uses(s, apply, d);
 	hop_stmt_inner(s, rename_def, d);
@@ -379,9 +364,8 @@ static void write_loop(divide *d, hop_stmt *s)
 /* What the test needs may be made in a part that the test calls. */
 static void write_while(divide *d, hop_stmt *s)
 {
-	int   mark = d->nmet;
+	int mark = d->nmet;
 	place at;
-
 	write_stmts(d, &s->other);
 	at = (place){ &s->other, s->other.last, s->loc };
 	if (d->home[s->a[0]] != d->id)
@@ -405,8 +389,7 @@ static void write_if(divide *d, hop_stmt *s)
 static void write_stmts(divide *d, hop_block *b)
 {
 	hop_stmt *prev = NULL, *next;
-	place    *was = d->at;
-
+	place *was = d->at;
 	for (hop_stmt *s = b->first; s; s = next) {
 		place at = { b, prev, s->loc };
 		next = s->next;
@@ -427,7 +410,6 @@ static void write_stmts(divide *d, hop_block *b)
 static void write_part(divide *d, part *x, hop_lfunc *to)
 {
 	hop_lfunc *f = d->f;
-
 	*to = (hop_lfunc){ .name = f->name, .nsym = f->nsym, .nlocal = f->nlocal, .nin = f->nin,
 	                   .nout = f->nout, .frame = f->frame, .body = x->body };
 	d->id = x->id;
@@ -450,8 +432,7 @@ static void write_part(divide *d, part *x, hop_lfunc *to)
 static void find_aliased(divide *d)
 {
 	hop_lfunc *f = d->f;
-	bool      *in = HOP_NEWN(d->w, bool, f->nin + f->nout + 1);
-
+	bool *in = HOP_NEWN(d->w, bool, f->nin + f->nout + 1);
 	d->aliased = HOP_NEWN(d->w, bool, f->nbuf);
 	for (int i = 0; i < f->nbuf; i++)
 		in[f->buf[i].alias] = true;
@@ -462,7 +443,6 @@ static void find_aliased(divide *d)
 static part *divided(divide *d)
 {
 	hop_lfunc *f = d->f;
-
 	cut_block(d, &f->body);
 	if (!d->parts)
 		return NULL;
@@ -482,8 +462,7 @@ static part *divided(divide *d)
 int hop_loop_divide(hop_env *e, hop_arena *a, hop_lfunc *f, int first, hop_lfunc **out)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	divide   d = { .e = e, .a = a, .w = &e->tmp, .f = f, .weight = hop_loop_part_weight() };
-
+	divide d = { .e = e, .a = a, .w = &e->tmp, .f = f, .weight = hop_loop_part_weight() };
 	if (hop_block_weight(&f->body) > 2 * d.weight && divided(&d)) {
 		*out = HOP_NEWN(a, hop_lfunc, d.npart);
 		for (part *x = d.parts; x; x = x->next)

@@ -64,7 +64,6 @@ static int meet(reader *q, hop_reg r)
 static void put_use(reader *q, hop_reg r)
 {
 	const hop_stmt *c = r ? q->def[r] : NULL;
-
 	if (!r || q->reg[r]) {
 		put(q, r ? q->reg[r] : 0);
 	} else if (c) {
@@ -86,7 +85,6 @@ static void put_def(reader *q, hop_reg r)
 static void put_addr(reader *q, hop_addr *a, bool is_write)
 {
 	const hop_lbuf *b = &q->f->buf[a->buf];
-
 	q->ok = q->ok && hop_size_const(a->offset) && hop_size_const(b->count) &&
 	        b->kind != HOP_BUF_TAPE && !b->alias;
 	if (!q->ok)
@@ -109,7 +107,6 @@ static void meet_addr(void *user, hop_addr *a, bool is_write)
 {
 	reader *q = user;
 	int64_t low = a->offset.k;
-
 	for (int i = 0; i < a->nterm; i++)
 		if (a->term[i].stride.e || a->term[i].stride.k < 0)
 			low = 0;                     /* it may go down from there */
@@ -174,7 +171,6 @@ static void put_gemm(reader *q, hop_gemm *g)
 {
 	const hop_size z[] = { g->m, g->n, g->k, g->as[0], g->as[1], g->bs[0], g->bs[1],
 	                       g->cs[0], g->cs[1] };
-
 	put(q, g->dtype);
 	put(q, g->beta);
 	for (size_t i = 0; i < sizeof z / sizeof *z; i++) {
@@ -235,7 +231,6 @@ static bool read_nest(reader *q, hop_stmt *s)
 static void rename_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	reader *q = user;
-
 	(void)def, (void)t;
 	*r = q->reg[*r];
 }
@@ -243,8 +238,7 @@ static void rename_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 static void move_addr(void *user, hop_addr *a, bool is_write)
 {
 	reader *q = user;
-	param  *p = &q->param[q->buf[a->buf] - 1];
-
+	param *p = &q->param[q->buf[a->buf] - 1];
 	(void)is_write;
 	a->offset = hop_size_int(a->offset.k - p->base);
 	a->buf = p->at;
@@ -254,7 +248,6 @@ static void move_addr(void *user, hop_addr *a, bool is_write)
 static int order(reader *q)
 {
 	int nin = 0, k;
-
 	for (int i = 0; i < q->nbuf; i++)
 		nin += !q->param[i].is_written;
 	k = nin;
@@ -267,8 +260,7 @@ static int order(reader *q)
 static void drop_c(hop_stmt *s)
 {
 	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
+	int k = hop_stmt_blocks(s, sub);
 	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first && !s->gemm->beta)
 		s->gemm->c = (hop_addr){ .buf = 0 };
 	for (int i = 0; i < k; i++)
@@ -279,13 +271,12 @@ static void drop_c(hop_stmt *s)
 /* The function whose body is s, which is used up. */
 static hop_lfunc function(reader *q, hop_stmt *s, int nin)
 {
-	hop_lfunc  f = { .name = "nest", .nin = nin, .nout = q->nbuf - nin,
-	                 .frame = hop_size_int(0), .nreg = q->nreg, .nbuf = q->nbuf };
+	hop_lfunc f = { .name = "nest", .nin = nin, .nout = q->nbuf - nin,
+	                .frame = hop_size_int(0), .nreg = q->nreg, .nbuf = q->nbuf };
 	hop_lbuild b = { .env = q->e, .a = q->a, .f = &f, .block = &f.body, .loc = s->loc };
-
 	f.buf = HOP_NEWN(q->a, hop_lbuf, q->nbuf);
 	for (int i = 0; i < q->nbuf; i++) {
-		const param    *p = &q->param[i];
+		const param *p = &q->param[i];
 		const hop_lbuf *o = &q->f->buf[p->buf];
 		f.buf[p->at] = (hop_lbuf){ .kind = HOP_BUF_PARAM, .dtype = o->dtype, .index = p->at,
 		                           .count = hop_size_int(o->count.k - p->base),
@@ -312,7 +303,6 @@ static hop_lfunc function(reader *q, hop_stmt *s, int nin)
 static void call(reader *q, hop_stmt *s, int fn, int nin)
 {
 	hop_addr *arg = HOP_NEWN(q->a, hop_addr, q->nbuf);
-
 	for (int i = 0; i < q->nbuf; i++)
 		arg[q->param[i].at] = (hop_addr){ .buf = q->param[i].buf,
 		                                  .offset = hop_size_int(q->param[i].base) };
@@ -330,7 +320,6 @@ static void find_constants(reader *q, hop_block *b)
 static kind *kind_of(reader *q, hop_map *kinds)
 {
 	kind *k = hop_map_get(kinds, q->text.s, q->text.n);
-
 	if (!k) {
 		k = HOP_NEW(kinds->a, kind);
 		hop_map_put(kinds, q->text.s, q->text.n, k);
@@ -341,8 +330,7 @@ static kind *kind_of(reader *q, hop_map *kinds)
 void hop_loop_equal(hop_lower *l, hop_lfunc *f)
 {
 	reader q = { .e = l->env, .a = l->a, .f = f };
-	bool   all = hop_loop_part_weight() < WORTH;         /* in tests */
-
+	bool all = hop_loop_part_weight() < WORTH;         /* in tests */
 	hop_buf_open(&q.text, l->env);
 	q.def = HOP_NEWN(l->w, hop_stmt *, f->nreg + 1);
 	q.reg = HOP_NEWN(l->w, int, f->nreg + 1);

@@ -104,7 +104,6 @@ static void kill(pass *p, int buf)
 static void wrote(pass *p, const form *m)
 {
 	writes *w = &p->writes[m->buf];
-
 	if (w->last != m)
 		w->other = w->at;
 	w->last = m;
@@ -114,7 +113,6 @@ static void wrote(pass *p, const form *m)
 static bool holds(const pass *p, const form *m, const held *h)
 {
 	const writes *w = &p->writes[m->buf];
-
 	return p->open[h->block] && h->time > w->all &&
 	       h->time > (w->last == m ? w->other : w->at);
 }
@@ -128,8 +126,7 @@ static void kill_write(void *user, hop_addr *a, bool is_write)
 static void kill_inside(pass *p, hop_stmt *s)
 {
 	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
+	int k = hop_stmt_blocks(s, sub);
 	hop_stmt_addrs(p->f, s, kill_write, p);
 	if (s->kind == HOP_L_GROW)
 		kill(p, s->buf);
@@ -141,7 +138,6 @@ static void kill_inside(pass *p, hop_stmt *s)
 static void hold(pass *p, spot at, hop_reg r, int block)
 {
 	held *h = hop_map_get(&p->held, &at, sizeof at);
-
 	if (!h) {
 		h = HOP_NEW(&p->e->tmp, held);
 		hop_map_put(&p->held, &at, sizeof at, h);
@@ -152,9 +148,8 @@ static void hold(pass *p, spot at, hop_reg r, int block)
 /* True if the load is known. */
 static bool known_load(pass *p, hop_stmt *s, int block)
 {
-	spot        at = spot_of(p, &s->u.addr);
+	spot at = spot_of(p, &s->u.addr);
 	const held *h = hop_map_get(&p->held, &at, sizeof at);
-
 	if (h && holds(p, at.form, h)) {
 		p->map[s->dst] = h->reg;
 		return true;
@@ -166,9 +161,8 @@ static bool known_load(pass *p, hop_stmt *s, int block)
 /* A masked one leaves the element in no register. */
 static void store(pass *p, const hop_stmt *s, int block)
 {
-	spot  at = spot_of(p, &s->u.addr);
+	spot at = spot_of(p, &s->u.addr);
 	held *h = hop_map_get(&p->held, &at, sizeof at);
-
 	wrote(p, at.form);
 	if (s->na == 1)
 		hold(p, at, s->a[0], block);
@@ -230,8 +224,7 @@ static void forward(pass *p, hop_block *b);
 static void nested(pass *p, hop_stmt *s)
 {
 	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
+	int k = hop_stmt_blocks(s, sub);
 	kill_inside(p, s);
 	for (int i = 0; i < k; i++)
 		forward(p, sub[i]);
@@ -243,9 +236,8 @@ static void nested(pass *p, hop_stmt *s)
 
 static void forward(pass *p, hop_block *b)
 {
-	int       id = block_open(p);
+	int id = block_open(p);
 	hop_stmt *prev = NULL;
-
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		bool gone = false;
 		if (s->kind != HOP_L_WHILE)
@@ -274,7 +266,6 @@ static void forward(pass *p, hop_block *b)
 static void use_addr(void *user, hop_addr *a, bool is_write)
 {
 	pass *p = user;
-
 	if (!is_write)
 		p->nread[a->buf] += p->step;
 	for (int i = 0; i < a->nterm; i++)
@@ -301,7 +292,7 @@ static void count(pass *p, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		count_stmt(p, s, 1);
 		for (int i = 0; i < k; i++)
 			count(p, sub[i]);
@@ -311,7 +302,6 @@ static void count(pass *p, hop_block *b)
 static bool useless(pass *p, hop_stmt *s)
 {
 	const hop_lbuf *b;
-
 	switch (s->kind) {
 	case HOP_L_OP:
 		if (s->sop != HOP_SOP_store)
@@ -343,10 +333,9 @@ static bool useless(pass *p, hop_stmt *s)
 /* From the end: what only the dropped used is met after them. */
 static void sweep(pass *p, hop_block *b)
 {
-	hop_mark   m = hop_mark_at(&p->e->tmp);
+	hop_mark m = hop_mark_at(&p->e->tmp);
 	hop_stmt **all, *kept = NULL;
-	int        n = 0;
-
+	int n = 0;
 	for (hop_stmt *s = b->first; s; s = s->next)
 		n++;
 	all = HOP_NEWN(&p->e->tmp, hop_stmt *, n);
@@ -355,10 +344,10 @@ static void sweep(pass *p, hop_block *b)
 		all[n++] = s;
 	b->last = NULL;
 	while (n-- > 0) {
-		hop_stmt  *s = all[n];
+		hop_stmt *s = all[n];
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
-		bool       tile = s->kind == HOP_L_GEMM && s->gemm->epilogue.first;
+		int k = hop_stmt_blocks(s, sub);
+		bool tile = s->kind == HOP_L_GEMM && s->gemm->epilogue.first;
 		for (int i = k; i-- > 0;)
 			sweep(p, sub[i]);
 		/* an epilogue that stores nothing would mean: store the sum */
@@ -381,9 +370,8 @@ static void sweep(pass *p, hop_block *b)
 void hop_loop_forward(hop_env *e, hop_arena *a, hop_lfunc *f)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	pass     p = { .e = e, .f = f, .forms.a = &e->tmp, .held.a = &e->tmp,
-	               .ops.a = &e->tmp };
-
+	pass p = { .e = e, .f = f, .forms.a = &e->tmp, .held.a = &e->tmp,
+	           .ops.a = &e->tmp };
 	(void)a;
 	p.map = HOP_NEWN(&e->tmp, hop_reg, f->nreg + 1);
 	p.nuse = HOP_NEWN(&e->tmp, int, f->nreg + 1);

@@ -18,7 +18,6 @@ static void collect_addr(void *user, hop_addr *a, bool is_write)
 {
 	collect_to *c = user;
 	hop_fentry *x = c->x;
-
 	x->acc = hop_arena_grow(&c->p->e->tmp, x->acc, sizeof *x->acc, x->nacc + 1, &x->cap);
 	x->acc[x->nacc++] = (hop_faccess){ a, a->buf, is_write };
 	for (int i = 0; is_write && i < c->p->f->nlocal; i++)
@@ -29,8 +28,7 @@ static void collect(hop_fpass *p, hop_fentry *x, hop_stmt *s, bool top)
 {
 	collect_to c = { p, x };
 	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
+	int k = hop_stmt_blocks(s, sub);
 	hop_stmt_addrs(p->f, s, collect_addr, &c);
 	if (s->kind == HOP_L_GROW) {
 		x->acc = hop_arena_grow(&p->e->tmp, x->acc, sizeof *x->acc, x->nacc + 1, &x->cap);
@@ -46,7 +44,6 @@ static void collect(hop_fpass *p, hop_fentry *x, hop_stmt *s, bool top)
 hop_fentry hop_fuse_describe(hop_fpass *p, hop_stmt *s)
 {
 	hop_fentry x = { .s = s };
-
 	collect(p, &x, s, true);
 	return x;
 }
@@ -54,7 +51,6 @@ hop_fentry hop_fuse_describe(hop_fpass *p, hop_stmt *s)
 hop_fentry *hop_fuse_entries(hop_fpass *p, hop_block *b, int *out_n)
 {
 	int n = 0;
-
 	for (hop_stmt *s = b->first; s; s = s->next)
 		n++;
 	hop_fentry *x = HOP_NEWN(&p->e->tmp, hop_fentry, n);
@@ -96,7 +92,6 @@ typedef struct reads { const hop_stmt *def; bool found; } reads;
 static void reads_addr(void *user, hop_addr *a, bool is_write)
 {
 	reads *r = user;
-
 	(void)is_write;
 	for (int i = 0; i < a->nterm && !r->found; i++)
 		r->found = hop_fuse_defines(r->def, a->term[i].reg);
@@ -105,10 +100,9 @@ static void reads_addr(void *user, hop_addr *a, bool is_write)
 /* Does s, or what is in it, use a register that def defines? */
 static bool depends(hop_fpass *p, hop_stmt *s, const hop_stmt *def)
 {
-	reads      r = { def, false };
+	reads r = { def, false };
 	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
+	int k = hop_stmt_blocks(s, sub);
 	if (def->kind != HOP_L_OP && !(def->kind == HOP_L_LOOP && def->nacc))
 		return false;
 	hop_stmt_addrs(p->f, s, reads_addr, &r);
@@ -128,7 +122,6 @@ static bool depends(hop_fpass *p, hop_stmt *s, const hop_stmt *def)
 bool hop_fuse_swaps(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 {
 	int buf;
-
 	if (a->local || b->local || a->s->kind == HOP_L_CHECK || b->s->kind == HOP_L_CHECK)
 		return false;
 	if (a->s->kind == HOP_L_EFFECT && b->s->kind == HOP_L_EFFECT)
@@ -142,7 +135,7 @@ static void mark_block(hop_fpass *p, const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks((hop_stmt *)s, sub);
+		int k = hop_stmt_blocks((hop_stmt *)s, sub);
 		if (s->dst)
 			p->mark[s->dst] = p->stamp;
 		if (s->kind == HOP_L_LOOP) {
@@ -175,13 +168,12 @@ typedef struct row {
 static bool row_of(hop_fpass *p, const hop_addr *a, hop_reg var, row *out)
 {
 	bool has = false;
-
 	if (!a)
 		return false;
 	*out = (row){ .outer.buf = a->buf, .lo = a->offset, .hi = a->offset };
 	out->outer.term = HOP_NEWN(&p->e->tmp, hop_term, a->nterm);
 	for (int i = 0; i < a->nterm; i++) {
-		hop_reg  r = a->term[i].reg;
+		hop_reg r = a->term[i].reg;
 		hop_size s = a->term[i].stride;
 		if (r == var) {
 			out->stride = s;
@@ -232,7 +224,7 @@ static bool has_kind(const hop_block *b, enum hop_lkind k)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        n = hop_stmt_blocks((hop_stmt *)s, sub);
+		int n = hop_stmt_blocks((hop_stmt *)s, sub);
 		if (s->kind == k)
 			return true;
 		for (int i = 0; i < n; i++)
@@ -244,12 +236,11 @@ static bool has_kind(const hop_block *b, enum hop_lkind k)
 
 static bool rows_apart(hop_fpass *p, const hop_fentry *a, const hop_fentry *b, int buf)
 {
-	row      r = { 0 };
+	row r = { 0 };
 	hop_mark m = hop_mark_at(&p->e->tmp);
-	bool     any = false;
-	bool     ok = all_rows(p, a, buf, a->s->dst, &r, &any) &&
-	              all_rows(p, b, buf, b->s->dst, &r, &any);
-
+	bool any = false;
+	bool ok = all_rows(p, a, buf, a->s->dst, &r, &any) &&
+	          all_rows(p, b, buf, b->s->dst, &r, &any);
 	hop_rewind(&p->e->tmp, m);
 	if (!ok)
 		return false;
@@ -268,13 +259,12 @@ static bool is_nest(const hop_stmt *s)
 static int direction(hop_fpass *p, const hop_fentry *x)
 {
 	int across = 0, along = 0;
-
 	for (size_t i = 0; i < x->nacc; i++) {
 		const hop_addr *a = x->acc[i].at;
-		bool            inner = false, unit = false;
+		bool inner = false, unit = false;
 		for (int k = 0; a && k < a->nterm; k++) {
 			hop_reg r = a->term[k].reg;
-			bool    one = hop_size_is(a->term[k].stride, 1);
+			bool one = hop_size_is(a->term[k].stride, 1);
 			if (r == x->s->dst) {
 				across += !one;
 			} else if (p->mark[r] == p->stamp && !hop_size_is(p->extent[r], -1)) {
@@ -290,7 +280,6 @@ static int direction(hop_fpass *p, const hop_fentry *x)
 static bool joins(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 {
 	bool shared = false;
-
 	if (!is_nest(a->s) || !is_nest(b->s) || !hop_size_eq(a->s->extent, b->s->extent))
 		return false;
 	if (a->nstmt + b->nstmt > MAXSTMT || a->local || b->local)
@@ -326,7 +315,6 @@ static bool joins(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 static void rename_addr(void *user, hop_addr *a, bool is_write)
 {
 	hop_reg *r = user;
-
 	(void)is_write;
 	for (int i = 0; i < a->nterm; i++)
 		if (a->term[i].reg == r[0])
@@ -337,7 +325,7 @@ void hop_fuse_rename(hop_fpass *p, hop_block *b, hop_reg *r)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		hop_stmt_addrs(p->f, s, rename_addr, r);
 		if (s->bound == r[0])
 			s->bound = r[1];
@@ -358,8 +346,7 @@ void hop_fuse_rename(hop_fpass *p, hop_block *b, hop_reg *r)
 static void join(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 {
 	hop_stmt *x = a->s, *y = b->s;
-	hop_reg   r[2] = { y->dst, x->dst };
-
+	hop_reg r[2] = { y->dst, x->dst };
 	hop_fuse_rename(p, &y->body, r);
 	if (x->body.last)
 		x->body.last->next = y->body.first;
@@ -405,7 +392,6 @@ void hop_fuse_relink(hop_block *b, hop_fentry *x, int n)
 static void move(hop_fentry *x, int from, int to)
 {
 	hop_fentry t = x[from];
-
 	memmove(&x[to + 1], &x[to], sizeof *x * (size_t)(from - to));
 	x[to] = t;
 }
@@ -435,7 +421,6 @@ static void raise(hop_fpass *p, hop_fentry *x, int n)
 static int partner(hop_fpass *p, const hop_fentry *x, int j)
 {
 	int best = -1;
-
 	for (int i = j - 1; i >= 0 && j - i <= REACH; i--) {
 		bool free = hop_fuse_swaps(p, &x[i], &x[j]);
 		if ((best < 0 || !free) && joins(p, &x[i], &x[j]))
@@ -449,9 +434,8 @@ static int partner(hop_fpass *p, const hop_fentry *x, int j)
 static void block(hop_fpass *p, hop_block *b)
 {
 	hop_mark m = hop_mark_at(&p->e->tmp);
-	int      all, n = 0, k;
+	int all, n = 0, k;
 	hop_fentry *x = hop_fuse_entries(p, b, &all);
-
 	raise(p, x, all);
 	for (int j = 0; j < all; j++) {      /* x[0..n) stay */
 		x[n] = x[j];
@@ -473,9 +457,8 @@ static void block(hop_fpass *p, hop_block *b)
 
 void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r)
 {
-	hop_mark  m = hop_mark_at(&e->tmp);
+	hop_mark m = hop_mark_at(&e->tmp);
 	hop_fpass p = { .e = e, .a = a, .f = f, .range = r };
-
 	p.extent = HOP_NEWN(&e->tmp, hop_size, f->nreg + 1);
 	p.mark = HOP_NEWN(&e->tmp, int, f->nreg + 1);
 	for (int i = 0; i <= f->nreg; i++)

@@ -18,8 +18,7 @@ static enum hop_truth say(hop_lower *l, const hop_check *c)
 static hop_check moved(hop_lower *l, const hop_linst *in, uint32_t i)
 {
 	hop_check c = in->g->check[i];
-	int       n = (int)(in->g->nsym + in->g->nlocal);
-
+	int n = (int)(in->g->nsym + in->g->nlocal);
 	c.a = hop_size_subst(l->env, c.a, in->smap, n);
 	c.b = hop_size_subst(l->env, c.b, in->smap, n);
 	return c;
@@ -28,7 +27,6 @@ static hop_check moved(hop_lower *l, const hop_linst *in, uint32_t i)
 static void test(hop_lower *l, hop_check c)
 {
 	hop_prog *p = l->prog;
-
 	if (say(l, &c) == HOP_ALWAYS)
 		return;
 	p->check = hop_arena_grow(p->a, p->check, sizeof *p->check, (size_t)p->ncheck + 1,
@@ -45,7 +43,6 @@ static void test(hop_lower *l, hop_check c)
 static void consider(hop_lower *l, hop_linst *in, const hop_check *c)
 {
 	enum hop_truth t = say(l, c);
-
 	in->tests |= t != HOP_ALWAYS;
 	in->dead |= t == HOP_NEVER;
 }
@@ -53,8 +50,7 @@ static void consider(hop_lower *l, hop_linst *in, const hop_check *c)
 void hop_guard_look(hop_lower *l, hop_linst *in)
 {
 	const hop_graph *g = in->g;
-	hop_check        r[2];
-
+	hop_check r[2];
 	for (uint32_t i = 0; i < g->nsym; i++)
 		for (int k = hop_graph_ranges(g, i, in->op, in->smap[i], r); k-- > 0;)
 			consider(l, in, &r[k]);
@@ -71,10 +67,9 @@ void hop_guard_look(hop_lower *l, hop_linst *in)
 static void limits(hop_lower *l, hop_linst *in, int from, int to)
 {
 	const hop_graph *g = in->g;
-
 	for (uint32_t v = 0; v < g->nvalue; v++) {
 		const hop_type *t = g->type[v];
-		int             w = 0;
+		int w = 0;
 		for (int i = 0; i < t->rank; i++)
 			w = hop_size_nsym(t->dim[i]) > w ? hop_size_nsym(t->dim[i]) : w;
 		if (t->rank && w <= to && (w > from || !from))
@@ -86,9 +81,8 @@ static void limits(hop_lower *l, hop_linst *in, int from, int to)
 void hop_guard_emit(hop_lower *l, hop_linst *in, int from, int to)
 {
 	const hop_graph *g = in->g;
-	hop_loc          loc = l->b.loc;
-	hop_check        r[2];
-
+	hop_loc loc = l->b.loc;
+	hop_check r[2];
 	for (uint32_t i = 0; !from && i < g->nsym; i++)
 		for (int k = hop_graph_ranges(g, i, in->op, in->smap[i], r); k-- > 0;) {
 			r[k].loc = loc;
@@ -110,7 +104,6 @@ void hop_guard_emit(hop_lower *l, hop_linst *in, int from, int to)
 hop_size hop_guard_room(hop_lower *l, const hop_type *t)
 {
 	hop_size n = hop_size_int(1), zero = hop_size_int(0);
-
 	for (int i = 0; i < t->rank; i++) {
 		hop_size d = t->dim[i];
 		if (hop_facts_say(&l->given, l->range, nsym(l), HOP_LE, zero, d) != HOP_ALWAYS)
@@ -128,9 +121,8 @@ static hop_check limit(hop_size c, hop_loc loc)
 
 void hop_guard_limit(hop_lower *l, hop_size c)
 {
-	hop_lfn  *f = l->fn;
+	hop_lfn *f = l->fn;
 	hop_check k = limit(c, l->b.loc);
-
 	/* with room for the bytes of an element */
 	if (hop_size_fits(hop_size_mul(l->env, c, hop_size_int(16)), l->range, nsym(l)) ||
 	    say(l, &k) == HOP_ALWAYS)
@@ -148,7 +140,6 @@ void hop_guard_call(hop_lower *l, int op, const hop_graph *g, const hop_size *sa
                     const hop_lfn *fn, const hop_size *sizes, int nsize)
 {
 	hop_check r[2];
-
 	for (uint32_t i = 0; i < g->nsym; i++)
 		for (int k = hop_graph_ranges(g, i, op, sargs[i], r); k-- > 0;) {
 			r[k].loc = l->b.loc;
@@ -161,7 +152,6 @@ void hop_guard_call(hop_lower *l, int op, const hop_graph *g, const hop_size *sa
 void hop_guard_entry(hop_lower *l, const hop_graph *g, const hop_lfn *fn)
 {
 	hop_prog *p = l->prog;
-
 	p->entry = HOP_NEWN(l->a, hop_check, g->ncheck + fn->nlimit);
 	for (uint32_t i = 0; i < g->ncheck; i++)
 		if (hop_check_waits(&g->check[i]) <= (int)g->nsym)

@@ -28,7 +28,7 @@ static const hop_ix *intern(hop_lower *l, const sum *s)
 		key[i + 1].e = s->t[i].c.e;
 		key[i + 1].a = s->t[i].a;
 	}
-	size_t  nb = sizeof key[0] * (size_t)(s->n + 1);
+	size_t nb = sizeof key[0] * (size_t)(s->n + 1);
 	hop_ix *x = hop_map_get(&l->ixs, key, nb);
 	if (x)
 		return x;
@@ -60,7 +60,6 @@ static const hop_ixatom *atom(hop_lower *l, int kind, hop_reg r, const hop_ix *o
 static void add_term(hop_lower *l, sum *s, const hop_ixatom *a, hop_size c)
 {
 	int i = 0;
-
 	while (i < s->n && s->t[i].a->id < a->id)
 		i++;
 	if (i < s->n && s->t[i].a == a) {
@@ -127,7 +126,6 @@ const hop_ix *hop_ix_reg(hop_lower *l, hop_reg r, hop_size extent)
 const hop_ix *hop_ix_add(hop_lower *l, const hop_ix *a, const hop_ix *b)
 {
 	sum s = { .k = hop_size_int(0) };
-
 	add_all(l, &s, a, hop_size_int(1));
 	add_all(l, &s, b, hop_size_int(1));
 	while (rejoin(l, &s))
@@ -138,7 +136,6 @@ const hop_ix *hop_ix_add(hop_lower *l, const hop_ix *a, const hop_ix *b)
 const hop_ix *hop_ix_mul(hop_lower *l, const hop_ix *a, hop_size c)
 {
 	sum s = { .k = hop_size_int(0) };
-
 	add_all(l, &s, a, c);
 	return intern(l, &s);
 }
@@ -154,11 +151,10 @@ bool hop_lower_nonneg(hop_lower *l, hop_size s)
 static bool extreme(hop_lower *l, const hop_ix *x, bool max, hop_size *out)
 {
 	hop_size v = x->k;
-
 	for (int i = 0; i < x->n; i++) {
 		hop_size c = x->t[i].c;
 		hop_size last = hop_size_sub(l->env, x->t[i].a->extent, hop_size_int(1));
-		bool     up;
+		bool up;
 		if (hop_lower_nonneg(l, c))
 			up = true;
 		else if (hop_lower_nonneg(l, hop_size_sub(l->env, hop_size_int(0), c)))
@@ -176,7 +172,6 @@ static bool extreme(hop_lower *l, const hop_ix *x, bool max, hop_size *out)
 static bool within(hop_lower *l, const hop_ix *x, hop_size c)
 {
 	hop_size lo, hi;
-
 	if (!extreme(l, x, false, &lo) || !hop_lower_nonneg(l, lo))
 		return false;
 	if (!extreme(l, x, true, &hi))
@@ -195,9 +190,8 @@ static bool nonneg(hop_lower *l, const hop_ix *x)
 static void split(hop_lower *l, const hop_ix *x, hop_size c, const hop_ix **out_q,
                   const hop_ix **out_r)
 {
-	sum      q = { .k = hop_size_int(0) }, r = { .k = hop_size_int(0) };
+	sum q = { .k = hop_size_int(0) }, r = { .k = hop_size_int(0) };
 	hop_size z;
-
 	if (hop_size_const(x->k) && hop_size_const(c) && c.k > 0) {
 		int64_t f = x->k.k / c.k - (x->k.k % c.k < 0);
 		q.k = hop_size_int(f);
@@ -237,8 +231,7 @@ static bool factor(hop_lower *l, const hop_ix *r, hop_size c, hop_size *out_g,
 const hop_ix *hop_ix_div(hop_lower *l, const hop_ix *x, hop_size c)
 {
 	const hop_ix *q, *r, *a, *b;
-	hop_size      g, cg, hi;
-
+	hop_size g, cg, hi;
 	if (hop_size_is(c, 1))
 		return x;
 	split(l, x, c, &q, &r);
@@ -262,8 +255,7 @@ const hop_ix *hop_ix_div(hop_lower *l, const hop_ix *x, hop_size c)
 const hop_ix *hop_ix_mod(hop_lower *l, const hop_ix *x, hop_size c)
 {
 	const hop_ix *q, *r, *a, *b;
-	hop_size      g, cg;
-
+	hop_size g, cg;
 	if (hop_size_is(c, 1))
 		return hop_ix_size(l, hop_size_int(0));
 	split(l, x, c, &q, &r);
@@ -282,7 +274,6 @@ const hop_ix *hop_ix_flat(hop_lower *l, int rank, const hop_size *dim,
                           const hop_ix *const *x)
 {
 	const hop_ix *p = hop_ix_size(l, hop_size_int(0));
-
 	for (int i = 0; i < rank; i++)
 		p = hop_ix_add(l, hop_ix_mul(l, p, dim[i]), x[i]);
 	return p;
@@ -294,7 +285,6 @@ void hop_ix_unflat(hop_lower *l, const hop_ix *p, int rank, const hop_size *dim,
                    const hop_ix **out)
 {
 	int first = 0;
-
 	while (first < rank && hop_size_is(dim[first], 1))
 		first++;
 	for (int i = rank - 1; i >= 0; i--) {
@@ -313,8 +303,7 @@ int hop_ix_refine(hop_lower *l, int na, const hop_size *a, int nb, const hop_siz
                   hop_size *out)
 {
 	hop_size x = hop_size_int(1), y = x, q, rev[2 * HOP_MAXRANK];
-	int      n = 0;
-
+	int n = 0;
 	for (;;) {
 		while (hop_size_is(x, 1) && na > 0)
 			x = a[--na];

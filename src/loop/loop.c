@@ -22,7 +22,6 @@ int hop_sop_cost(enum hop_sop s, int dtype)
 {
 	bool whole = s == HOP_SOP_div && !hop_dtype_real((hop_dtype)dtype);
 	bool rounds = s == HOP_SOP_cast && hop_dtype_packed((hop_dtype)dtype);
-
 	return whole ? 20 : rounds ? 6 : hop_soptab[s].cost;
 }
 
@@ -33,7 +32,6 @@ static const char *const redname[] = { "add", "max", "min", "mul", "or", "and" }
 hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k)
 {
 	hop_stmt *s = HOP_NEW(b->a, hop_stmt);
-
 	s->kind = k;
 	s->loc = b->loc;
 	if (!b->block)
@@ -55,8 +53,7 @@ hop_reg hop_l_reg(hop_lbuild *b)
 int hop_l_buf(hop_lbuild *b, hop_lbuf v)
 {
 	hop_lfunc *f = b->f;
-	int        n = f->nbuf;
-
+	int n = f->nbuf;
 	if ((n & (n - 1)) == 0) {
 		hop_lbuf *p = HOP_NEWN(b->a, hop_lbuf, n ? 2 * n : 1);
 
@@ -71,7 +68,6 @@ int hop_l_buf(hop_lbuild *b, hop_lbuf v)
 static hop_stmt *op(hop_lbuild *b, enum hop_sop s, hop_dtype d, int na, const hop_reg *a)
 {
 	hop_stmt *st = hop_l_stmt(b, HOP_L_OP);
-
 	HOP_ASSERT(na >= 0 && na <= 3);
 	st->sop = s;
 	st->dtype = d;
@@ -91,7 +87,6 @@ hop_reg hop_l_op(hop_lbuild *b, enum hop_sop s, hop_dtype d, int na, const hop_r
 hop_reg hop_l_constf(hop_lbuild *b, hop_dtype d, double v)
 {
 	hop_stmt *s = op(b, HOP_SOP_constf, d, 0, NULL);
-
 	s->u.f = v;
 	return s->dst;
 }
@@ -99,7 +94,6 @@ hop_reg hop_l_constf(hop_lbuild *b, hop_dtype d, double v)
 hop_reg hop_l_consti(hop_lbuild *b, hop_dtype d, int64_t v)
 {
 	hop_stmt *s = op(b, HOP_SOP_consti, d, 0, NULL);
-
 	s->u.i = v;
 	return s->dst;
 }
@@ -107,7 +101,6 @@ hop_reg hop_l_consti(hop_lbuild *b, hop_dtype d, int64_t v)
 hop_reg hop_l_size(hop_lbuild *b, hop_size v)
 {
 	hop_stmt *s = op(b, HOP_SOP_size, HOP_i64, 0, NULL);
-
 	s->u.size = v;
 	return s->dst;
 }
@@ -115,7 +108,6 @@ hop_reg hop_l_size(hop_lbuild *b, hop_size v)
 void hop_addr_add(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
 {
 	hop_term *t = HOP_NEWN(a, hop_term, x->nterm + 1);
-
 	if (x->nterm)
 		memcpy(t, x->term, (size_t)x->nterm * sizeof *t);
 	t[x->nterm++] = (hop_term){ r, stride };
@@ -125,7 +117,6 @@ void hop_addr_add(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
 hop_reg hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at)
 {
 	hop_stmt *s = op(b, HOP_SOP_load, d, 0, NULL);
-
 	s->u.addr = *at;
 	return s->dst;
 }
@@ -353,7 +344,7 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 		put_size(o, b->offset);
 	}
 	if (b->kind == HOP_BUF_CONST) {
-		size_t   n = (size_t)b->count.k * hop_dtype_bytes(b->dtype);
+		size_t n = (size_t)b->count.k * hop_dtype_bytes(b->dtype);
 		hop_hash h = hop_hash_bytes(b->data, n);
 
 		hop_putf(o, " #%016llx%016llx", (unsigned long long)h.hi,

@@ -113,8 +113,7 @@ static bool casts(hop_dtype from, hop_dtype to)
 static hop_status check_op(scope *v, const hop_stmt *s)
 {
 	hop_dtype d = first_of(v, s);
-	int       in = (int)s->sop > 0 && s->sop < HOP_NSOP ? hop_soptab[s->sop].in : 0;
-
+	int in = (int)s->sop > 0 && s->sop < HOP_NSOP ? hop_soptab[s->sop].in : 0;
 	if ((int)s->sop <= 0 || s->sop >= HOP_NSOP)
 		return bad(v, s, "loop program: operation %d does not exist", s->sop);
 	HOP_TRY(want(v, s, hop_sop_takes(s->sop, s->dtype)));
@@ -182,7 +181,7 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 		return bad(v, s, "loop program: reverse loop that is not seq");
 	for (int i = 0; i < s->nacc; i++) {
 		enum hop_dclass c = hop_dtype_class(s->acc[i].dtype);
-		bool            bits = s->acc[i].op >= HOP_RED_or;
+		bool bits = s->acc[i].op >= HOP_RED_or;
 
 		HOP_TRY(use(v, s, s->acc[i].init, s->acc[i].dtype));
 		if (bits ? c == HOP_DC_FLOAT : c == HOP_DC_BOOL || hop_dtype_packed(s->acc[i].dtype))
@@ -207,8 +206,7 @@ static hop_status check_gemm(scope *v, const hop_stmt *s)
 	const hop_gemm *g = s->gemm;
 	const hop_addr *ad[] = { &g->a, &g->b, &g->c };
 	const hop_size *st[] = { g->as, g->bs, g->cs };
-	int             n = g->epilogue.first && !g->beta ? 2 : 3;
-
+	int n = g->epilogue.first && !g->beta ? 2 : 3;
 	if (!hop_dtype_real(g->dtype) || hop_dtype_packed(g->dtype))
 		return bad(v, s, "loop program: gemm of %s", hop_dtype_name(g->dtype));
 	HOP_TRY(check_size(v, s, g->m));
@@ -236,7 +234,6 @@ static hop_status check_gemm(scope *v, const hop_stmt *s)
 static hop_status check_call(scope *v, const hop_stmt *s)
 {
 	const hop_lfunc *g;
-
 	if (s->callee < 1 || s->callee >= v->p->nfunc)
 		return bad(v, s, "loop program: function f%d cannot be called", s->callee);
 	g = &v->p->func[s->callee];
@@ -317,11 +314,10 @@ static hop_status check_block(scope *v, const hop_block *b)
 static hop_status check_bufs(scope *v)
 {
 	const hop_lfunc *f = v->f;
-
 	for (int i = 0; i < f->nbuf; i++) {
 		const hop_lbuf *b = &f->buf[i];
-		int             n = b->kind == HOP_BUF_PARAM ? f->nin + f->nout :
-		                    b->kind == HOP_BUF_TAPE ? v->p->ntape : 1;
+		int n = b->kind == HOP_BUF_PARAM ? f->nin + f->nout :
+		        b->kind == HOP_BUF_TAPE ? v->p->ntape : 1;
 
 		if (b->index < 0 || b->index >= n)
 			return bad(v, (hop_stmt *)NULL, "loop program: index %d of b%d", b->index, i);
@@ -340,8 +336,8 @@ static hop_status check_bufs(scope *v)
 hop_status hop_prog_verify(hop_env *e, const hop_prog *p)
 {
 	for (int i = 0; i < p->nfunc; i++) {
-		hop_mark   m = hop_mark_at(&e->tmp);
-		scope      v = { .e = e, .p = p, .f = &p->func[i] };
+		hop_mark m = hop_mark_at(&e->tmp);
+		scope v = { .e = e, .p = p, .f = &p->func[i] };
 		hop_status st;
 
 		v.type = HOP_NEWN(&e->tmp, uint8_t, v.f->nreg + 1);

@@ -12,9 +12,8 @@ enum { INLINE_NODES = 24 };       /* a body of so many plain nodes is never a fu
 static int local_new(hop_lower *l, hop_range r, hop_size *out_sym)
 {
 	hop_lfunc *f = l->b.f;
-	hop_lbuf   b = { .kind = HOP_BUF_TEMP, .dtype = HOP_i64, .count = hop_size_int(1) };
-	int        buf = hop_l_buf(&l->b, b), at = f->nsym + f->nlocal;
-
+	hop_lbuf b = { .kind = HOP_BUF_TEMP, .dtype = HOP_i64, .count = hop_size_int(1) };
+	int buf = hop_l_buf(&l->b, b), at = f->nsym + f->nlocal;
 	f->local = hop_arena_grow(l->prog->a, f->local, sizeof *f->local,
 	                          (size_t)f->nlocal + 1, &l->localcap);
 	l->range = hop_arena_grow(l->w, l->range, sizeof *l->range, (size_t)at + 1,
@@ -29,7 +28,6 @@ static int local_new(hop_lower *l, hop_range r, hop_size *out_sym)
 static hop_linst *inst_new(hop_lower *l, int op, const hop_graph *g, const hop_size *sargs)
 {
 	hop_linst *in = HOP_NEW(l->w, hop_linst);
-
 	in->g = g;
 	in->op = op;
 	in->smap = HOP_NEWN(l->w, hop_size, g->nsym + g->nlocal);
@@ -56,7 +54,6 @@ hop_linst *hop_lower_body(hop_lower *l, const hop_node *n, const hop_graph *body
 {
 	hop_sizes s = hop_node_sargs(n);
 	hop_size *v = HOP_NEWN(l->w, hop_size, s.n);
-
 	for (int64_t i = 0; i < s.n; i++)
 		v[i] = hop_lower_size(l, s.v[i]);
 	HOP_ASSERT((uint32_t)s.n >= body->nsym);
@@ -67,7 +64,6 @@ void hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, i
                         const hop_ix *lead)
 {
 	hop_lval *x = &to->val[p];
-
 	x->kind = HOP_LV_ALIAS;
 	x->inst = l->inst;
 	x->val = n->in[k];
@@ -78,7 +74,6 @@ void hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, i
 void hop_lower_bind_view(hop_lower *l, hop_linst *to, int p, const hop_view *v)
 {
 	hop_lval *x = &to->val[p];
-
 	x->kind = HOP_LV_BUF;
 	x->view = *v;
 	x->scope = l->cur;
@@ -88,7 +83,6 @@ void hop_lower_copied(hop_lower *l, hop_loc loc, int buf, const char *what, int 
                       const char *why)
 {
 	hop_lcopy *c = HOP_NEW(l->w, hop_lcopy);
-
 	*c = (hop_lcopy){ l->copies, l->fn, buf, loc, what, why, i };
 	l->copies = c;
 }
@@ -100,7 +94,7 @@ static void number(hop_lfunc *f, hop_reg *map, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		if (s->dst && !map[s->dst])
 			map[s->dst] = ++f->nreg;
 		if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
@@ -120,7 +114,6 @@ typedef struct renumber { const hop_reg *map; } renumber;
 static void map_addr(void *user, hop_addr *a, bool is_write)
 {
 	const renumber *r = user;
-
 	(void)is_write;
 	for (int i = 0; i < a->nterm; i++)
 		a->term[i].reg = r->map[a->term[i].reg];
@@ -129,10 +122,9 @@ static void map_addr(void *user, hop_addr *a, bool is_write)
 static void apply(hop_lfunc *f, const hop_reg *map, hop_block *b)
 {
 	renumber r = { map };
-
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		hop_stmt_addrs(f, s, map_addr, &r);
 		s->dst = map[s->dst];
 		s->bound = map[s->bound];
@@ -156,7 +148,6 @@ static void apply(hop_lfunc *f, const hop_reg *map, hop_block *b)
 static void renumber_func(hop_lower *l, hop_lfunc *f)
 {
 	hop_reg *map = HOP_NEWN(l->w, hop_reg, f->nreg + 1);
-
 	f->nreg = 0;
 	number(f, map, &f->body);
 	apply(f, map, &f->body);
@@ -172,7 +163,6 @@ static void add_fn(hop_lower *l, hop_lfn *fn)
 int hop_lower_add(hop_lower *l, hop_lfunc f)
 {
 	hop_lfn *fn = HOP_NEW(l->w, hop_lfn);
-
 	fn->f = f;
 	add_fn(l, fn);
 	return fn->index;
@@ -182,8 +172,7 @@ int hop_lower_add(hop_lower *l, hop_lfunc f)
 static void divide(hop_lower *l, hop_lfunc *f)
 {
 	hop_lfunc *part;
-	int        n = hop_loop_divide(l->env, l->a, f, l->nfn, &part);
-
+	int n = hop_loop_divide(l->env, l->a, f, l->nfn, &part);
 	for (int i = 0; i < n; i++)
 		hop_lower_add(l, part[i]);
 }
@@ -192,7 +181,6 @@ static void divide(hop_lower *l, hop_lfunc *f)
 static void finish(hop_lower *l)
 {
 	hop_lfunc *f = &l->fn->f;
-
 	hop_loop_forward(l->env, l->a, f);
 	if (!l->opt->no_fuse) {
 		hop_loop_fuse(l->env, l->a, f, l->range);
@@ -227,11 +215,10 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 {
 	hop_lfunc *f = &l->fn->f;
 	hop_linst *in = inst_new(l, HOP_OP_call, g, sargs);
-	hop_view  *dest = HOP_NEWN(l->w, hop_view, g->nout);
-
+	hop_view *dest = HOP_NEWN(l->w, hop_view, g->nout);
 	l->inst = in;
 	for (uint32_t i = 0; i < g->nparam + g->nout; i++) {
-		hop_val         v = i < g->nparam ? (hop_val){ i } : g->out[i - g->nparam];
+		hop_val v = i < g->nparam ? (hop_val){ i } : g->out[i - g->nparam];
 		const hop_type *t = hop_type_subst(l->env, g->type[v.id], in->smap,
 		                                   (int)(g->nsym + g->nlocal));
 		hop_lbuf b = { .kind = HOP_BUF_PARAM, .dtype = (hop_dtype)t->dtype,
@@ -256,10 +243,9 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sargs,
                            bool entry, hop_lfn **out)
 {
-	hop_lower  c = *l;
-	hop_size  *map = HOP_NEWN(l->w, hop_size, g->nsym);
+	hop_lower c = *l;
+	hop_size *map = HOP_NEWN(l->w, hop_size, g->nsym);
 	hop_scope *top = HOP_NEW(l->w, hop_scope);
-
 	c.fn = HOP_NEW(l->w, hop_lfn);
 	c.range = NULL;
 	c.rangecap = c.localcap = c.regcap = 0;
@@ -301,7 +287,6 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 static void count_calls(hop_lower *l, const hop_graph *g)
 {
 	const void *key[2] = { g, "" };
-
 	if (hop_map_get(&l->ncall, key, sizeof key))
 		return;
 	hop_map_put(&l->ncall, key, sizeof key, l);
@@ -324,7 +309,6 @@ static void count_calls(hop_lower *l, const hop_graph *g)
 static bool inlined(hop_lower *l, const hop_graph *g)
 {
 	int *n = hop_map_get(&l->ncall, &g, sizeof g);
-
 	if (!n || *n <= 1)
 		return true;
 	for (uint32_t i = 0; i < g->nnode; i++)
@@ -336,11 +320,9 @@ static bool inlined(hop_lower *l, const hop_graph *g)
 static hop_status inline_body(hop_lower *l, const hop_node *n, const hop_graph *body)
 {
 	hop_linst *in = hop_lower_body(l, n, body);
-	hop_view  *dest = HOP_NEWN(l->w, hop_view, body->nout);
-
-	bool      *fixed = HOP_NEWN(l->w, bool, body->nparam);
+	hop_view *dest = HOP_NEWN(l->w, hop_view, body->nout);
+	bool *fixed = HOP_NEWN(l->w, bool, body->nparam);
 	hop_scope *cur = l->cur;
-
 	for (uint32_t i = 0; i < body->nparam; i++) {
 		hop_lower_bind_arg(l, n, (int)i, in, (int)i, NULL);
 		fixed[i] = l->inst->val[n->in[i].id].fixed;
@@ -367,9 +349,8 @@ static hop_status inline_body(hop_lower *l, const hop_node *n, const hop_graph *
 static hop_status callee(hop_lower *l, const hop_graph *g, const hop_size *sargs,
                          hop_lfn **out)
 {
-	size_t   nb = sizeof(void *) + sizeof(int64_t) * g->nsym;
+	size_t nb = sizeof(void *) + sizeof(int64_t) * g->nsym;
 	int64_t *key = HOP_NEWN(l->w, int64_t, 1 + g->nsym);
-
 	memcpy(key, &g, sizeof g);
 	for (uint32_t i = 0; i < g->nsym; i++)
 		key[1 + i] = hop_size_const(sargs[i]) ? sargs[i].k : -1;
@@ -385,8 +366,7 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 {
 	hop_sizes sa = hop_node_sargs(n);
 	hop_size *sargs = HOP_NEWN(l->w, hop_size, sa.n);
-	hop_lfn  *fn;
-
+	hop_lfn *fn;
 	if (inlined(l, body))
 		return inline_body(l, n, body);
 	for (int64_t i = 0; i < sa.n; i++)
@@ -424,7 +404,7 @@ static void recall(hop_prog *p, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		if (s->kind == HOP_L_CALL)
 			s->callee = p->nfunc - 1 - s->callee;
 		for (int i = 0; i < k; i++)
@@ -435,7 +415,6 @@ static void recall(hop_prog *p, hop_block *b)
 static void collect(hop_lower *l)
 {
 	hop_prog *p = l->prog;
-
 	p->nfunc = l->nfn;
 	p->func = HOP_NEWN(l->a, hop_lfunc, l->nfn);
 	for (hop_lfn *f = l->fns; f; f = f->next) {
@@ -451,16 +430,15 @@ typedef struct find_buf { int buf; bool found; } find_buf;
 static void is_buf(void *user, hop_addr *a, bool is_write)
 {
 	find_buf *f = user;
-
 	f->found |= !is_write && a->buf == f->buf;
 }
 
 static bool buffer_used(hop_lfunc *f, hop_block *b, int buf)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
-		find_buf   u = { buf, false };
+		find_buf u = { buf, false };
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		hop_stmt_addrs(f, s, is_buf, &u);
 		for (int i = 0; i < k; i++)
 			u.found = u.found || buffer_used(f, sub[i], buf);
@@ -474,8 +452,8 @@ static void report(hop_lower *l)
 {
 	for (hop_lcopy *c = l->copies; c && l->opt->copies; c = c->next) {
 		const char *file = "?";
-		int         line = 0;
-		hop_loc     in;
+		int line = 0;
+		hop_loc in;
 		if (!buffer_used(&c->fn->f, &c->fn->f.body, c->buf))
 			continue;
 		hop_loc_read(l->env->ctx, c->loc, &file, &line, &in);
@@ -488,12 +466,11 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
                            hop_prog **out)
 {
 	static const hop_lower_opts none;
-	hop_mark   m = hop_mark_at(&e->tmp);
-	hop_arena  a, once;
+	hop_mark m = hop_mark_at(&e->tmp);
+	hop_arena a, once;
 	hop_lower *l;
-	hop_size  *sargs = HOP_NEWN(&e->tmp, hop_size, g->nsym);
-	hop_lfn   *fn;
-
+	hop_size *sargs = HOP_NEWN(&e->tmp, hop_size, g->nsym);
+	hop_lfn *fn;
 	*out = NULL;
 	hop_arena_open(&a, e);
 	hop_arena_open(&once, e);

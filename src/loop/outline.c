@@ -23,7 +23,6 @@ static int64_t product_weight(const hop_gemm *g)
 static int64_t op_weight(const hop_stmt *s)
 {
 	int c = hop_sop_cost(s->sop, s->dtype);
-
 	return c > HOP_SOP_DEAR ? 4 : c > 0;
 }
 
@@ -46,8 +45,7 @@ int64_t hop_stmt_weight(const hop_stmt *s)
 int64_t hop_block_weight(const hop_block *b)
 {
 	int64_t w = 0;
-	bool    again = false;
-
+	bool again = false;
 	/* calls in a row are little more than data */
 	for (const hop_stmt *s = b->first; s; again = s->kind == HOP_L_CALL, s = s->next)
 		w += again && s->kind == HOP_L_CALL ? 1 : hop_stmt_weight(s);
@@ -80,7 +78,6 @@ static bool shape_of(const hop_gemm *g, shape *out)
 {
 	const hop_size z[] = { g->m, g->n, g->k, g->as[0], g->as[1], g->bs[0], g->bs[1],
 	                       g->cs[0], g->cs[1] };
-
 	for (size_t i = 0; i < sizeof z / sizeof *z; i++)
 		if (!hop_size_const(z[i]))
 			return false;
@@ -93,7 +90,6 @@ static bool shape_of(const hop_gemm *g, shape *out)
 static bool alone(const hop_stmt *s, shape *out)
 {
 	const hop_gemm *g = s->gemm;
-
 	return s->kind == HOP_L_GEMM && !g->epilogue.first && !g->a.nterm && !g->b.nterm &&
 	       !g->c.nterm && g->a.buf != g->c.buf && g->b.buf != g->c.buf &&
 	       shape_of(g, out) && out->m > 1 && out->n >= 16 && out->k > 2 &&
@@ -103,7 +99,6 @@ static bool alone(const hop_stmt *s, shape *out)
 static kind *kind_of(outline *o, const shape *s)
 {
 	kind *k = o->kinds;
-
 	while (k && memcmp(&k->shape, s, sizeof *s))
 		k = k->next;
 	if (!k) {
@@ -119,10 +114,9 @@ static kind *kind_of(outline *o, const shape *s)
 static void visit(outline *o, hop_lfunc *f, bool count)
 {
 	int64_t w = hop_block_weight(&f->body);
-	shape   sh;
-
+	shape sh;
 	for (hop_stmt *s = f->body.first; s; s = s->next) {
-		kind     *k;
+		kind *k;
 		hop_addr *arg;
 
 		if (!alone(s, &sh))
@@ -158,12 +152,11 @@ static hop_size span(int64_t n0, int64_t n1, const int64_t *stride)
 static hop_lfunc product(outline *o, const kind *k)
 {
 	const shape *z = &k->shape;
-	hop_lfunc    f = { .name = "product", .nin = 2, .nout = 1, .frame = hop_size_int(0) };
-	hop_lbuild   b = { .env = o->e, .a = o->p->a, .f = &f, .block = &f.body,
-	                   .loc = k->loc };
-	hop_lbuf     p = { .kind = HOP_BUF_PARAM, .dtype = k->gemm->dtype };
-	hop_gemm    *g = HOP_NEW(o->p->a, hop_gemm);
-
+	hop_lfunc f = { .name = "product", .nin = 2, .nout = 1, .frame = hop_size_int(0) };
+	hop_lbuild b = { .env = o->e, .a = o->p->a, .f = &f, .block = &f.body,
+	                 .loc = k->loc };
+	hop_lbuf p = { .kind = HOP_BUF_PARAM, .dtype = k->gemm->dtype };
+	hop_gemm *g = HOP_NEW(o->p->a, hop_gemm);
 	p.count = span(z->m, z->k, z->as);
 	hop_l_buf(&b, p);
 	p.index = 1;
@@ -183,10 +176,9 @@ static hop_lfunc product(outline *o, const kind *k)
 
 void hop_loop_outline(hop_env *e, hop_prog *p)
 {
-	hop_mark   m = hop_mark_at(&e->tmp);
-	outline    o = { .e = e, .p = p };
+	hop_mark m = hop_mark_at(&e->tmp);
+	outline o = { .e = e, .p = p };
 	hop_lfunc *all;
-
 	for (int pass = 0; pass < 2; pass++)
 		for (int i = 0; i < p->nfunc; i++)
 			visit(&o, &p->func[i], pass == 0);

@@ -60,7 +60,6 @@ static void touch(void *user, hop_addr *a, bool is_write)
 {
 	plan *p = user;
 	item *x = &p->buf[a->buf];
-
 	if (is_write)
 		p->f->buf[a->buf].is_written = true;
 	if (p->pass == 0) {
@@ -68,7 +67,7 @@ static void touch(void *user, hop_addr *a, bool is_write)
 		x->used = true;
 		return;
 	}
-	int     lo = p->pos, hi = p->pos;
+	int lo = p->pos, hi = p->pos;
 	region *r = p->cur;
 	for (; r != x->home; r = r->up) {
 		lo = r->begin;
@@ -84,12 +83,12 @@ static void walk(plan *p, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
-		bool       nest = s->kind == HOP_L_GEMM ||
-		                  (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
-		bool       loop = k && !nest && s->kind != HOP_L_IF && !p->frozen;
-		bool       was = p->frozen;
-		region    *r = NULL;
+		int k = hop_stmt_blocks(s, sub);
+		bool nest = s->kind == HOP_L_GEMM ||
+		            (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
+		bool loop = k && !nest && s->kind != HOP_L_IF && !p->frozen;
+		bool was = p->frozen;
+		region *r = NULL;
 
 		if (!p->frozen)
 			p->pos++;
@@ -124,10 +123,9 @@ static void walk(plan *p, hop_block *b)
 static int count_loops(hop_block *b)
 {
 	int n = 0;
-
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		n++;
 		for (int i = 0; i < k; i++)
 			n += count_loops(sub[i]);
@@ -174,7 +172,6 @@ static void sink(places *q, int i)
 static void push(places *q, item *x)
 {
 	int i = q->nlive;
-
 	q->live = hop_arena_grow(&q->e->tmp, q->live, sizeof *q->live, (size_t)i + 1, &q->livecap);
 	q->nlive++;
 	for (; i && q->live[(i - 1) / 2]->last > x->last; i = (i - 1) / 2)
@@ -186,7 +183,6 @@ static void push(places *q, item *x)
 static item *over(places *q, int pos)
 {
 	item *x = q->nlive ? q->live[0] : NULL;
-
 	if (!x || x->last >= pos)
 		return NULL;
 	q->live[0] = q->live[--q->nlive];
@@ -197,7 +193,6 @@ static item *over(places *q, int pos)
 static void give(places *q, int64_t at, int64_t bytes)
 {
 	int i = q->ngap;
-
 	while (i > 0 && q->gap[i - 1].at > at)
 		i--;
 	bool before = i > 0 && q->gap[i - 1].at + q->gap[i - 1].bytes == at;
@@ -220,7 +215,6 @@ static void give(places *q, int64_t at, int64_t bytes)
 static int64_t take(places *q, int64_t bytes)
 {
 	int64_t at = q->top;
-
 	for (int i = 0; i < q->ngap; i++) {
 		gap *g = &q->gap[i];
 		bool end = g->at + g->bytes == q->top;
@@ -242,7 +236,6 @@ static int64_t take(places *q, int64_t bytes)
 static void place_const(places *q, item *x)
 {
 	item *old;
-
 	while ((old = over(q, x->first)))
 		give(q, old->offset.k, old->bytes.k);
 	x->offset = hop_size_int(x->bytes.k ? take(q, x->bytes.k) : 0);
@@ -260,7 +253,6 @@ typedef struct sized {
 static void place_symbolic(hop_env *e, sized **all, item *x, hop_size *top)
 {
 	sized *z = *all;
-
 	while (z && !hop_size_eq(z->bytes, x->bytes))
 		z = z->next;
 	if (!z) {
@@ -285,7 +277,6 @@ static const hop_lfunc *callee(const hop_lfn *fns, int index)
 static int by_first(const void *a, const void *b)
 {
 	const item *x = *(item *const *)a, *y = *(item *const *)b;
-
 	if (x->first != y->first)
 		return x->first < y->first ? -1 : 1;
 	return x->no < y->no ? -1 : x->no > y->no;
@@ -295,11 +286,10 @@ static int by_first(const void *a, const void *b)
 static void place(plan *p)
 {
 	hop_env *e = p->e;
-	int      all = p->f->nbuf + p->ncall, n = 0;
-	item   **by = HOP_NEWN(&e->tmp, item *, all);
-	places   q = { .e = e };
-	sized   *sizes = NULL;
-
+	int all = p->f->nbuf + p->ncall, n = 0;
+	item **by = HOP_NEWN(&e->tmp, item *, all);
+	places q = { .e = e };
+	sized *sizes = NULL;
 	for (int i = 0; i < all; i++) {
 		item *x = i < p->f->nbuf ? &p->buf[i] : &p->call[i - p->f->nbuf];
 		x->no = i;
@@ -327,9 +317,8 @@ static hop_size call_bytes(hop_env *e, const hop_facts *given, const hop_range *
                            const plan *p, const hop_stmt *call)
 {
 	const hop_lfunc *g = callee(p->fns, call->callee);
-	hop_size         zero = hop_size_int(0);
-	hop_size         n = align(e, hop_size_subst(e, g->frame, call->sizes, call->nsize));
-
+	hop_size zero = hop_size_int(0);
+	hop_size n = align(e, hop_size_subst(e, g->frame, call->sizes, call->nsize));
 	if (hop_facts_say(given, range, p->f->nsym, HOP_LE, zero, n) == HOP_ALWAYS)
 		return n;
 	return hop_size_max(e, zero, n);
@@ -339,9 +328,8 @@ void hop_loop_plan(hop_env *e, const hop_facts *given, const hop_lfn *fns,
                    const hop_range *range, hop_lfunc *f)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	region   whole = { 0 };
-	plan     p = { .e = e, .f = f, .fns = fns, .cur = &whole };
-
+	region whole = { 0 };
+	plan p = { .e = e, .f = f, .fns = fns, .cur = &whole };
 	p.buf = HOP_NEWN(&e->tmp, item, f->nbuf);
 	p.region = HOP_NEWN(&e->tmp, region *, count_loops(&f->body));
 	for (int i = 0; i < f->nbuf; i++) {

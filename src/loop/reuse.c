@@ -27,9 +27,8 @@ typedef struct pass {
 
 static void note(void *user, hop_addr *a, bool is_write)
 {
-	pass  *p = user;
+	pass *p = user;
 	usage *u = &p->use[a->buf];
-
 	(void)is_write;
 	if (!u->n++) {
 		u->first = p->pos;
@@ -45,8 +44,8 @@ static void walk(pass *p, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2], *was = p->block;
-		int        k = hop_stmt_blocks(s, sub);
-		bool       top = !p->nest;
+		int k = hop_stmt_blocks(s, sub);
+		bool top = !p->nest;
 		p->pos++;
 		if (top)
 			p->block = b;
@@ -84,9 +83,8 @@ static bool parallel_to(hop_stmt *s, const hop_block *b)
 static int same_place(const hop_block *b, int t, const hop_stmt *store)
 {
 	hop_addr a = store->u.addr;
-	bool     after = false;
-	int      n = 0;
-
+	bool after = false;
+	int n = 0;
 	a.buf = t;
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		if (s == store)
@@ -106,7 +104,6 @@ typedef struct swap { int from, to; } swap;
 static void swap_addr(void *user, hop_addr *a, bool is_write)
 {
 	const swap *w = user;
-
 	(void)is_write;
 	if (a->buf == w->from)
 		a->buf = w->to;
@@ -116,7 +113,7 @@ static void swap_block(hop_lfunc *f, hop_block *b, swap *w)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		hop_stmt_addrs(f, s, swap_addr, w);
 		for (int i = 0; i < k; i++)
 			swap_block(f, sub[i], w);
@@ -127,10 +124,9 @@ static void swap_block(hop_lfunc *f, hop_block *b, swap *w)
 static int count_in(hop_block *b, int buf)
 {
 	int n = 0;
-
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		if (s->kind == HOP_L_OP && (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store))
 			n += s->u.addr.buf == buf;
 		for (int i = 0; i < k; i++)
@@ -143,7 +139,7 @@ static bool writes_in(hop_block *b, int buf)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		if (s->kind == HOP_L_OP && s->sop == HOP_SOP_store && s->u.addr.buf == buf)
 			return true;
 		for (int i = 0; i < k; i++)
@@ -170,10 +166,9 @@ static bool own_rows(hop_stmt *s, const hop_block *b, int t, int n)
 
 static bool may_share(pass *p, int t, const hop_stmt *store, hop_block *b, int pos)
 {
-	int            o = store->u.addr.buf;
+	int o = store->u.addr.buf;
 	const hop_lbuf *bt = &p->f->buf[t], *bo = &p->f->buf[o];
-	usage          *ut = &p->use[t], *uo = &p->use[o];
-
+	usage *ut = &p->use[t], *uo = &p->use[o];
 	if (t == o || bt->kind != HOP_BUF_TEMP || bt->dtype != bo->dtype ||
 	    !hop_size_eq(bt->count, bo->count) || bo->kind == HOP_BUF_TAPE)
 		return false;
@@ -193,8 +188,7 @@ static bool may_share(pass *p, int t, const hop_stmt *store, hop_block *b, int p
 static void share(pass *p, int t, int o)
 {
 	usage *ut = &p->use[t], *uo = &p->use[o];
-	swap   w = { t, o };
-
+	swap w = { t, o };
 	swap_block(p->f, &ut->nest->body, &w);
 	uo->n += ut->n;
 	uo->first = ut->first;
@@ -206,7 +200,7 @@ static void find(pass *p, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		int        k = hop_stmt_blocks(s, sub);
+		int k = hop_stmt_blocks(s, sub);
 		p->pos++;
 		if (s->kind == HOP_L_OP && s->sop == HOP_SOP_store &&
 		    p->use[s->u.addr.buf].first == p->pos)
@@ -224,8 +218,7 @@ static void find(pass *p, hop_block *b)
 void hop_loop_reuse(hop_env *e, hop_lfunc *f)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	pass     p = { .f = f };
-
+	pass p = { .f = f };
 	p.use = HOP_NEWN(&e->tmp, usage, f->nbuf);
 	walk(&p, &f->body);
 	p.pos = 0;

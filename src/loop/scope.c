@@ -24,7 +24,6 @@ hop_scope *hop_lower_reg_scope(hop_lower *l, hop_reg r)
 bool hop_lower_visible(hop_lower *l, hop_reg r)
 {
 	hop_scope *s = hop_lower_reg_scope(l, r), *p = l->cur;
-
 	if (s->is_shut)
 		return false;
 	while (p && p->depth > s->depth)
@@ -40,7 +39,6 @@ hop_scope *hop_lower_deeper(hop_scope *a, hop_scope *b)
 hop_scope *hop_lower_ix_scope(hop_lower *l, const hop_ix *x)
 {
 	hop_scope *s = l->top;
-
 	for (int i = 0; i < x->n; i++) {
 		const hop_ixatom *a = x->t[i].a;
 		s = hop_lower_deeper(s, a->kind == HOP_IX_REG ? hop_lower_reg_scope(l, a->reg)
@@ -60,7 +58,6 @@ static hop_scope *aim(hop_lower *l, hop_scope *s)
 static hop_reg emit(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const hop_reg *a)
 {
 	hop_scope *s = l->top;
-
 	for (int i = 0; i < na; i++)
 		s = hop_lower_deeper(s, hop_lower_reg_scope(l, a[i]));
 	s = aim(l, s);
@@ -99,7 +96,6 @@ static hop_reg widened(hop_lower *l, hop_dtype d, hop_reg r)
 static hop_reg narrowed(hop_lower *l, hop_dtype d, hop_reg r)
 {
 	hop_reg n = narrow_of(l, d, r);
-
 	return n ? n : emit(l, HOP_SOP_cast, d, 1, &r);
 }
 
@@ -185,7 +181,6 @@ static hop_reg atom_reg(hop_lower *l, const hop_ixatom *a)
 hop_reg hop_lower_ixreg(hop_lower *l, const hop_ix *x)
 {
 	hop_reg s = 0;
-
 	for (int i = 0; i < x->n; i++) {
 		hop_reg t = times(l, atom_reg(l, x->t[i].a), x->t[i].c);
 		s = s ? hop_lower_do(l, add, HOP_i64, s, t) : t;
@@ -200,7 +195,6 @@ hop_reg hop_lower_ixreg(hop_lower *l, const hop_ix *x)
 hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at)
 {
 	hop_addr a = { .buf = buf, .offset = at->k };
-
 	a.term = at->n ? HOP_NEWN(l->a, hop_term, at->n < HOP_MAXTERM ? at->n : HOP_MAXTERM) : NULL;
 	for (int i = 0; i < at->n; i++) {
 		hop_reg r = atom_reg(l, at->t[i].a);
@@ -228,7 +222,6 @@ static hop_scope *addr_scope(hop_lower *l, const hop_addr *a, hop_scope *s)
 hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_scope *s)
 {
 	hop_addr a = hop_lower_addr(l, buf, at);
-
 	s = addr_scope(l, &a, s);
 	if (l->mask)
 		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
@@ -247,7 +240,6 @@ hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop
 void hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg v)
 {
 	hop_addr a = hop_lower_addr(l, buf, at);
-
 	d = stored(l, d, buf);
 	if (hop_dtype_packed(d))
 		v = narrowed(l, d, v);
@@ -263,7 +255,6 @@ void hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg
 const hop_ix *hop_lower_clamp(hop_lower *l, hop_reg r, hop_size n)
 {
 	hop_reg last, zero = hop_lower_const(l, HOP_i64, 0, 0);
-
 	last = hop_lower_sizereg(l, hop_size_sub(l->env, n, hop_size_int(1)));
 	r = hop_lower_do(l, min, HOP_i64, r, last);
 	return hop_ix_reg(l, hop_lower_do(l, max, HOP_i64, r, zero), n);
@@ -289,7 +280,6 @@ hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b)
 static hop_scope *push(hop_lower *l, hop_scope *up, hop_stmt *s, hop_block *b)
 {
 	hop_scope *n = HOP_NEW(l->w, hop_scope);
-
 	n->up = up;
 	n->back = l->cur;
 	n->barrier = up->barrier;
@@ -314,7 +304,6 @@ static void append(hop_block *b, hop_stmt *s)
 hop_stmt *hop_lower_new(hop_lower *l, enum hop_lkind k)
 {
 	hop_stmt *s = HOP_NEW(l->a, hop_stmt);
-
 	s->kind = k;
 	s->loc = l->b.loc;
 	return s;
@@ -342,8 +331,7 @@ const hop_ix *hop_lower_open(hop_lower *l, enum hop_loop_kind k, hop_size extent
 void hop_lower_close(hop_lower *l)
 {
 	hop_scope *n = l->cur;
-	hop_stmt  *s = n->stmt;
-
+	hop_stmt *s = n->stmt;
 	append(n->up->block, s);
 	n->is_shut = true;
 	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
@@ -354,7 +342,6 @@ void hop_lower_close(hop_lower *l)
 int hop_lower_open_dims(hop_lower *l, int rank, const hop_size *dim, const hop_ix **x)
 {
 	int n = 0;
-
 	for (int i = 0; i < rank; i++) {
 		x[i] = hop_lower_open(l, HOP_LOOP_PAR, dim[i], NULL);
 		n += !hop_size_is(dim[i], 1);
@@ -371,8 +358,7 @@ void hop_lower_close_n(hop_lower *l, int n)
 hop_reg hop_lower_acc(hop_lower *l, enum hop_red r, hop_dtype d, hop_reg init, hop_reg v)
 {
 	hop_stmt *s = l->cur->stmt;
-	hop_acc  *c = HOP_NEWN(l->a, hop_acc, s->nacc + 1);
-
+	hop_acc *c = HOP_NEWN(l->a, hop_acc, s->nacc + 1);
 	HOP_ASSERT(s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED);
 	for (int i = 0; i < s->nacc; i++)
 		c[i] = s->acc[i];
@@ -385,7 +371,6 @@ hop_reg hop_lower_acc(hop_lower *l, enum hop_red r, hop_dtype d, hop_reg init, h
 void hop_lower_enter(hop_lower *l, hop_stmt *s, hop_block *b, bool barrier)
 {
 	hop_scope *n = push(l, l->cur, s, b);
-
 	if (barrier)
 		n->barrier = n;
 }
@@ -393,7 +378,6 @@ void hop_lower_enter(hop_lower *l, hop_stmt *s, hop_block *b, bool barrier)
 void hop_lower_leave(hop_lower *l, bool link)
 {
 	hop_scope *n = l->cur;
-
 	if (link)
 		append(n->back->block, n->stmt);
 	n->is_shut = true;

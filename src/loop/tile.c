@@ -22,7 +22,6 @@ typedef struct tiling {
 static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
 {
 	const hop_stmt *s = b->first;
-
 	for (; s && s != end && max-- > 0; s = s->next)
 		if (s->kind != HOP_L_OP)
 			return false;
@@ -32,8 +31,7 @@ static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
 static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, bool flip, tiling *t)
 {
 	hop_stmt *in = s->body.last;
-	hop_size  rows = flip ? g->n : g->m, cols = flip ? g->m : g->n;
-
+	hop_size rows = flip ? g->n : g->m, cols = flip ? g->m : g->n;
 	if (s->loop != HOP_LOOP_PAR || s->bound || g->c.nterm > HOP_MAXTERM - 2)
 		return false;
 	*t = (tiling){ NULL, s, g->c, flip };
@@ -56,7 +54,6 @@ static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, bool flip, tiling
 static void tally_addr(void *user, hop_addr *a, bool is_write)
 {
 	hop_ftally *t = user;
-
 	*(is_write ? &t[a->buf].nwrite : &t[a->buf].nread) += 1;
 }
 
@@ -65,7 +62,6 @@ static void tally_addr(void *user, hop_addr *a, bool is_write)
 static bool pays(const hop_gemm *g, const hop_block *b)
 {
 	int n = 0;
-
 	for (const hop_stmt *s = b->first; s; s = s->next, n++)
 		if (hop_sop_cost(s->sop, s->dtype) >= HOP_SOP_DEAR)
 			return false;
@@ -78,9 +74,8 @@ static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b,
                      const tiling *t)
 {
 	const hop_gemm *g = a->s->gemm;
-	hop_ftally     *n = &p->tally[g->c.buf];
-	int             here = 0;
-
+	hop_ftally *n = &p->tally[g->c.buf];
+	int here = 0;
 	if (p->f->buf[g->c.buf].kind != HOP_BUF_TEMP || b->local)
 		return false;
 	for (size_t i = 0; i < b->nacc; i++) {
@@ -115,7 +110,7 @@ static void split_all(hop_fpass *p, hop_block *b, hop_reg r, hop_reg row, hop_si
 		if (s->sop != HOP_SOP_load && s->sop != HOP_SOP_store)
 			continue;
 		hop_addr *a = &s->u.addr;
-		int       i = hop_addr_term(a, r);
+		int i = hop_addr_term(a, r);
 		if (i >= 0)
 			hop_addr_add(p->a, a, row, hop_size_mul(p->e, a->term[i].stride, n));
 	}
@@ -124,13 +119,12 @@ static void split_all(hop_fpass *p, hop_block *b, hop_reg r, hop_reg row, hop_si
 static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 {
 	hop_gemm *g = a->s->gemm;
-	tiling    t;
-
+	tiling t;
 	if (a->s->kind != HOP_L_GEMM || b->s->kind != HOP_L_LOOP || g->beta ||
 	    g->epilogue.first || !fits(p, g, b->s, false, &t) || !finishes(p, a, b, &t))
 		return false;
 	hop_block *body = &t.cols->body;
-	hop_reg    r[2] = { t.cols->dst, 0 };
+	hop_reg r[2] = { t.cols->dst, 0 };
 	if ((!t.rows && !splits(body, r[0])) || (!p->tile_all && !pays(g, body)))
 		return false;
 	p->tally[g->c.buf] = (hop_ftally){ 0, 0 };
@@ -175,7 +169,6 @@ static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 static int uses_of(hop_block *b, hop_reg r, hop_stmt **out_user)
 {
 	int n = 0;
-
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		bool mem = s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
 		for (int i = 0; i < s->na; i++)
@@ -199,7 +192,6 @@ static hop_stmt *def_of(hop_block *b, hop_reg r)
 static void unlink_stmt(hop_block *b, hop_stmt *x)
 {
 	hop_stmt *prev = NULL;
-
 	for (hop_stmt *s = b->first; s != x; s = s->next)
 		prev = s;
 	if (prev)
@@ -216,7 +208,6 @@ typedef struct sink { hop_stmt *load, *old, *add, *store; } sink;
 static bool find_sink(hop_block *b, const tiling *t, sink *k)
 {
 	hop_stmt *u = NULL, *w = NULL;
-
 	*k = (sink){ 0 };
 	for (hop_stmt *s = b->first; s; s = s->next)
 		if (s->sop == HOP_SOP_load && !s->na && hop_addr_eq(&s->u.addr, &t->c))
@@ -250,7 +241,6 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
                    hop_addr *o, hop_size *cs)
 {
 	int at = hop_addr_term(o, t->cols->dst);
-
 	if (at < 0)
 		return false;
 	o->term = hop_arena_dup(p->a, o->term, (size_t)o->nterm * sizeof *o->term);
@@ -278,12 +268,11 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
 
 static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 {
-	hop_gemm   *g = x[i].s->gemm;
+	hop_gemm *g = x[i].s->gemm;
 	hop_ftally *c = &p->tally[g->c.buf];
-	int         j = i + 1, here = 0;
-	tiling      t;
-	sink        k;
-
+	int j = i + 1, here = 0;
+	tiling t;
+	sink k;
 	if (g->beta || g->epilogue.first || p->f->buf[g->c.buf].kind != HOP_BUF_TEMP ||
 	    c->nread != 1 || c->nwrite != 1)
 		return false;
@@ -326,7 +315,6 @@ static void by_rows(hop_gemm *g)
 {
 	hop_addr a = g->a;
 	hop_size m = g->m, as[2] = { g->as[0], g->as[1] }, c = g->cs[0];
-
 	if (!hop_size_is(g->cs[0], 1) || hop_size_is(g->cs[1], 1) || g->epilogue.first)
 		return;
 	g->a = g->b;
@@ -360,7 +348,6 @@ static bool epilogue(hop_fpass *p, hop_fentry *x, int j)
 static int epilogues(hop_fpass *p, hop_fentry *x, int all)
 {
 	int n = 0;
-
 	for (int j = 0; j < all; j++) {      /* x[0..n) stay */
 		x[n] = x[j];
 		n += !epilogue(p, x, n);
@@ -371,9 +358,8 @@ static int epilogues(hop_fpass *p, hop_fentry *x, int all)
 static void block(hop_fpass *p, hop_block *b)
 {
 	hop_mark m = hop_mark_at(&p->e->tmp);
-	int      n, k;
+	int n, k;
 	hop_fentry *x = hop_fuse_entries(p, b, &n);
-
 	for (int i = 0; i < n; i++)
 		if (x[i].s->kind == HOP_L_GEMM && redirect(p, x, n, i))
 			by_rows(x[i].s->gemm);
@@ -390,9 +376,8 @@ static void block(hop_fpass *p, hop_block *b)
 
 void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all)
 {
-	hop_mark  m = hop_mark_at(&e->tmp);
+	hop_mark m = hop_mark_at(&e->tmp);
 	hop_fpass p = { .e = e, .a = a, .f = f, .range = r, .tile_all = all };
-
 	p.tally = HOP_NEWN(&e->tmp, hop_ftally, f->nbuf);
 	for (hop_stmt *s = f->body.first; s; s = s->next)
 		hop_stmt_all_addrs(f, s, tally_addr, p.tally);

@@ -27,7 +27,6 @@ static size_t memo_key(hop_lower *l, const hop_linst *in, hop_val v, int rank,
 static const hop_type *type_of(hop_lower *l, hop_linst *in, hop_val v)
 {
 	hop_lval *x = &in->val[v.id];
-
 	if (!x->type)
 		x->type = hop_type_subst(l->env, in->g->type[v.id], in->smap,
 		                         (int)(in->g->nsym + in->g->nlocal));
@@ -61,10 +60,10 @@ static const hop_node *node_of(const hop_linst *in, hop_val v)
 static hop_status run(hop_lower *l, hop_linst *in, const hop_node *n, enum hop_ask ask,
                       const hop_ix *const *ix)
 {
-	hop_linst           *was = l->inst;
-	enum hop_ask         wask = l->ask;
+	hop_linst *was = l->inst;
+	enum hop_ask wask = l->ask;
 	const hop_ix *const *wix = l->ix;
-	hop_loc              loc = l->b.loc;
+	hop_loc loc = l->b.loc;
 
 	l->inst = in;
 	l->ask = ask;
@@ -84,7 +83,6 @@ const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank,
                           const hop_ix *const *x)
 {
 	const hop_ix *p = v->base;
-
 	for (int i = 0; i < rank; i++)
 		p = hop_ix_add(l, p, hop_ix_mul(l, x[i], v->stride[i]));
 	return p;
@@ -93,11 +91,10 @@ const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank,
 /* Where an element is: l->addr, with buf < 0 when it is nowhere. */
 static void find(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *ix)
 {
-	hop_lval      *x = &in->val[v.id];
-	const hop_ix  *y[HOP_MAXRANK + 1];
+	hop_lval *x = &in->val[v.id];
+	const hop_ix *y[HOP_MAXRANK + 1];
 	const hop_node *n;
-	int            rank = type_of(l, in, v)->rank;
-
+	int rank = type_of(l, in, v)->rank;
 	l->addr.buf = -1;
 	switch (x->kind) {
 	case HOP_LV_BUF:
@@ -123,12 +120,11 @@ static void find(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *ix
 
 static hop_reg at(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *ix)
 {
-	hop_lval       *x = &in->val[v.id];
+	hop_lval *x = &in->val[v.id];
 	const hop_type *t = type_of(l, in, v);
-	const hop_ix   *y[HOP_MAXRANK + 1];
-	const void     *key[KEYMAX];
+	const hop_ix *y[HOP_MAXRANK + 1];
+	const void *key[KEYMAX];
 	const hop_node *n;
-
 	if (x->kind == HOP_LV_REG)
 		return x->reg;
 	if (x->kind == HOP_LV_ALIAS) {
@@ -138,7 +134,7 @@ static hop_reg at(hop_lower *l, hop_linst *in, hop_val v, const hop_ix *const *i
 		return at(l, x->inst, x->val, y);
 	}
 	size_t nb = memo_key(l, in, v, t->rank, ix, key);
-	seen  *old = hop_map_get(&l->memo, key, nb), *s;
+	seen *old = hop_map_get(&l->memo, key, nb), *s;
 	while (old && hop_lower_reg_scope(l, old->reg)->is_shut)
 		old = old->next;                     /* nobody will see it again */
 	for (s = old; s; s = s->next)
@@ -197,11 +193,10 @@ static void demand(hop_lower *l, hop_lval *x, int rank, const hop_ix *const *ix,
 /* A stand-in for an operand: costs are added up, wishes noted. */
 static hop_reg dry_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *const *ix)
 {
-	hop_lval  *x = &l->inst->val[n->in[k].id];
-	int        rank = hop_lower_in(l, n, k)->rank;
+	hop_lval *x = &l->inst->val[n->in[k].id];
+	int rank = hop_lower_in(l, n, k)->rank;
 	hop_scope *s = l->top;
-	hop_reg    r = hop_l_reg(&l->b);
-
+	hop_reg r = hop_l_reg(&l->b);
 	for (int i = 0; i < rank && !x->uniform; i++)
 		s = hop_lower_deeper(s, hop_lower_ix_scope(l, ix[i]));
 	if (l->mask)
@@ -245,9 +240,8 @@ void hop_lower_must(hop_lower *l)
 void hop_lower_once(hop_lower *l, const hop_node *n, int k)
 {
 	hop_linst *in = l->inst;
-	hop_val    v = n->in[k];
-	bool       again = false;
-
+	hop_val v = n->in[k];
+	bool again = false;
 	for (; l->dry_val; v = node_of(in, v)->in[0]) {      /* views are nothing computed */
 		const hop_node *d = node_of(in, v);
 		again |= in->nuse[v.id] > 1;
@@ -270,8 +264,7 @@ void hop_lower_special(hop_lower *l)
 void hop_lower_split(hop_lower *l, const hop_type *t)
 {
 	hop_lval *x = l->dry_val;
-	hop_size  dim[HOP_MAXRANK];
-
+	hop_size dim[HOP_MAXRANK];
 	if (!x)
 		return;
 	if (!x->split) {
@@ -294,7 +287,6 @@ void hop_lower_heavy(hop_lower *l)
 hop_view hop_lower_dense(hop_lower *l, int buf, const hop_type *t)
 {
 	hop_size *stride = HOP_NEWN(l->w, hop_size, t->rank), s = hop_size_int(1);
-
 	for (int i = t->rank - 1; i >= 0; i--) {
 		stride[i] = s;
 		s = hop_size_mul(l->env, s, t->dim[i]);
@@ -305,7 +297,6 @@ hop_view hop_lower_dense(hop_lower *l, int buf, const hop_type *t)
 hop_view hop_view_permuted(hop_lower *l, const hop_view *v, int rank, const int *order)
 {
 	hop_size *stride = HOP_NEWN(l->w, hop_size, rank);
-
 	for (int i = 0; i < rank; i++)
 		stride[order[i]] = v->stride[i];
 	return (hop_view){ v->buf, v->base, stride };
@@ -322,7 +313,7 @@ hop_view hop_lower_temp(hop_lower *l, const hop_type *t)
 		hop_guard_limit(l, c);
 		b.kind = HOP_BUF_TAPE;
 		b.index = l->prog->ntape++;
-		int     i = hop_l_buf(&l->b, b);
+		int i = hop_l_buf(&l->b, b);
 		hop_reg r = hop_lower_sizereg(l, c);
 		l->b.block = l->cur->block;
 		hop_stmt *s = hop_l_stmt(&l->b, HOP_L_GROW);
@@ -337,7 +328,6 @@ hop_view hop_lower_temp(hop_lower *l, const hop_type *t)
 bool hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t)
 {
 	hop_view d = hop_lower_dense(l, v->buf, t);
-
 	for (int i = 0; i < t->rank; i++)
 		if (!hop_size_is(t->dim[i], 1) && !hop_size_eq(d.stride[i], v->stride[i]))
 			return false;
@@ -347,9 +337,8 @@ bool hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t)
 void hop_lower_fill(hop_lower *l, const hop_type *t, const hop_view *to)
 {
 	const hop_ix *x[HOP_MAXRANK];
-	hop_reg       zero = hop_lower_const(l, (hop_dtype)t->dtype, 0, 0);
-	int           n = hop_lower_open_dims(l, t->rank, t->dim, x);
-
+	hop_reg zero = hop_lower_const(l, (hop_dtype)t->dtype, 0, 0);
+	int n = hop_lower_open_dims(l, t->rank, t->dim, x);
 	hop_lower_put(l, (hop_dtype)t->dtype, to->buf, hop_view_at(l, to, t->rank, x), zero);
 	hop_lower_close_n(l, n);
 }
@@ -358,9 +347,8 @@ void hop_lower_fill(hop_lower *l, const hop_type *t, const hop_view *to)
 static int open_split(hop_lower *l, const hop_lval *v, const hop_type *t, const hop_ix **x)
 {
 	const hop_ix *y[HOP_MAXRANK];
-	hop_size      dim[HOP_MAXRANK], have, q;
-	int           n = 0, k, at = 0;
-
+	hop_size dim[HOP_MAXRANK], have, q;
+	int n = 0, k, at = 0;
 	if (v->split && !l->dry)
 		n = hop_ix_refine(l, t->rank, t->dim, v->split->rank, v->split->dim, dim);
 	if (n <= t->rank)
@@ -379,10 +367,9 @@ static int open_split(hop_lower *l, const hop_lval *v, const hop_type *t, const 
 hop_status hop_lower_nest(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_out(l, n, 0);
-	const hop_ix   *x[HOP_MAXRANK];
-	hop_view        to = l->dest;
-	int             k = open_split(l, &l->inst->val[n->out0.id], t, x);
-
+	const hop_ix *x[HOP_MAXRANK];
+	hop_view to = l->dest;
+	int k = open_split(l, &l->inst->val[n->out0.id], t, x);
 	l->reg = 0;
 	HOP_TRY(run(l, l->inst, n, HOP_ASK_AT, x));
 	if (l->reg)
@@ -397,10 +384,9 @@ static hop_status store_node(hop_lower *l, hop_linst *in, const hop_node *n, boo
                              const hop_view *to)
 {
 	hop_linst *was = l->inst;
-	hop_view   wdest = l->dest;
-	hop_loc    loc = l->b.loc;
+	hop_view wdest = l->dest;
+	hop_loc loc = l->b.loc;
 	hop_status st;
-
 	l->inst = in;
 	l->dest = *to;
 	l->b.loc = n->loc;
@@ -413,11 +399,10 @@ static hop_status store_node(hop_lower *l, hop_linst *in, const hop_node *n, boo
 
 static hop_status store(hop_lower *l, hop_linst *in, hop_val v, const hop_view *to)
 {
-	hop_lval       *x = &in->val[v.id];
+	hop_lval *x = &in->val[v.id];
 	const hop_type *t = type_of(l, in, v);
 	const hop_node *n = node_of(in, v);
-	const hop_ix   *y[HOP_MAXRANK];
-
+	const hop_ix *y[HOP_MAXRANK];
 	if (x->kind == HOP_LV_ALIAS && !x->lead)
 		return store(l, x->inst, x->val, to);
 	if (x->kind == HOP_LV_NODE && n && x->special)
@@ -434,8 +419,8 @@ hop_status hop_lower_store_arg(hop_lower *l, const hop_node *n, int k, const hop
 	if (!l->dry)
 		return store(l, l->inst, n->in[k], to);
 	const hop_type *t = hop_lower_in(l, n, k);
-	const hop_ix   *x[HOP_MAXRANK];
-	int             m = hop_lower_open_dims(l, t->rank, t->dim, x);
+	const hop_ix *x[HOP_MAXRANK];
+	int m = hop_lower_open_dims(l, t->rank, t->dim, x);
 	dry_arg(l, n, k, x);
 	hop_lower_close_n(l, m);
 	return HOP_OK;
@@ -458,8 +443,7 @@ static const hop_ix *stand_in(hop_lower *l, int i, hop_size n)
 static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
 {
 	const hop_type *t = type_of(l, in, v);
-	const hop_ix   *x[HOP_MAXRANK];
-
+	const hop_ix *x[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++)
 		x[i] = hop_size_is(t->dim[i], 1)
 		       ? hop_ix_size(l, hop_size_int(0))
@@ -468,7 +452,7 @@ static bool strided(hop_lower *l, hop_linst *in, hop_val v, hop_view *out)
 	if (l->addr.buf < 0)
 		return false;
 	const hop_ix *p = l->addr.at;
-	hop_size     *stride = HOP_NEWN(l->w, hop_size, t->rank);
+	hop_size *stride = HOP_NEWN(l->w, hop_size, t->rank);
 	for (int i = 0; i < t->rank; i++) {
 		stride[i] = hop_size_int(0);
 		if (!x[i]->n)
@@ -491,11 +475,10 @@ hop_status hop_lower_arg_view(hop_lower *l, const hop_node *n, int k, bool dense
                               hop_view *out)
 {
 	const hop_type *t = hop_lower_in(l, n, k);
-
 	if (l->dry) {
 		const hop_ix *x[HOP_MAXRANK];
-		int           m = hop_lower_open_dims(l, t->rank, t->dim, x);
-		hop_lval     *v = &l->inst->val[n->in[k].id];
+		int m = hop_lower_open_dims(l, t->rank, t->dim, x);
+		hop_lval *v = &l->inst->val[n->in[k].id];
 		if (!l->dry_val && v->kind == HOP_LV_NODE)
 			demand(l, v, t->rank, x, true);
 		hop_lower_close_n(l, m);
@@ -512,11 +495,10 @@ hop_status hop_lower_arg_view(hop_lower *l, const hop_node *n, int k, bool dense
 bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *order,
                           hop_view *out)
 {
-	hop_linst      *in = l->inst;
+	hop_linst *in = l->inst;
 	const hop_type *t = hop_lower_in(l, n, k);
-	const void     *key[4 + HOP_MAXRANK] = { in, (void *)(uintptr_t)n->in[k].id };
-	hop_size        dim[HOP_MAXRANK];
-
+	const void *key[4 + HOP_MAXRANK] = { in, (void *)(uintptr_t)n->in[k].id };
+	hop_size dim[HOP_MAXRANK];
 	if (l->dry || !in->outer || !in->many || !in->val[n->in[k].id].fixed)
 		return false;
 	if (strided(l, in, n->in[k], out) && hop_size_is(out->stride[order[t->rank - 1]], 1))
@@ -528,18 +510,18 @@ bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *ord
 			return false;
 	}
 	key[3] = "packed";
-	size_t    nb = sizeof *key * (size_t)(4 + t->rank);
+	size_t nb = sizeof *key * (size_t)(4 + t->rank);
 	hop_view *v = hop_map_get(&l->memo, key, nb);
 	if (v) {
 		*out = *v;
 		return true;
 	}
 	hop_scope *was = l->cur, *home = in->scope;
-	hop_reg    mask = l->mask;
+	hop_reg mask = l->mask;
 	l->cur = in->scope = in->outer;
 	l->mask = 0;
-	hop_dtype  c = hop_dtype_computes((hop_dtype)t->dtype);
-	hop_view   d = hop_lower_temp(l, hop_type_get(l->env, c, t->rank, dim));
+	hop_dtype c = hop_dtype_computes((hop_dtype)t->dtype);
+	hop_view d = hop_lower_temp(l, hop_type_get(l->env, c, t->rank, dim));
 	v = HOP_NEW(l->w, hop_view);
 	*v = hop_view_permuted(l, &d, t->rank, order);
 	hop_status st = store(l, in, n->in[k], v);
@@ -560,13 +542,12 @@ hop_reg hop_lower_scalar(hop_lower *l, const hop_node *n, int k)
 void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d)
 {
 	hop_lval *x = &l->inst->val[n->out0.id];
-	hop_lbuf  b = { .kind = HOP_BUF_CONST, .dtype = (hop_dtype)d->type->dtype,
-	                .count = hop_type_count(l->env, d->type) };
-
+	hop_lbuf b = { .kind = HOP_BUF_CONST, .dtype = (hop_dtype)d->type->dtype,
+	               .count = hop_type_count(l->env, d->type) };
 	if (x->kind == HOP_LV_BUF)
 		return;
 	const void *key[2] = { d, NULL };
-	uintptr_t   buf = (uintptr_t)hop_map_get(&l->memo, key, sizeof key);      /* 1 + it */
+	uintptr_t buf = (uintptr_t)hop_map_get(&l->memo, key, sizeof key);      /* 1 + it */
 	if (!buf) {
 		hop_arena *was = l->b.a;
 		l->b.a = l->prog->a;            /* also in a dry run */
@@ -583,7 +564,6 @@ void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d)
 hop_view hop_lower_result(hop_lower *l, const hop_node *n, int i)
 {
 	hop_lval *x = &l->inst->val[n->out0.id + (uint32_t)i];
-
 	x->view = x->has_dest ? x->dest : hop_lower_temp(l, hop_lower_out(l, n, i));
 	x->kind = HOP_LV_BUF;
 	x->scope = l->cur;
@@ -594,9 +574,8 @@ hop_view hop_lower_result(hop_lower *l, const hop_node *n, int i)
 
 static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
 {
-	int       flags = hop_optab[n->op].flags;
+	int flags = hop_optab[n->op].flags;
 	hop_lval *x;
-
 	if (flags & (HOP_F_R | HOP_F_X))
 		return run(l, in, n, HOP_ASK_NODE, NULL);
 	x = &in->val[n->out0.id];
@@ -623,8 +602,8 @@ hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, boo
 		hop_guard_emit(l, in, 0, (int)in->g->nsym);
 	for (uint32_t i = 0; i < in->g->nnode && !in->dead; i++) {
 		const hop_node *n = &in->g->node[i];
-		bool            r = hop_optab[n->op].flags & (HOP_F_R | HOP_F_X);
-		int             sym = (int)hop_node_binds(n);
+		bool r = hop_optab[n->op].flags & (HOP_F_R | HOP_F_X);
+		int sym = (int)hop_node_binds(n);
 		if (!in->live[i] || in->done[i])
 			continue;
 		if (before && (r || !in->val[n->out0.id].fixed || in->val[n->out0.id].has_dest))
@@ -637,7 +616,7 @@ hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, boo
 			hop_guard_emit(l, in, sym, sym + 1);
 	}
 	for (uint32_t i = 0; !before && !in->dead && i < in->g->nout; i++) {
-		hop_val   v = in->g->out[i];
+		hop_val v = in->g->out[i];
 		hop_lval *x = &in->val[v.id];
 		if (dest[i].buf < 0 || (x->has_dest && x->dest.buf == dest[i].buf))
 			continue;

@@ -78,8 +78,7 @@ int hop_stmt_blocks(hop_stmt *s, hop_block **out)
 void hop_stmt_all_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 {
 	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub);
-
+	int k = hop_stmt_blocks(s, sub);
 	hop_stmt_addrs(f, s, fn, user);
 	for (int i = 0; i < k; i++)
 		for (hop_stmt *q = sub[i]->first; q; q = q->next)
@@ -110,7 +109,6 @@ hop_addr *hop_stmt_addr(hop_stmt *s, int i)
 void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user)
 {
 	hop_addr *a;
-
 	for (int i = 0; i < s->na || (s->kind != HOP_L_OP && i < 1); i++)
 		if (s->a[i])
 			fn(user, &s->a[i], NULL, HOP_i64);
@@ -137,8 +135,7 @@ void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user)
 void hop_stmt_regs(hop_stmt *s, hop_reg_fn *fn, void *user)
 {
 	hop_block *sub[2];
-	int        k = hop_stmt_blocks(s, sub), nacc = s->kind == HOP_L_LOOP ? s->nacc : 0;
-
+	int k = hop_stmt_blocks(s, sub), nacc = s->kind == HOP_L_LOOP ? s->nacc : 0;
 	hop_stmt_uses(s, fn, user);
 	hop_stmt_inner(s, fn, user);
 	for (int i = 0; i < k; i++)

@@ -69,19 +69,18 @@ hop_status hop_batch_argmax(hop_build *b, hop_rule *r)
 static hop_status store(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0), *o = hop_lower_out(l, n, 0);
-	int             axis = (int)axis_of(n->attr);
-	hop_dtype       d = (hop_dtype)t->dtype;
-	bool            max = n->op == HOP_OP_argmax;
-	enum hop_red    red = max ? HOP_RED_max : HOP_RED_min;
-	hop_view        to = l->dest, from;
-	const hop_ix   *x[HOP_MAXRANK], *ox[HOP_MAXRANK];
-	hop_reg         best, v, is, r;
-
+	int axis = (int)axis_of(n->attr);
+	hop_dtype d = (hop_dtype)t->dtype;
+	bool max = n->op == HOP_OP_argmax;
+	enum hop_red red = max ? HOP_RED_max : HOP_RED_min;
+	hop_view to = l->dest, from;
+	const hop_ix *x[HOP_MAXRANK], *ox[HOP_MAXRANK];
+	hop_reg best, v, is, r;
 	if (d == HOP_bool)
 		red = max ? HOP_RED_or : HOP_RED_and;
 	HOP_TRY(hop_lower_arg_view(l, n, 0, false, &from));
 	hop_scope *there = l->cur;
-	int        nloop = hop_lower_open_dims(l, o->rank, o->dim, ox);
+	int nloop = hop_lower_open_dims(l, o->rank, o->dim, ox);
 
 	for (int i = 0; i < o->rank; i++)
 		x[i + (i >= axis)] = ox[i];

@@ -33,7 +33,6 @@
 hop_status hop_infer_float(hop_infer *f)
 {
 	hop_dtype d = (hop_dtype)f->in[0]->dtype;
-
 	if (f->nin == 2)
 		HOP_TRY(hop_infer_same(f));
 	if (!hop_dtype_float(d))

@@ -27,7 +27,6 @@ typedef struct at {
 static hop_reg poly(at c, hop_reg x, const double *k, int n)
 {
 	hop_reg r = K(k[n - 1]);
-
 	for (int i = n - 2; i >= 0; i--)
 		r = ADD(MUL(r, x), K(k[i]));
 	return r;
@@ -42,7 +41,6 @@ static hop_reg signed_as(at c, hop_reg y, hop_reg x)
 static hop_reg sign_of(at c, hop_reg x)
 {
 	hop_reg up = IF(LT(K(0), x), K(1), IF(EQ(x, K(0)), K(0), x));
-
 	return IF(LT(x, K(0)), K(-1), up);
 }
 
@@ -51,7 +49,6 @@ static hop_reg log1p_of(at c, hop_reg x)
 {
 	hop_reg u = ADD(K(1), x), d = SUB(u, K(1));
 	hop_reg y = MUL(OF(log, u), DIV(x, d));
-
 	return IF(EQ(d, K(0)), x, IF(EQ(u, INF), x, y));
 }
 
@@ -60,7 +57,6 @@ static hop_reg expm1_of(at c, hop_reg x)
 {
 	hop_reg u = OF(exp, x), d = SUB(u, K(1));
 	hop_reg y = MUL(d, DIV(x, OF(log, u)));
-
 	y = IF(EQ(d, K(-1)), d, IF(EQ(u, INF), u, y));
 	return IF(EQ(d, K(0)), x, y);
 }
@@ -76,14 +72,12 @@ static hop_reg sinh_of(at c, hop_reg x)
 {
 	hop_reg a = OF(abs, x), m = expm1_of(c, a), h = OF(exp, MUL(K(0.5), a));
 	hop_reg small = MUL(K(0.5), ADD(m, DIV(m, ADD(m, K(1))))), large = MUL(MUL(K(0.5), h), h);
-
 	return signed_as(c, IF(LT(a, K(20)), small, large), x);
 }
 
 static hop_reg cosh_of(at c, hop_reg x)
 {
 	hop_reg h = OF(exp, MUL(K(0.5), OF(abs, x)));
-
 	return ADD(MUL(MUL(K(0.5), h), h), DIV(DIV(K(0.5), h), h));
 }
 
@@ -92,7 +86,6 @@ static hop_reg asinh_of(at c, hop_reg x)
 {
 	hop_reg a = OF(abs, x), s = MUL(a, a);
 	hop_reg y = log1p_of(c, ADD(a, DIV(s, ADD(K(1), OF(sqrt, ADD(s, K(1)))))));
-
 	return signed_as(c, IF(LT(a, K(1e9)), y, ADD(OF(log, a), K(0.69314718055994530942))), x);
 }
 
@@ -100,7 +93,6 @@ static hop_reg acosh_of(at c, hop_reg x)
 {
 	hop_reg t = SUB(x, K(1));
 	hop_reg y = log1p_of(c, ADD(t, OF(sqrt, ADD(MUL(K(2), t), MUL(t, t)))));
-
 	y = IF(LT(x, K(1e9)), y, ADD(OF(log, x), K(0.69314718055994530942)));
 	return IF(LT(x, K(1)), FAR(__builtin_nanf("")), y);
 }
@@ -109,7 +101,6 @@ static hop_reg atanh_of(at c, hop_reg x)
 {
 	hop_reg a = OF(abs, x);
 	hop_reg y = MUL(K(0.5), log1p_of(c, DIV(MUL(K(2), a), SUB(K(1), a))));
-
 	return signed_as(c, y, x);
 }
 
@@ -130,7 +121,6 @@ static hop_reg pi_low(at c, double share)
 static hop_reg is_negative(at c, hop_reg x)
 {
 	hop_dtype i = is_f32(c) ? HOP_i32 : HOP_i64;
-
 	return hop_lower_do(c.l, lt, HOP_bool, hop_lower_do(c.l, bitcast, i, x),
 	                    hop_lower_const(c.l, i, 0, 0));
 }
@@ -155,7 +145,6 @@ static hop_reg angle(at c, hop_reg y, hop_reg x)
 	hop_reg p = is_f32(c) ? poly(c, z, p32, 5) : poly(c, z, p64, 11);
 	hop_reg low = IF(half, pi_low(c, 0.5), IF(some, pi_low(c, 0.25), K(0)));
 	hop_reg high = IF(half, PI(0.5), IF(some, PI(0.25), K(0)));
-
 	return ADD(high, ADD(t, ADD(MUL(MUL(t, z), p), low)));
 }
 
@@ -171,7 +160,6 @@ static hop_reg atan2_of(at c, hop_reg y, hop_reg x)
 	hop_reg top = FAR(is_f32(c) ? 0x1p125 : 0x1p1021);
 	hop_reg a = OF(abs, y), b = OF(abs, x), same = EQ(a, b), r;
 	hop_reg by = IF(LT(top, a), K(0.25), IF(LT(top, b), K(0.25), K(1)));
-
 	a = IF(same, IF(EQ(a, K(0)), K(0), K(1)), MUL(a, by));
 	b = IF(same, K(1), MUL(b, by));
 	r = angle(c, a, b);
@@ -196,7 +184,6 @@ static hop_reg asin_part(at c, hop_reg a, hop_reg *out_far)
 	hop_reg z = IF(far, MUL(SUB(K(1), a), K(0.5)), MUL(a, a));
 	hop_reg s = IF(far, OF(sqrt, z), a);
 	hop_reg p = is_f32(c) ? poly(c, z, p32, 6) : poly(c, z, p64, 13);
-
 	*out_far = far;
 	return ADD(s, MUL(MUL(s, z), p));
 }
@@ -205,7 +192,6 @@ static hop_reg asin_of(at c, hop_reg x)
 {
 	hop_reg far, y = asin_part(c, OF(abs, x), &far);
 	hop_reg from = SUB(PI(0.5), SUB(MUL(K(2), y), pi_low(c, 0.5)));
-
 	return signed_as(c, IF(far, from, y), x);
 }
 
@@ -214,7 +200,6 @@ static hop_reg acos_of(at c, hop_reg x)
 	hop_reg far, y = asin_part(c, OF(abs, x), &far), below = LT(x, K(0));
 	hop_reg twice = MUL(K(2), y), from = SUB(PI(1), SUB(twice, pi_low(c, 1)));
 	hop_reg near = SUB(PI(0.5), SUB(IF(below, OF(neg, y), y), pi_low(c, 0.5)));
-
 	return IF(far, IF(below, from, twice), near);
 }
 
@@ -243,13 +228,12 @@ static hop_reg erf_of(at c, hop_reg x)
 		-5.1605999328251787e-6, 1.03113338633465728e-6, -1.555225292277526e-7,
 		1.72490983035438947e-8, -1.33056934325547618e-9, 6.38237276881659663e-11,
 		-1.43371916140103223e-12 };
-	bool    f = is_f32(c);
+	bool f = is_f32(c);
 	hop_reg a = OF(abs, x), far = f ? K(4) : K(6);
 	hop_reg b = IF(LT(far, a), far, a), z = MUL(b, b);
 	hop_reg r = f ? poly(c, z, r32, 6) : poly(c, z, r64, 12);
 	hop_reg q = f ? poly(c, b, q32, 7) : poly(c, b, q64, 19);
 	hop_reg large = SUB(K(1), OF(exp, OF(neg, q)));
-
 	return IF(LT(a, K(0.875)), ADD(x, MUL(x, r)), signed_as(c, large, x));
 }
 
@@ -278,9 +262,8 @@ LOWER(erf)
 
 hop_status hop_lower_atan2(hop_lower *l, const hop_node *n)
 {
-	at      c = { l, hop_dtype_computes((hop_dtype)hop_lower_out(l, n, 0)->dtype) };
+	at c = { l, hop_dtype_computes((hop_dtype)hop_lower_out(l, n, 0)->dtype) };
 	hop_reg y = hop_lower_arg(l, n, 0, l->ix), x = hop_lower_arg(l, n, 1, l->ix);
-
 	l->reg = atan2_of(c, y, x);
 	return HOP_OK;
 }

@@ -21,7 +21,6 @@ static bool has(hop_ints v, int64_t a)
 static side side_of(const hop_type *t, hop_ints batch, hop_ints sum)
 {
 	side s = { batch, sum, 0, { 0 } };
-
 	for (int i = 0; i < t->rank; i++)
 		if (!has(batch, i) && !has(sum, i))
 			s.free[s.nfree++] = i;
@@ -36,7 +35,6 @@ static bool worth(hop_size s)
 static hop_size prod(hop_lower *l, const hop_type *t, int n, const int *ax)
 {
 	hop_size p = hop_size_int(1);
-
 	for (int i = 0; i < n; i++)
 		p = hop_size_mul(l->env, p, t->dim[ax[i]]);
 	return p;
@@ -45,9 +43,8 @@ static hop_size prod(hop_lower *l, const hop_type *t, int n, const int *ax)
 static bool tiled(hop_lower *l, const hop_node *n, const side *a, const side *b)
 {
 	const hop_type *t = hop_lower_in(l, n, 0);
-	hop_size        m = prod(l, t, a->nfree, a->free), k = hop_size_int(1), w;
-	hop_size        q = prod(l, hop_lower_in(l, n, 1), b->nfree, b->free);
-
+	hop_size m = prod(l, t, a->nfree, a->free), k = hop_size_int(1), w;
+	hop_size q = prod(l, hop_lower_in(l, n, 1), b->nfree, b->free);
 	for (int64_t i = 0; i < a->sum.n; i++)
 		k = hop_size_mul(l->env, k, t->dim[a->sum.v[i]]);
 	w = hop_size_mul(l->env, hop_size_mul(l->env, m, q), k);
@@ -62,8 +59,7 @@ static bool joined(hop_lower *l, const hop_view *v, const hop_type *t, int first
                    const int *ax, hop_size *out)
 {
 	hop_size next = hop_size_int(0);
-	bool     any = false;
-
+	bool any = false;
 	*out = hop_size_int(0);
 	for (int i = n - 1; i >= first; i--) {
 		if (hop_size_is(t->dim[ax[i]], 1))
@@ -83,8 +79,7 @@ static hop_status packed(hop_lower *l, const hop_node *n, int k, const int *ax,
                          hop_view *out)
 {
 	const hop_type *t = hop_lower_in(l, n, k);
-	hop_size        dim[HOP_MAXRANK];
-
+	hop_size dim[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++)
 		dim[i] = t->dim[ax[i]];
 	hop_view v = hop_lower_temp(l, hop_type_get(l->env, hop_dtype_computes((hop_dtype)t->dtype),
@@ -97,7 +92,6 @@ static hop_status packed(hop_lower *l, const hop_node *n, int k, const int *ax,
 static void sum_last(const side *s, int *ax)
 {
 	int r = 0;
-
 	for (int64_t i = 0; i < s->batch.n; i++)
 		ax[r++] = (int)s->batch.v[i];
 	for (int i = 0; i < s->nfree; i++)
@@ -110,7 +104,6 @@ static void sum_last(const side *s, int *ax)
 static void rows_last(const side *s, int *ax)
 {
 	int r = 0;
-
 	for (int64_t i = 0; i < s->batch.n; i++)
 		ax[r++] = (int)s->batch.v[i];
 	for (int64_t i = 0; i < s->sum.n; i++)
@@ -124,8 +117,7 @@ static void rows_last(const side *s, int *ax)
 static bool turns(hop_lower *l, const hop_node *n, const side *s, const hop_view *v)
 {
 	const hop_type *t = hop_lower_in(l, n, 1), *ct = hop_lower_out(l, n, 0);
-	hop_size        all = hop_type_count(l->env, t), c = hop_type_count(l->env, ct);
-
+	hop_size all = hop_type_count(l->env, t), c = hop_type_count(l->env, ct);
 	return s->nfree && hop_size_const(all) && hop_size_const(c) && all.k > 0 &&
 	       all.k <= 1 << 16 && c.k >= 64 * t->dim[s->free[s->nfree - 1]].k &&
 	       !hop_size_is(v->stride[s->free[s->nfree - 1]], 1);
@@ -143,8 +135,7 @@ static hop_status operand(hop_lower *l, const hop_node *n, int k, const side *s,
                           hop_view *out, hop_size *out_sum)
 {
 	const hop_type *t = hop_lower_in(l, n, k);
-	int             ax[HOP_MAXRANK], rows[HOP_MAXRANK];
-
+	int ax[HOP_MAXRANK], rows[HOP_MAXRANK];
 	for (int64_t i = 0; i < s->sum.n; i++)
 		ax[i] = (int)s->sum.v[i];
 	rows_last(s, rows);
@@ -174,7 +165,6 @@ static int free_axes(hop_lower *l, const hop_type *t, const side *s, hop_view *v
                      hop_size *out_vs, hop_size *out_cs)
 {
 	int cax[HOP_MAXRANK], first = 0, nloop = 0;
-
 	for (int i = 0; i < s->nfree; i++)
 		cax[i] = at + i;
 	while (!joined(l, v, t, first, s->nfree, s->free, out_vs) ||
@@ -196,7 +186,6 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
                       const hop_type *ct, hop_view vc)
 {
 	int nloop = 0, nb = (int)a->batch.n;
-
 	for (int i = 0; i < nb; i++) {
 		const hop_ix *x = hop_lower_open(l, HOP_LOOP_PAR, ct->dim[i], NULL);
 		nloop += !hop_size_is(ct->dim[i], 1);
@@ -222,10 +211,9 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 static void round_to(hop_lower *l, const hop_type *t, const hop_view *from, const hop_view *to)
 {
 	const hop_ix *x[HOP_MAXRANK];
-	int           k = hop_lower_open_dims(l, t->rank, t->dim, x);
-	hop_dtype     d = (hop_dtype)t->dtype;
-	hop_reg       r = hop_lower_load(l, d, from->buf, hop_view_at(l, from, t->rank, x), l->cur);
-
+	int k = hop_lower_open_dims(l, t->rank, t->dim, x);
+	hop_dtype d = (hop_dtype)t->dtype;
+	hop_reg r = hop_lower_load(l, d, from->buf, hop_view_at(l, from, t->rank, x), l->cur);
 	hop_lower_put(l, d, to->buf, hop_view_at(l, to, t->rank, x), r);
 	hop_lower_close_n(l, k);
 }
@@ -233,11 +221,10 @@ static void round_to(hop_lower *l, const hop_type *t, const hop_view *from, cons
 static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, const side *b)
 {
 	const hop_type *ct = hop_lower_out(l, n, 0);
-	hop_dtype       c = hop_dtype_computes((hop_dtype)ct->dtype);
-	bool            direct = c == (hop_dtype)ct->dtype;
-	hop_view        va, vb, vc = l->dest;
-	hop_gemm       *g = HOP_NEW(l->a, hop_gemm);
-
+	hop_dtype c = hop_dtype_computes((hop_dtype)ct->dtype);
+	bool direct = c == (hop_dtype)ct->dtype;
+	hop_view va, vb, vc = l->dest;
+	hop_gemm *g = HOP_NEW(l->a, hop_gemm);
 	HOP_TRY(operand(l, n, 0, a, &va, &g->as[1]));
 	HOP_TRY(operand(l, n, 1, b, &vb, &g->bs[0]));
 	if (!direct)
@@ -258,9 +245,8 @@ static hop_reg element(hop_lower *l, const hop_node *n, int k, const side *s,
                        const side *other, const hop_ix *const *x)
 {
 	const hop_type *t = hop_lower_in(l, n, k);
-	int             ax[HOP_MAXRANK];
-	hop_view        v;
-
+	int ax[HOP_MAXRANK];
+	hop_view v;
 	if (s->nfree && s->sum.n && !other->nfree && !l->dry && l->inst->many &&
 	    !l->mask && worth(t->dim[s->free[s->nfree - 1]])) {
 		rows_last(s, ax);
@@ -274,13 +260,12 @@ static hop_reg element(hop_lower *l, const hop_node *n, int k, const side *s,
 hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_dot *p = HOP_ATTR(n, dot);
-	side          a = side_of(hop_lower_in(l, n, 0), p->lbatch, p->lsum);
-	side          b = side_of(hop_lower_in(l, n, 1), p->rbatch, p->rsum);
+	side a = side_of(hop_lower_in(l, n, 0), p->lbatch, p->lsum);
+	side b = side_of(hop_lower_in(l, n, 1), p->rbatch, p->rsum);
 	const hop_ix *x[HOP_MAXRANK], *y[HOP_MAXRANK];
-	hop_dtype     d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
-	int           nb = (int)a.batch.n;
-	hop_reg       init, r, s;
-
+	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
+	int nb = (int)a.batch.n;
+	hop_reg init, r, s;
 	if (l->ask == HOP_ASK_STORE)
 		return gemm_store(l, n, &a, &b);
 	if (tiled(l, n, &a, &b)) {

@@ -4,14 +4,13 @@
 
 hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
 {
-	hop_prog    *p = l->prog;
-	bool         is_assert = n->op == HOP_OP_assert;
-	hop_str      text = is_assert ? HOP_ATTR(n, assert)->text : HOP_ATTR(n, print)->text;
+	hop_prog *p = l->prog;
+	bool is_assert = n->op == HOP_OP_assert;
+	hop_str text = is_assert ? HOP_ATTR(n, assert)->text : HOP_ATTR(n, print)->text;
 	hop_leffect *f;
-	hop_stmt    *s;
-	hop_addr    *args = HOP_NEWN(l->a, hop_addr, n->nin);
+	hop_stmt *s;
+	hop_addr *args = HOP_NEWN(l->a, hop_addr, n->nin);
 	const hop_type **type = HOP_NEWN(l->a, const hop_type *, n->nin);
-
 	for (uint32_t i = 0; i < n->nin; i++) {
 		hop_view v;
 		HOP_TRY(hop_lower_arg_view(l, n, (int)i, true, &v));

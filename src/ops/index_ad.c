@@ -130,7 +130,6 @@ static hop_status batch_windows(hop_build *b, hop_rule *r)
 	hop_size dim[HOP_MAXDIM], part[HOP_MAXDIM];
 	hop_val at[HOP_MAXDIM], x = r->in[0];
 	bool shared = false;
-
 	if (lead) {
 		part[0] = r->bsize;
 		at[0] = hop_emit_const_i(b, HOP_i64, 0);

@@ -8,7 +8,7 @@ static const hop_ix *start_of(hop_lower *l, const hop_node *n, int k, hop_size s
 {
 	if (hop_size_eq(size, w))
 		return hop_ix_size(l, hop_size_int(0));
-	hop_reg  r = hop_lower_scalar(l, n, k);
+	hop_reg r = hop_lower_scalar(l, n, k);
 	hop_size room = hop_size_add(l->env, hop_size_sub(l->env, size, w), hop_size_int(1));
 	r = hop_lower_as_i64(l, r, (hop_dtype)hop_lower_in(l, n, k)->dtype);
 	return hop_lower_clamp(l, r, room);
@@ -17,8 +17,7 @@ static const hop_ix *start_of(hop_lower *l, const hop_node *n, int k, hop_size s
 hop_status hop_lower_dynslice(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0), *o = hop_lower_out(l, n, 0);
-	const hop_ix   *x[HOP_MAXRANK];
-
+	const hop_ix *x[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++)
 		x[i] = hop_ix_add(l, l->ix[i], start_of(l, n, 1 + i, t->dim[i], o->dim[i]));
 	l->reg = hop_lower_arg(l, n, 0, x);
@@ -30,7 +29,6 @@ static hop_status base_store(hop_lower *l, const hop_node *n, const hop_view *to
 {
 	hop_val v = n->in[0];
 	hop_lval *x = &l->inst->val[v.id];
-
 	while (x->kind == HOP_LV_ALIAS && !x->lead)
 		x = &x->inst->val[x->val.id];
 	if (!l->dry && x->kind == HOP_LV_BUF && x->view.buf == to->buf &&
@@ -42,9 +40,8 @@ static hop_status base_store(hop_lower *l, const hop_node *n, const hop_view *to
 static hop_status update_store(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
-	hop_view        to = l->dest;
-	bool            whole = true;
-
+	hop_view to = l->dest;
+	bool whole = true;
 	/* what is overwritten entirely is not asked for, here as in the cell below */
 	for (int i = 0; i < t->rank; i++)
 		whole = whole && hop_size_eq(t->dim[i], u->dim[i]);
@@ -61,9 +58,8 @@ static hop_status update_store(hop_lower *l, const hop_node *n)
 hop_status hop_lower_dynupdate(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
-	const hop_ix   *x[HOP_MAXRANK];
-	hop_reg         m = 0, was = l->mask, v, zero;
-
+	const hop_ix *x[HOP_MAXRANK];
+	hop_reg m = 0, was = l->mask, v, zero;
 	if (l->ask == HOP_ASK_STORE)
 		return update_store(l, n);
 	hop_lower_special(l);
@@ -93,7 +89,6 @@ static const hop_ix *position(hop_lower *l, const hop_node *n, int k,
                               const hop_ix *const *ix, hop_size size, hop_reg *out_any)
 {
 	hop_reg r = hop_lower_arg(l, n, k, ix);
-
 	*out_any = 0;
 	if (!hop_lower_nonneg(l, hop_size_sub(l->env, size, hop_size_int(1))))
 		*out_any = hop_lower_do(l, lt, HOP_bool, hop_lower_const(l, HOP_i64, 0, 0),
@@ -107,7 +102,6 @@ static void split(const hop_ix *const *ix, int nbatch, int axis, int ri, int rx,
                   const hop_ix **out_i, const hop_ix **out_x)
 {
 	int m = ri - nbatch;
-
 	for (int i = 0; i < nbatch; i++)
 		out_i[i] = ix[i];
 	for (int i = 0; i < m; i++)
@@ -122,9 +116,8 @@ hop_status hop_lower_gather(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_gather *a = HOP_ATTR(n, gather);
 	const hop_type *t = hop_lower_in(l, n, 0), *it = hop_lower_in(l, n, 1);
-	const hop_ix   *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
-	hop_reg         was = l->mask, any;
-
+	const hop_ix *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
+	hop_reg was = l->mask, any;
 	split(l->ix, (int)a->nbatch, (int)a->axis, it->rank, t->rank, xi, x);
 	x[a->axis] = position(l, n, 1, xi, t->dim[a->axis], &any);
 	l->mask = hop_lower_and(l, was, any);
@@ -162,12 +155,11 @@ static hop_status scatter_store(hop_lower *l, const hop_node *n)
 	const struct hop_attr_scatter *a = HOP_ATTR(n, scatter);
 	const hop_type *t = hop_lower_in(l, n, 0), *it = hop_lower_in(l, n, 1),
 	               *ut = hop_lower_in(l, n, 2);
-	const hop_ix   *ux[HOP_MAXRANK], *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
-	hop_view        to = l->dest;
-	hop_dtype       d = (hop_dtype)t->dtype;
-	int             m = it->rank - (int)a->nbatch, nloop = 0;
-	hop_reg         was = l->mask, any, v;
-
+	const hop_ix *ux[HOP_MAXRANK], *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
+	hop_view to = l->dest;
+	hop_dtype d = (hop_dtype)t->dtype;
+	int m = it->rank - (int)a->nbatch, nloop = 0;
+	hop_reg was = l->mask, any, v;
 	HOP_TRY(base_store(l, n, &to));
 	for (int i = 0; i < ut->rank; i++) {
 		bool seq = i >= a->axis && i < a->axis + m;

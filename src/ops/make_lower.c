@@ -8,15 +8,13 @@
 static bool is_splat(const hop_data *v)
 {
 	size_t b = hop_dtype_bytes((hop_dtype)v->type->dtype);
-
 	return v->nbyte <= b || !memcmp(v->bytes, (const char *)v->bytes + b, v->nbyte - b);
 }
 
 hop_status hop_lower_constant(hop_lower *l, const hop_node *n)
 {
 	const hop_data *v = HOP_ATTR(n, constant)->value;
-	hop_dtype       of = (hop_dtype)v->type->dtype, d = hop_dtype_computes(of);
-
+	hop_dtype of = (hop_dtype)v->type->dtype, d = hop_dtype_computes(of);
 	if (!is_splat(v)) {
 		hop_lower_is_data(l, n, v);
 		return HOP_OK;
@@ -33,7 +31,6 @@ hop_status hop_lower_constant(hop_lower *l, const hop_node *n)
 hop_status hop_lower_iota(hop_lower *l, const hop_node *n)
 {
 	hop_reg r = hop_lower_ixreg(l, l->ix[HOP_ATTR(n, iota)->axis]);
-
 	l->reg = hop_lower_to(l, (hop_dtype)hop_lower_out(l, n, 0)->dtype, HOP_i64, r);
 	return HOP_OK;
 }
@@ -48,7 +45,6 @@ hop_status hop_lower_size_of(hop_lower *l, const hop_node *n)
 hop_status hop_lower_as_size(hop_lower *l, const hop_node *n)
 {
 	hop_reg lo, hi, r;
-
 	if (l->ask != HOP_ASK_STORE) {
 		hop_lower_must(l);
 		if (l->dry)

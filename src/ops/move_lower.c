@@ -5,8 +5,7 @@
 hop_status hop_lower_broadcast(hop_lower *l, const hop_node *n)
 {
 	const hop_ix *x[HOP_MAXRANK];
-	hop_ints      ax = HOP_ATTR(n, broadcast)->axes;
-
+	hop_ints ax = HOP_ATTR(n, broadcast)->axes;
 	for (int64_t i = 0; i < ax.n; i++)
 		x[i] = l->ix[ax.v[i]];
 	l->reg = hop_lower_arg(l, n, 0, x);
@@ -17,8 +16,7 @@ hop_status hop_lower_broadcast(hop_lower *l, const hop_node *n)
 hop_status hop_lower_reshape(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_out(l, n, 0), *s = hop_lower_in(l, n, 0);
-	const hop_ix   *x[HOP_MAXRANK];
-
+	const hop_ix *x[HOP_MAXRANK];
 	if (l->ask == HOP_ASK_STORE) {
 		if (!hop_view_is_dense(l, &l->dest, t))
 			return hop_lower_nest(l, n);
@@ -36,8 +34,7 @@ hop_status hop_lower_reshape(hop_lower *l, const hop_node *n)
 hop_status hop_lower_permute(hop_lower *l, const hop_node *n)
 {
 	const hop_ix *x[HOP_MAXRANK];
-	hop_ints      ax = HOP_ATTR(n, permute)->axes;
-
+	hop_ints ax = HOP_ATTR(n, permute)->axes;
 	for (int64_t i = 0; i < ax.n; i++)
 		x[ax.v[i]] = l->ix[i];
 	l->reg = hop_lower_arg(l, n, 0, x);
@@ -53,7 +50,6 @@ hop_status hop_lower_slice(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_slice *a = HOP_ATTR(n, slice);
 	const hop_ix *x[HOP_MAXRANK];
-
 	for (int64_t i = 0; i < a->dims.n; i++)
 		x[i] = affine(l, l->ix[i], hop_lower_size(l, a->start.v[i]), a->step.v[i]);
 	l->reg = hop_lower_arg(l, n, 0, x);
@@ -67,7 +63,6 @@ static hop_reg inside(hop_lower *l, const hop_ix *p, hop_size dim, int64_t step,
 {
 	hop_reg zero = hop_lower_const(l, HOP_i64, 0, 0), r = hop_lower_ixreg(l, p), m, st;
 	hop_size span = hop_size_mul(l->env, dim, hop_size_int(step));
-
 	m = hop_lower_and(l, hop_lower_do(l, le, HOP_bool, zero, r),
 	                  hop_lower_do(l, lt, HOP_bool, r, hop_lower_sizereg(l, span)));
 	*out_x = p;
@@ -83,9 +78,8 @@ static hop_reg inside(hop_lower *l, const hop_ix *p, hop_size dim, int64_t step,
 static hop_status pad_store(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_pad *a = HOP_ATTR(n, pad);
-	hop_view  to = l->dest;
+	hop_view to = l->dest;
 	hop_size *stride = HOP_NEWN(l->w, hop_size, a->dims.n);
-
 	hop_lower_fill(l, hop_lower_out(l, n, 0), &to);
 	for (int64_t i = 0; i < a->dims.n; i++) {
 		hop_size at = hop_size_mul(l->env, hop_lower_size(l, a->start.v[i]), to.stride[i]);
@@ -100,15 +94,14 @@ hop_status hop_lower_pad(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_pad *a = HOP_ATTR(n, pad);
 	const hop_type *s = hop_lower_in(l, n, 0);
-	const hop_ix   *x[HOP_MAXRANK], *p;
-	hop_reg         was = l->mask, m = 0;
-
+	const hop_ix *x[HOP_MAXRANK], *p;
+	hop_reg was = l->mask, m = 0;
 	if (l->ask == HOP_ASK_STORE)
 		return pad_store(l, n);
 	hop_lower_special(l);
 	for (int i = 0; i < s->rank; i++) {
 		hop_size start = hop_lower_size(l, a->start.v[i]);
-		int64_t  step = a->step.v[i];
+		int64_t step = a->step.v[i];
 		if (hop_size_is(start, 0) && step == 1 &&
 		    hop_size_eq(s->dim[i], hop_lower_out(l, n, 0)->dim[i])) {
 			x[i] = l->ix[i];
@@ -133,9 +126,8 @@ hop_status hop_lower_pad(hop_lower *l, const hop_node *n)
 
 static hop_status concat_store(hop_lower *l, const hop_node *n)
 {
-	int64_t  axis = HOP_ATTR(n, concat)->axis;
+	int64_t axis = HOP_ATTR(n, concat)->axis;
 	hop_view to = l->dest;
-
 	for (uint32_t k = 0; k < n->nin; k++) {
 		hop_size d = hop_lower_in(l, n, (int)k)->dim[axis];
 		HOP_TRY(hop_lower_store_arg(l, n, (int)k, &to));
@@ -148,13 +140,12 @@ static hop_status concat_store(hop_lower *l, const hop_node *n)
 /* From the last operand to the first: each takes what lies before its end. */
 hop_status hop_lower_concat(hop_lower *l, const hop_node *n)
 {
-	int64_t       axis = HOP_ATTR(n, concat)->axis;
-	hop_dtype     d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
-	int           rank = hop_lower_out(l, n, 0)->rank;
+	int64_t axis = HOP_ATTR(n, concat)->axis;
+	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
+	int rank = hop_lower_out(l, n, 0)->rank;
 	const hop_ix *x[HOP_MAXRANK];
-	hop_size      start = hop_size_int(0), end;
-	hop_reg       was = l->mask, r = 0, pos, lo = 0;
-
+	hop_size start = hop_size_int(0), end;
+	hop_reg was = l->mask, r = 0, pos, lo = 0;
 	if (l->ask == HOP_ASK_STORE)
 		return concat_store(l, n);
 	if (n->nin > 1)

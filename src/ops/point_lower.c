@@ -29,8 +29,7 @@ static hop_reg logic(hop_lower *l, int op, hop_reg x, hop_reg y)
 hop_status hop_lower_points(hop_lower *l, const hop_node *n)
 {
 	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
-	hop_reg   a[3] = { 0 };
-
+	hop_reg a[3] = { 0 };
 	HOP_ASSERT(sop[n->op] && n->nin <= 3);
 	for (uint32_t i = 0; i < n->nin; i++)
 		a[i] = hop_lower_arg(l, n, (int)i, l->ix);

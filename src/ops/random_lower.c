@@ -14,7 +14,6 @@ static void words(hop_lower *l, hop_reg r, hop_reg *out_lo, hop_reg *out_hi)
 	hop_reg s = hop_lower_const(l, HOP_i64, 0, 32);
 	hop_reg m = hop_lower_const(l, HOP_i64, 0, 0xffffffff);
 	hop_reg h = hop_lower_const(l, HOP_i64, 0, 0x80000000);
-
 	/* cast saturates: bring the word into the range of i32 first */
 	hop_reg lo = hop_lower_do(l, and, HOP_i64, r, m);
 	hop_reg hi = hop_lower_do(l, and, HOP_i64, hop_lower_do(l, shr, HOP_i64, r, s), m);
@@ -33,7 +32,6 @@ static void philox(hop_lower *l, hop_reg key, hop_reg c[4])
 {
 	hop_reg k0, k1, m0 = word(l, HOP_PHILOX_M0), m1 = word(l, HOP_PHILOX_M1);
 	hop_reg w0 = word(l, HOP_PHILOX_W0), w1 = word(l, HOP_PHILOX_W1);
-
 	words(l, key, &k0, &k1);
 	for (int i = 0; i < HOP_PHILOX_ROUNDS; i++) {
 		hop_reg ph = hop_lower_do(l, mulhi, HOP_i32, c[0], m0);
@@ -54,7 +52,6 @@ static hop_reg stream(hop_lower *l, hop_reg key, hop_reg i)
 {
 	hop_reg four = hop_lower_const(l, HOP_i64, 0, 4), c[4], r;
 	hop_reg w = hop_lower_do(l, rem, HOP_i64, i, four);
-
 	words(l, hop_lower_do(l, div, HOP_i64, i, four), &c[0], &c[1]);
 	c[2] = c[3] = word(l, 0);
 	philox(l, key, c);
@@ -69,9 +66,8 @@ static hop_reg stream(hop_lower *l, hop_reg key, hop_reg i)
 /* The key of the element wanted, and its position in the key's stream. */
 static hop_reg place(hop_lower *l, const hop_node *n, hop_reg *out_pos)
 {
-	int             rk = hop_lower_in(l, n, 0)->rank;
+	int rk = hop_lower_in(l, n, 0)->rank;
 	const hop_type *t = hop_lower_out(l, n, 0);
-
 	*out_pos = hop_lower_ixreg(l, hop_ix_flat(l, t->rank - rk, t->dim + rk, l->ix + rk));
 	return hop_lower_arg(l, n, 0, l->ix);
 }
@@ -79,7 +75,6 @@ static hop_reg place(hop_lower *l, const hop_node *n, hop_reg *out_pos)
 hop_status hop_lower_random_bits(hop_lower *l, const hop_node *n)
 {
 	hop_reg pos, key = place(l, n, &pos);
-
 	l->reg = stream(l, key, pos);
 	return HOP_OK;
 }
@@ -93,10 +88,9 @@ static hop_reg wide(hop_lower *l, hop_reg r)
 
 hop_status hop_lower_uniform(hop_lower *l, const hop_node *n)
 {
-	hop_reg   pos, key = place(l, n, &pos), r, q;
+	hop_reg pos, key = place(l, n, &pos), r, q;
 	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
-	int       man = hop_dtype_row(d)->man;
-
+	int man = hop_dtype_row(d)->man;
 	if (man <= 23) {
 		r = hop_lower_do(l, shr, HOP_i32, stream(l, key, pos), word(l, 31 - man));
 		r = hop_lower_do(l, cast, d, r);
@@ -119,7 +113,6 @@ hop_status hop_lower_fold_in(hop_lower *l, const hop_node *n)
 {
 	hop_reg key = hop_lower_arg(l, n, 0, l->ix), c[4];
 	hop_reg i = hop_lower_arg(l, n, 1, l->ix);
-
 	i = hop_lower_as_i64(l, i, (hop_dtype)hop_lower_in(l, n, 1)->dtype);
 	words(l, i, &c[0], &c[1]);
 	c[2] = word(l, 1);

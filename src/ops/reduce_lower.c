@@ -9,7 +9,6 @@
 hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix)
 {
 	hop_scope *s = l->inst->scope && !l->dry ? l->inst->scope : l->cur->barrier;
-
 	for (int i = 0; i < rank; i++)
 		s = hop_lower_deeper(s, hop_lower_ix_scope(l, ix[i]));
 	if (l->mask)
@@ -31,7 +30,6 @@ static enum hop_red combines(int op, hop_dtype d)
 hop_reg hop_lower_identity(hop_lower *l, enum hop_red red, hop_dtype d)
 {
 	bool real = hop_dtype_real(d);
-
 	switch (red) {
 	case HOP_RED_mul:
 		return hop_lower_const(l, d, 1, 1);
@@ -49,13 +47,12 @@ hop_reg hop_lower_identity(hop_lower *l, enum hop_red red, hop_dtype d)
 hop_status hop_lower_reduce(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0);
-	hop_ints        ax = hop_reduce_axes(n->attr);
-	hop_dtype       d = (hop_dtype)t->dtype, in = d;
-	enum hop_red    red = combines(n->op, d);
-	const hop_ix   *x[HOP_MAXRANK];
-	hop_scope      *at = hop_lower_red_scope(l, t->rank - (int)ax.n, l->ix);
-	hop_reg         init, r;
-
+	hop_ints ax = hop_reduce_axes(n->attr);
+	hop_dtype d = (hop_dtype)t->dtype, in = d;
+	enum hop_red red = combines(n->op, d);
+	const hop_ix *x[HOP_MAXRANK];
+	hop_scope *at = hop_lower_red_scope(l, t->rank - (int)ax.n, l->ix);
+	hop_reg init, r;
 	if (ax.n)
 		hop_lower_heavy(l);
 	/* Products of f32 are made in f64: on the way they stay in the range, and small errors that

@@ -24,8 +24,7 @@ typedef struct leaf {
 static void begin(hop_rw *w)
 {
 	const hop_graph *g = w->g;
-	bool            *up = HOP_NEWN(&w->env->tmp, bool, g->nvalue);
-
+	bool *up = HOP_NEWN(&w->env->tmp, bool, g->nvalue);
 	w->user = up;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
@@ -41,11 +40,10 @@ static void begin(hop_rw *w)
 static size_t leaves(hop_rw *w, const hop_node *n, leaf **out)
 {
 	const hop_graph *g = w->g;
-	const bool      *up = w->user;
-	hop_val         *todo = NULL;
-	size_t           ntodo = 0, todocap = 0, nleaf = 0, leafcap = 0;
-	hop_arena       *a = &w->env->tmp;
-
+	const bool *up = w->user;
+	hop_val *todo = NULL;
+	size_t ntodo = 0, todocap = 0, nleaf = 0, leafcap = 0;
+	hop_arena *a = &w->env->tmp;
 	*out = NULL;
 	for (const hop_node *d = n;;) {
 		if (d) {
@@ -68,9 +66,8 @@ static size_t leaves(hop_rw *w, const hop_node *n, leaf **out)
 static int axis_of(const hop_graph *g, const hop_node *n)
 {
 	const struct hop_attr_pad *a = HOP_ATTR(n, pad);
-	const hop_type            *t = g->type[n->in[0].id];
-	int                        axis = -1;
-
+	const hop_type *t = g->type[n->in[0].id];
+	int axis = -1;
 	for (int i = 0; i < t->rank; i++) {
 		if (!hop_size_const(t->dim[i]) || !hop_size_const(a->dims.v[i]) ||
 		    !hop_size_const(a->start.v[i]) || a->step.v[i] != 1)
@@ -87,7 +84,6 @@ static int axis_of(const hop_graph *g, const hop_node *n)
 static int by_start(const void *x, const void *y)
 {
 	const leaf *a = x, *b = y;
-
 	if ((a->n < 0) != (b->n < 0))
 		return a->n < 0 ? 1 : -1;
 	return a->start < b->start ? -1 : a->start > b->start;
@@ -97,13 +93,12 @@ static int by_start(const void *x, const void *y)
 static size_t pieces(hop_rw *w, leaf *x, size_t n, int *out_axis)
 {
 	const hop_graph *g = w->g;
-	size_t           found = 0;
-
+	size_t found = 0;
 	*out_axis = -1;
 	for (size_t i = 0; i < n; i++) {
-		uint32_t        d = g->def[x[i].v.id];
+		uint32_t d = g->def[x[i].v.id];
 		const hop_node *p = d == UINT32_MAX ? NULL : &g->node[d];
-		int             axis = p && p->op == HOP_OP_pad && !p->guard ? axis_of(g, p) : -1;
+		int axis = p && p->op == HOP_OP_pad && !p->guard ? axis_of(g, p) : -1;
 		if (axis < 0 || (*out_axis >= 0 && axis != *out_axis))
 			continue;
 		*out_axis = axis;
@@ -123,7 +118,6 @@ static size_t pieces(hop_rw *w, leaf *x, size_t n, int *out_axis)
 static hop_val zeros(hop_rw *w, const hop_type *t, int axis, int64_t n)
 {
 	hop_size dim[HOP_MAXRANK];
-
 	memcpy(dim, t->dim, (size_t)t->rank * sizeof *dim);
 	dim[axis] = hop_size_int(n);
 	return hop_emit_zeros(&w->b, hop_type_get(w->env, (hop_dtype)t->dtype, t->rank, dim));
@@ -132,9 +126,8 @@ static hop_val zeros(hop_rw *w, const hop_type *t, int axis, int64_t n)
 static hop_val side_by_side(hop_rw *w, const hop_type *t, const leaf *x, size_t n, int axis)
 {
 	hop_val *part = HOP_NEWN(&w->env->tmp, hop_val, 2 * n + 1);
-	int64_t  at = 0, end = t->dim[axis].k;
-	int      k = 0;
-
+	int64_t at = 0, end = t->dim[axis].k;
+	int k = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (x[i].start > at)
 			part[k++] = zeros(w, t, axis, x[i].start - at);
@@ -149,13 +142,12 @@ static hop_val side_by_side(hop_rw *w, const hop_type *t, const leaf *x, size_t 
 static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *attr, hop_val *out)
 {
 	const bool *up = w->user;
-	leaf       *x;
-	int         axis;
-
+	leaf *x;
+	int axis;
 	if (n->op != HOP_OP_add || up[n->out0.id])
 		return hop_rw_keep(w, n, in, attr, out);
 	hop_mark m = hop_mark_at(&w->env->tmp);
-	size_t   all = leaves(w, n, &x), found = pieces(w, x, all, &axis);
+	size_t all = leaves(w, n, &x), found = pieces(w, x, all, &axis);
 	if (!found) {
 		hop_rewind(&w->env->tmp, m);
 		return hop_rw_keep(w, n, in, attr, out);

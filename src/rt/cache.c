@@ -61,9 +61,8 @@ static void put_cpu(hop_buf *b)
 static hop_hash self(hop_env *e)
 {
 	static const char name[] = "cache.c self";
-	const hop_hash   *kept;
-	hop_hash          h;
-
+	const hop_hash *kept;
+	hop_hash h;
 	if (hop_object_id(magic, &h))
 		return h;
 	kept = hop_ctx_memo_get(e, name, sizeof name);
@@ -78,9 +77,8 @@ static hop_hash self(hop_env *e)
 hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
 {
 	const char *own = getenv("HOP_LLVM"), *fork = getenv("HOP_FORK");
-	hop_hash    h, lib = self(e);
-	hop_buf     b;
-
+	hop_hash h, lib = self(e);
+	hop_buf b;
 	hop_buf_open(&b, e);
 	hop_putf(&b, "abi %d level %d bits %d threads %d parts %d fork %s llvm %s\n", HOP_ABI,
 	         o->level, o->vector_bits, !o->no_threads, o->parts, fork ? fork : "",
@@ -97,7 +95,6 @@ hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
 hop_hash hop_cache_key_llvm(hop_hash key, hop_hash llvm)
 {
 	hop_hash both[2] = { key, llvm };
-
 	return hop_hash_bytes(both, sizeof both);
 }
 
@@ -140,7 +137,6 @@ static bool write_all(int fd, const void *p, size_t n)
 static header header_of(hop_hash key, const void *p, size_t n)
 {
 	header h = { .key = key, .size = n, .sum = hop_hash_bytes(p, n) };
-
 	memcpy(h.magic, magic, sizeof magic);
 	h.sum = hop_hash_bytes(&h, sizeof h);
 	return h;
@@ -151,8 +147,7 @@ static void *contents(hop_env *e, int fd, const struct stat *st, hop_hash key,
                       size_t *out_n)
 {
 	header h, want;
-	void  *p;
-
+	void *p;
 	if (!read_all(fd, &h, sizeof h) || memcmp(h.magic, magic, sizeof magic) ||
 	    h.size >= (uint64_t)1 << 30 || (uint64_t)st->st_size != h.size + sizeof h)
 		return NULL;
@@ -173,12 +168,11 @@ static void *contents(hop_env *e, int fd, const struct stat *st, hop_hash key,
  * is no plain file is not opened for long: O_NONBLOCK keeps a pipe from waiting. */
 void *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n)
 {
-	char          name[HOP_CACHE_NAME + 1];
+	char name[HOP_CACHE_NAME + 1];
 	hop_cache_dir d;
-	struct stat   st;
-	void         *p = NULL;
-	int           fd;
-
+	struct stat st;
+	void *p = NULL;
+	int fd;
 	if (!hop_cache_open(&d, false))
 		return NULL;
 	file_name(key, name);
@@ -197,12 +191,11 @@ void *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n)
 /* Write the file under a name of its own, then give it its real one. */
 static bool store(int dir, hop_hash key, const void *p, size_t n)
 {
-	char     name[HOP_CACHE_NAME + 1], temp[HOP_CACHE_TEMP + 1];
-	header   h = header_of(key, p, n);
+	char name[HOP_CACHE_NAME + 1], temp[HOP_CACHE_TEMP + 1];
+	header h = header_of(key, p, n);
 	uint64_t r;
-	bool     ok;
-	int      fd;
-
+	bool ok;
+	int fd;
 	if (getrandom(&r, sizeof r, GRND_NONBLOCK) != sizeof r)
 		return false;
 	file_name(key, name);
@@ -220,9 +213,8 @@ static bool store(int dir, hop_hash key, const void *p, size_t n)
 
 void hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n)
 {
-	uint64_t      size = n + sizeof(header), most = hop_cache_bound();
+	uint64_t size = n + sizeof(header), most = hop_cache_bound();
 	hop_cache_dir d;
-
 	if ((most && size > most) || !hop_cache_open(&d, true))
 		return;
 	if (store(d.fd, key, p, n))

@@ -40,9 +40,8 @@ static bool first_time(const char *path)
 __attribute__((format(printf, 3, 4)))
 static bool refuse(const hop_cache_dir *d, const char *what, const char *fmt, ...)
 {
-	char    text[2 * PATH];
+	char text[2 * PATH];
 	va_list ap;
-
 	if (!first_time(d->path))
 		return false;
 	va_start(ap, fmt);
@@ -67,9 +66,8 @@ static bool shared(const struct stat *st)
 /* Where a directory that was opened is now; for messages. */
 static void place(int fd, char *out)
 {
-	char    proc[64];
+	char proc[64];
 	ssize_t n;
-
 	snprintf(proc, sizeof proc, "/proc/self/fd/%d", fd);
 	n = readlink(proc, out, PATH - 1);
 	if (n > 0)
@@ -92,7 +90,6 @@ bool hop_cache_trusts(const hop_cache_dir *d, const char *name, const struct sta
 static bool trusts_dir(const hop_cache_dir *d)
 {
 	struct stat st;
-
 	if (fstat(d->fd, &st))
 		return false;
 	if (!ours(&st))
@@ -129,10 +126,9 @@ static bool enter(walk *w, int fd)
 
 static bool follow(walk *w, const char *name)
 {
-	char    to[PATH], rest[PATH];
+	char to[PATH], rest[PATH];
 	ssize_t n = readlinkat(w->d->fd, name, to, sizeof to - 1);
-	int     k;
-
+	int k;
 	if (n <= 0 || ++w->links > LINKS)
 		return false;
 	to[n] = 0;
@@ -146,8 +142,7 @@ static bool follow(walk *w, const char *name)
 static bool step(walk *w, const char *name)
 {
 	struct stat up, st;
-	char        at[PATH];
-
+	char at[PATH];
 	if (fstat(w->d->fd, &up))
 		return false;
 	if ((up.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH) {
@@ -173,12 +168,10 @@ static bool step(walk *w, const char *name)
 static bool go(walk *w)
 {
 	char name[256];
-
 	if (!enter(w, open(*w->rest == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC)))
 		return false;
 	for (;;) {
 		size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/");
-
 		if (!n)
 			return true;
 		if (n >= sizeof name)
@@ -197,8 +190,7 @@ static bool go(walk *w)
 static bool named(char *out)
 {
 	const char *off = getenv("HOP_CACHE"), *d = getenv("HOP_CACHE_DIR");
-	int         k;
-
+	int k;
 	if (off && !strcmp(off, "0"))
 		return false;
 	if (d && *d)
@@ -215,7 +207,6 @@ static bool named(char *out)
 bool hop_cache_open(hop_cache_dir *d, bool make)
 {
 	walk w = { .d = d, .make = make };
-
 	d->fd = -1;
 	if (!named(d->path))
 		return false;

@@ -38,9 +38,8 @@ typedef struct scan {
 uint64_t hop_cache_bound(void)
 {
 	const char *s = getenv("HOP_CACHE_MAX");
-	char       *end;
-	uint64_t    n;
-
+	char *end;
+	uint64_t n;
 	if (s && isdigit((unsigned char)*s)) {
 		n = strtoull(s, &end, 10);
 		if (!*end)
@@ -70,7 +69,6 @@ static bool is_temp(const char *s)
 static bool add(scan *s, const char *name, const struct stat *st)
 {
 	item *i;
-
 	if (s->n == s->cap) {
 		size_t cap = s->cap ? 2 * s->cap : 256;
 
@@ -90,10 +88,9 @@ static bool add(scan *s, const char *name, const struct stat *st)
 
 static bool read_dir(scan *s, int dir, DIR *d)
 {
-	time_t         now = time(NULL);
+	time_t now = time(NULL);
 	struct dirent *e;
-	struct stat    st;
-
+	struct stat st;
 	while ((e = readdir(d))) {
 		bool object = is_object(e->d_name);
 
@@ -110,10 +107,9 @@ static bool read_dir(scan *s, int dir, DIR *d)
 
 static bool collect(scan *s, int dir)
 {
-	int  fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	bool ok;
-
 	if (!d) {
 		if (fd >= 0)
 			close(fd);
@@ -127,7 +123,6 @@ static bool collect(scan *s, int dir)
 static int by_use(const void *a, const void *b)
 {
 	const item *x = a, *y = b;
-
 	if (x->used.tv_sec != y->used.tv_sec)
 		return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
 	if (x->used.tv_nsec != y->used.tv_nsec)
@@ -153,15 +148,13 @@ static void remove_oldest(scan *s, int dir, uint64_t most)
 static int64_t count(const hop_cache_dir *d, int fd, uint64_t n, int64_t *out_was)
 {
 	static const char zero[BLOCK];
-	struct stat       st;
-
+	struct stat st;
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
 	    !hop_cache_trusts(d, "tally", &st))
 		return -1;
 	*out_was = st.st_size;
 	while (n) {
 		ssize_t k = write(fd, zero, n < BLOCK ? n : BLOCK);
-
 		if (k <= 0)
 			return -1;
 		n -= (uint64_t)k;
@@ -172,7 +165,6 @@ static int64_t count(const hop_cache_dir *d, int fd, uint64_t n, int64_t *out_wa
 static void scan_now(hop_env *e, const hop_cache_dir *d, int tally, uint64_t most)
 {
 	scan s = { .mem = e->mem };
-
 	if (collect(&s, d->fd)) {
 		if (most)
 			remove_oldest(&s, d->fd, (most - most / 8) / BLOCK);
@@ -185,11 +177,10 @@ static void scan_now(hop_env *e, const hop_cache_dir *d, int tally, uint64_t mos
 void hop_cache_trim(hop_env *e, const hop_cache_dir *d, hop_hash key, uint64_t n)
 {
 	uint64_t most = hop_cache_bound();
-	int      fd = openat(d->fd, "tally", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW |
-	                     O_NONBLOCK | O_CLOEXEC, 0600);
-	int64_t  was = 0, now = count(d, fd, (n + BLOCK - 1) / BLOCK, &was);
-	bool     due = key.lo % EVERY == 0;
-
+	int fd = openat(d->fd, "tally", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW |
+	                O_NONBLOCK | O_CLOEXEC, 0600);
+	int64_t was = 0, now = count(d, fd, (n + BLOCK - 1) / BLOCK, &was);
+	bool due = key.lo % EVERY == 0;
 	if (now >= 0)
 		due = due || !was || (most && (uint64_t)now > most / BLOCK);
 	/* One scan at a time is enough. The lock is given back by hand: a child of fork() may

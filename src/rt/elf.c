@@ -95,10 +95,9 @@ static bool placed(const Elf64_Shdr *s)
 static const char *place(object *m, size_t *io_off)
 {
 	size_t off = *io_off;
-
 	for (int i = 0; i < m->eh->e_shnum; i++) {
 		const Elf64_Shdr *s = &m->sh[i];
-		size_t            al = s->sh_addralign ? s->sh_addralign : 1;
+		size_t al = s->sh_addralign ? s->sh_addralign : 1;
 
 		if (!placed(s))
 			continue;
@@ -115,9 +114,8 @@ static const char *place(object *m, size_t *io_off)
 
 static const char *place_all(image *im)
 {
-	size_t      off = 64;
+	size_t off = 64;
 	const char *err;
-
 	for (int k = 0; k < im->nobj; k++)
 		if ((err = place(&im->obj[k], &off)))
 			return err;
@@ -155,7 +153,6 @@ static const char *address(const image *im, const object *m, const Elf64_Sym *y,
 static const char *name_of(const image *im, slot s)
 {
 	const object *m = &im->obj[s.obj - 1];
-
 	return m->str + m->sym[s.sym].st_name;
 }
 
@@ -163,7 +160,6 @@ static const char *name_of(const image *im, slot s)
 static slot *seek(const image *im, const char *name)
 {
 	size_t i = (size_t)hop_hash_bytes(name, strlen(name)).lo & (im->cap - 1);
-
 	while (im->table[i].obj && strcmp(name_of(im, im->table[i]), name))
 		i = (i + 1) & (im->cap - 1);
 	return &im->table[i];
@@ -173,7 +169,6 @@ static slot *seek(const image *im, const char *name)
 static const char *index_globals(image *im)
 {
 	size_t n = 1;
-
 	for (int k = 0; k < im->nobj; k++)
 		n += im->obj[k].nsym;
 	if (n > UINT32_MAX / 2)
@@ -209,7 +204,6 @@ static const char *index_globals(image *im)
 static const char *find_global(const image *im, const char *name, uint64_t *out_a)
 {
 	const slot *s = seek(im, name);
-
 	if (!s->obj)
 		return "code calls an unknown function";
 	return address(im, &im->obj[s->obj - 1], &im->obj[s->obj - 1].sym[s->sym], out_a);
@@ -219,8 +213,7 @@ static const char *find_global(const image *im, const char *name, uint64_t *out_
 static const char *resolve(image *im, object *m, size_t i, uint64_t *out_a)
 {
 	const Elf64_Sym *y;
-	unsigned char   *stub;
-
+	unsigned char *stub;
 	if (i >= m->nsym)
 		return "bad symbol";
 	y = &m->sym[i];
@@ -236,7 +229,6 @@ static const char *resolve(image *im, object *m, size_t i, uint64_t *out_a)
 	for (size_t k = 0; k < sizeof externs / sizeof *externs; k++)
 		if (!strcmp(externs[k].name, m->str + y->st_name)) {
 			static const unsigned char jump[8] = { 0xff, 0x25, 2, 0, 0, 0 };
-
 			memcpy(stub, jump, sizeof jump);
 			memcpy(stub + 8, &externs[k].addr, 8);
 			*out_a = (uint64_t)(uintptr_t)stub;
@@ -252,14 +244,13 @@ static const char *resolve(image *im, object *m, size_t i, uint64_t *out_a)
 
 static const char *relocate(image *im, object *m, int sec, const Elf64_Rela *r)
 {
-	uint64_t       to = m->at[sec], s, p;
-	unsigned       type = (unsigned)ELF64_R_TYPE(r->r_info);
+	uint64_t to = m->at[sec], s, p;
+	unsigned type = (unsigned)ELF64_R_TYPE(r->r_info);
 	unsigned char *w;
-	const char    *err = resolve(im, m, ELF64_R_SYM(r->r_info), &s);
-	int64_t        v;
-	int32_t        v32;
-	bool           wide = type == R_X86_64_64 || type == R_X86_64_PC64;
-
+	const char *err = resolve(im, m, ELF64_R_SYM(r->r_info), &s);
+	int64_t v;
+	int32_t v32;
+	bool wide = type == R_X86_64_64 || type == R_X86_64_PC64;
 	if (err)
 		return err;
 	if (r->r_offset > m->sh[sec].sh_size ||
@@ -280,7 +271,6 @@ static const char *relocate(image *im, object *m, int sec, const Elf64_Rela *r)
 	case R_X86_64_GOTPCRELX:
 	case R_X86_64_REX_GOTPCRELX: {
 		unsigned char *stub = im->base + m->stubs + ELF64_R_SYM(r->r_info) * STUB;
-
 		if (!stub[0]) {                  /* one of our own symbols: make it a slot */
 			stub[0] = 0xcc;
 			memcpy(stub + 8, &s, 8);
@@ -330,11 +320,9 @@ static const char *relocate_all(image *im, object *m)
 static const char *read_list(image *im, const unsigned char *p, size_t n)
 {
 	const char *err;
-
 	while (n) {
 		uint64_t size;
-		object  *m = &im->obj[im->nobj];
-
+		object *m = &im->obj[im->nobj];
 		if (im->nobj == HOP_MAXPART || n < 8 || n % 8)
 			return "not a list of objects";
 		memcpy(&size, p, 8);
@@ -358,8 +346,7 @@ static const char *load(image *im, const void *p, size_t n, const char *entry,
                         void **out_at)
 {
 	const char *err = read_list(im, p, n);
-	uint64_t    at = 0;
-
+	uint64_t at = 0;
 	if (!err)
 		err = place_all(im);
 	if (!err)
@@ -376,10 +363,9 @@ static const char *load(image *im, const void *p, size_t n, const char *entry,
 
 const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *out)
 {
-	image       im = { .nobj = 0 };
-	void       *at;
+	image im = { .nobj = 0 };
+	void *at;
 	const char *err = load(&im, p, n, entry, &at);
-
 	if (im.table && im.table != im.few)
 		munmap(im.table, im.cap * sizeof *im.table);
 	if (err && im.base)

@@ -18,7 +18,6 @@ struct hop_code {
 static hop_status load(hop_env *e, hop_code *c, const void *p, size_t n)
 {
 	const char *err = hop_elf_load(p, n, "hop_main", &c->image);
-
 	return err ? hop_fail(e, 0, HOP_ETARGET, "object: %s", err) : HOP_OK;
 }
 
@@ -26,7 +25,6 @@ static hop_status load(hop_env *e, hop_code *c, const void *p, size_t n)
 static void remember(hop_env *e, hop_hash key, const void *obj, size_t n)
 {
 	hop_hash llvm = hop_llvm_opened();
-
 	if (llvm.lo || llvm.hi)
 		hop_cache_put(e, hop_cache_key_llvm(key, llvm), obj, n);
 }
@@ -36,10 +34,9 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *
 {
 	hop_llvm_opts lo = { .level = o->level, .vector_bits = o->vector_bits,
 	                     .threads = !o->no_threads, .parts = o->parts };
-	hop_status    st;
-	void         *obj = NULL;
-	size_t        n = 0;
-
+	hop_status st;
+	void *obj = NULL;
+	size_t n = 0;
 	HOP_TRY(hop_llvm_object(e, p, &lo, &obj, &n));
 	st = load(e, c, obj, n);
 	if (!st && key)
@@ -55,12 +52,12 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_target_opts *
 static hop_hash which_llvm(hop_env *e)
 {
 	static _Atomic uint64_t asked;                 /* 0 = nothing, BUSY = being written */
-	static hop_hash         answer;
+	static hop_hash answer;
 	enum { BUSY = 1 };
 	const char *name = getenv("HOP_LLVM");
-	uint64_t    ask = hop_hash_bytes(name ? name : "", name ? strlen(name) : 0).lo | 2;
-	uint64_t    none = 0;
-	hop_hash    id;
+	uint64_t ask = hop_hash_bytes(name ? name : "", name ? strlen(name) : 0).lo | 2;
+	uint64_t none = 0;
+	hop_hash id;
 
 	if (atomic_load_explicit(&asked, memory_order_acquire) == ask)
 		return answer;
@@ -76,8 +73,7 @@ static hop_hash which_llvm(hop_env *e)
 static bool from_cache(hop_env *e, hop_code *c, hop_hash key)
 {
 	size_t n = 0;
-	void  *obj = hop_cache_get(e, hop_cache_key_llvm(key, which_llvm(e)), &n);
-
+	void *obj = hop_cache_get(e, hop_cache_key_llvm(key, which_llvm(e)), &n);
 	if (!obj)
 		return false;
 	c->cached = !hop_elf_load(obj, n, "hop_main", &c->image);
@@ -89,10 +85,9 @@ hop_status hop_code_new(hop_env *e, const hop_prog *p, const hop_target_opts *o,
                         hop_code **out_c)
 {
 	static const hop_target_opts none;
-	hop_code   *c, made = { .mem = e->mem };
-	hop_status  st = HOP_OK;
-	hop_hash    key;
-
+	hop_code *c, made = { .mem = e->mem };
+	hop_status st = HOP_OK;
+	hop_hash key;
 	o = o ? o : &none;
 	*out_c = NULL;
 	HOP_TRY(hop_prog_verify(e, p));
@@ -123,7 +118,6 @@ hop_code *hop_code_retain(hop_code *c)
 void hop_code_release(hop_code *c)
 {
 	hop_mem m;
-
 	if (!c || atomic_fetch_sub(&c->refs, 1) != 1)
 		return;
 	m = c->mem;
@@ -134,7 +128,6 @@ void hop_code_release(hop_code *c)
 hop_entry *hop_code_entry(const hop_code *c)
 {
 	void *p = c->image.entry;
-
 	return *(hop_entry **)&p;
 }
 

@@ -74,7 +74,6 @@ static void relax(void)
 static int64_t now_ns(void)
 {
 	struct timespec t;
-
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
@@ -82,7 +81,6 @@ static int64_t now_ns(void)
 static void piece(hop_pool *p, int i)
 {
 	int64_t b = p->n * i / p->npiece, z = p->n * (i + 1) / p->npiece;
-
 	if (b < z)
 		p->body(p->arg, b, z);
 }
@@ -92,7 +90,6 @@ static void piece(hop_pool *p, int i)
 static void take(hop_pool *p, unsigned gen)
 {
 	uint64_t t = atomic_load_explicit(&p->ticket, memory_order_acquire);
-
 	while (t >> 32 == gen && (t & UINT32_MAX)) {
 		if (!atomic_compare_exchange_weak_explicit(&p->ticket, &t, t - 1,
 		                                           memory_order_acquire,
@@ -115,9 +112,8 @@ static void wait_a_bit(unsigned i, int64_t since)
 /* Wait for gen to differ from seen: spin, then sleep. */
 static unsigned next_gen(hop_pool *p, unsigned seen)
 {
-	int64_t  since = now_ns();
+	int64_t since = now_ns();
 	unsigned g;
-
 	for (unsigned i = 0;; i++) {
 		g = atomic_load_explicit(&p->gen, memory_order_acquire);
 		if (g != seen)
@@ -137,9 +133,8 @@ static unsigned next_gen(hop_pool *p, unsigned seen)
 
 static void *work(void *arg)
 {
-	worker   *w = arg;
+	worker *w = arg;
 	hop_pool *p = w->pool;
-
 	for (;;) {
 		w->seen = next_gen(p, w->seen);
 		if (atomic_load(&p->stop))
@@ -179,7 +174,6 @@ static bool start(hop_pool *p)
 static void forget(void *user)
 {
 	hop_pool *p = user;
-
 	p->nstarted = 0;
 	p->skip = p->last_skip = 0;
 	atomic_store(&p->busy, 0);
@@ -193,8 +187,7 @@ static void forget(void *user)
 static int default_threads(void)
 {
 	const char *own = getenv("HOP_THREADS");
-	int         n = own ? atoi(own) : 0;
-
+	int n = own ? atoi(own) : 0;
 	n = n > 0 ? n : hop_cpus();
 	return n < 256 ? n : 256;
 }
@@ -202,8 +195,7 @@ static int default_threads(void)
 hop_pool *hop_pool_new(const hop_mem *m, int nthread)
 {
 	hop_pool *p;
-	size_t    size;
-
+	size_t size;
 	if (nthread <= 0)
 		nthread = default_threads();
 	size = sizeof *p + (size_t)nthread * sizeof(worker) + 64;
@@ -226,7 +218,6 @@ hop_pool *hop_pool_new(const hop_mem *m, int nthread)
 void hop_pool_free(hop_pool *p)
 {
 	hop_mem m;
-
 	if (!p)
 		return;
 	m = p->mem;
@@ -262,9 +253,8 @@ static void judge(hop_pool *p, int64_t worked, int64_t waited)
 
 static void fork_join(hop_pool *p, body_fn *body, void *arg, int64_t n)
 {
-	int64_t  t0 = now_ns(), t1;
+	int64_t t0 = now_ns(), t1;
 	unsigned gen = atomic_load(&p->gen) + 1;
-
 	p->body = body;
 	p->arg = arg;
 	p->n = n;
@@ -283,7 +273,6 @@ static void fork_join(hop_pool *p, body_fn *body, void *arg, int64_t n)
 void hop_pool_run(hop_pool *p, body_fn *body, void *arg, int64_t n)
 {
 	int free = 0;
-
 	if (p->nthread == 1 || n < 2 || !atomic_compare_exchange_strong(&p->busy, &free, 1)) {
 		body(arg, 0, n);
 		return;

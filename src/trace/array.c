@@ -55,7 +55,7 @@ hop_status hop_array_adopt(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim
                            bool readonly, hop_drop *drop, void *owner, hop_array **out_a)
 {
 	static char nothing;
-	int64_t     none = 1;
+	int64_t none = 1;
 	for (int i = 0; i < rank && rank <= HOP_RANK && dim; i++)
 		none = dim[i] && none;
 	if (!data && !none)

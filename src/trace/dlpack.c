@@ -37,9 +37,9 @@ struct DLManagedTensorVersioned {
 __attribute__((format(printf, 3, 4)))
 static hop_status refuse(hop_ctx *c, hop_status st, const char *fmt, ...)
 {
-	char     text[200];
-	va_list  ap;
-	int      n = snprintf(text, sizeof text, "error: DLPack: ");
+	char text[200];
+	va_list ap;
+	int n = snprintf(text, sizeof text, "error: DLPack: ");
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
 	va_end(ap);
@@ -214,7 +214,7 @@ struct given {
 static void give_up(struct given *g)
 {
 	hop_array *a = g->a;
-	hop_mem    m = hop_ctx_mem(a->ctx);
+	hop_mem m = hop_ctx_mem(a->ctx);
 	hop_raw_free(&m, g, sizeof *g);
 	hop_array_release(a);
 }
@@ -231,9 +231,9 @@ static void delete_old(struct DLManagedTensor *m)
 
 static struct given *give(hop_array *a, tensor *t)
 {
-	hop_mem       m = hop_ctx_mem(a->ctx);
+	hop_mem m = hop_ctx_mem(a->ctx);
 	struct given *g = hop_raw_try(&m, sizeof *g);
-	int64_t       step = 1;
+	int64_t step = 1;
 	if (!g)
 		return NULL;
 	memset(g, 0, sizeof *g);

@@ -25,9 +25,8 @@ void hop_e_set(hop_emit *e, hop_reg r, hop_ev v)
 static hop_ev linear(hop_emit *e, const hop_stmt *s)
 {
 	const hop_ev *a, *b;
-	hop_ev        r = { .lane = HOP_LIN, .dtype = HOP_i64, .depth = e->s.depth };
-	hop_lv       *sa, *sb;
-
+	hop_ev r = { .lane = HOP_LIN, .dtype = HOP_i64, .depth = e->s.depth };
+	hop_lv *sa, *sb;
 	if (s->na != 2 || e->lanes == 1 || e->cls[s->dst] != HOP_LIN)
 		return (hop_ev){ 0 };
 	a = hop_e_reg(e, s->a[0]);
@@ -55,11 +54,10 @@ static hop_ev linear(hop_emit *e, const hop_stmt *s)
 
 static void emit_op(hop_emit *e, const hop_stmt *s)
 {
-	hop_ev    r = { .dtype = s->dtype, .depth = e->s.depth };
-	hop_lv   *v[3] = { 0 };
+	hop_ev r = { .dtype = s->dtype, .depth = e->s.depth };
+	hop_lv *v[3] = { 0 };
 	hop_eaddr at;
-	int       lanes = 1, from = s->sop == HOP_SOP_select ? 1 : 0;
-
+	int lanes = 1, from = s->sop == HOP_SOP_select ? 1 : 0;
 	switch (s->sop) {
 	case HOP_SOP_constf:
 		r.v = hop_e_constf(e, s->dtype, 1, s->u.f);
@@ -108,7 +106,6 @@ static void emit_op(hop_emit *e, const hop_stmt *s)
 static void emit_if(hop_emit *e, const hop_stmt *s)
 {
 	hop_lbb *then = hop_e_block(e), *other = hop_e_block(e), *join = hop_e_block(e);
-
 	e->L->BuildCondBr(e->b, hop_e_reg(e, s->a[0])->v, then, other);
 	hop_e_at(e, then);
 	hop_e_block_stmts(e, &s->body);
@@ -123,7 +120,6 @@ static void emit_while(hop_emit *e, const hop_stmt *s)
 {
 	hop_lbb *pre = hop_e_block(e), *head = hop_e_block(e), *body = hop_e_block(e);
 	hop_lbb *exit = hop_e_block(e);
-
 	HOP_ASSERT(e->s.depth < HOP_MAXDEPTH);
 	e->L->BuildBr(e->b, pre);
 	hop_e_at(e, pre);
@@ -145,8 +141,7 @@ static void emit_while(hop_emit *e, const hop_stmt *s)
 void hop_e_stop_if(hop_emit *e, hop_lv *st)
 {
 	hop_lbb *here = e->L->GetInsertBlock(e->b), *go = hop_e_block(e);
-	hop_lv  *bad = hop_e_icmp(e, LL_NE, st, e->L->ConstInt(e->i32, 0, 0));
-
+	hop_lv *bad = hop_e_icmp(e, LL_NE, st, e->L->ConstInt(e->i32, 0, 0));
 	HOP_ASSERT(!e->s.outlined);
 	if (!e->s.stop) {
 		e->s.stop = hop_e_block(e);
@@ -164,12 +159,10 @@ void hop_e_stop_if(hop_emit *e, hop_lv *st)
 void hop_e_poll(hop_emit *e)
 {
 	hop_lv *v;
-
 	if (e->s.outlined || e->nest)
 		return;
 	if (!e->s.cancel) {
 		hop_lbb *back = e->L->GetInsertBlock(e->b);
-
 		e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
 		e->s.cancel = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, cancel));
 		hop_e_at(e, back);
@@ -189,7 +182,6 @@ static void emit_grow(hop_emit *e, const hop_stmt *s)
 	hop_lv *have, *fn, *st;
 	hop_lbb *more = hop_e_block(e), *go = hop_e_block(e);
 	int64_t at = b->index * (int64_t)sizeof(struct hop_tape);
-
 	have = hop_e_ptr_load(e, e->i64, tape,
 	                      at + (int64_t)offsetof(struct hop_tape, bytes));
 	e->L->BuildCondBr(e->b, hop_e_icmp(e, LL_SGT, bytes, have), more, go);
@@ -207,9 +199,8 @@ static void emit_grow(hop_emit *e, const hop_stmt *s)
 /* All size symbols as an array, those bound while running too. */
 static hop_lv *all_symbols(hop_emit *e)
 {
-	int     ns = e->f->nsym + e->f->nlocal;
+	int ns = e->f->nsym + e->f->nlocal;
 	hop_lv *syms = e->s.syms;
-
 	if (!e->f->nlocal)
 		return syms;
 	syms = hop_e_stack(e, e->i64, ns);
@@ -226,10 +217,9 @@ static hop_lv *all_symbols(hop_emit *e)
 static void emit_check(hop_emit *e, const hop_stmt *s)
 {
 	const hop_lcheck *c = &e->p->check[s->callee];
-	hop_lt  *t = e->L->FunctionType(e->i32, (hop_lt *[]){ e->ptr, e->i32, e->ptr }, 3, 0);
+	hop_lt *t = e->L->FunctionType(e->i32, (hop_lt *[]){ e->ptr, e->i32, e->ptr }, 3, 0);
 	hop_lbb *ask = hop_e_block(e), *go = hop_e_block(e);
-	hop_lv  *fn;
-
+	hop_lv *fn;
 	if (c->wide)
 		e->L->BuildBr(e->b, ask);
 	else
@@ -250,7 +240,6 @@ static void emit_effect(hop_emit *e, const hop_stmt *s)
 	hop_lt *t = e->L->FunctionType(e->i32,
 	                (hop_lt *[]){ e->ptr, e->i32, e->ptr, e->ptr }, 4, 0);
 	hop_lv *args = hop_e_args(e, s), *syms = all_symbols(e), *fn;
-
 	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, effect));
 	hop_e_stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
 	              e->L->ConstInt(e->i32, (unsigned long long)s->callee, 0), args, syms },
@@ -261,7 +250,6 @@ static void emit_effect(hop_emit *e, const hop_stmt *s)
 static void emit_nest(hop_emit *e, const hop_stmt *s)
 {
 	bool first = !e->nest_math;
-
 	if (first)
 		e->nest_math = hop_e_count_math(s->kind == HOP_L_GEMM ? &s->gemm->epilogue : &s->body);
 	if (s->kind == HOP_L_GEMM)
@@ -318,7 +306,6 @@ static double times(hop_size s)
 static double work(const hop_stmt *s)
 {
 	double n = 1;
-
 	if (s->kind == HOP_L_GEMM)
 		return times(s->gemm->m) * times(s->gemm->n) * times(s->gemm->k);
 	if (s->kind != HOP_L_LOOP)
@@ -332,7 +319,6 @@ static double work(const hop_stmt *s)
 static bool takes_long(const hop_stmt *s)
 {
 	bool nest = s->kind == HOP_L_GEMM || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
-
 	return nest && work(s) > 1e6;
 }
 
@@ -355,7 +341,6 @@ void hop_e_block_stmts(hop_emit *e, const hop_block *b)
 static void attribute(hop_emit *e, hop_lv *fn, const char *name, size_t n, int at)
 {
 	unsigned k = e->L->GetEnumAttributeKindForName(name, n);
-
 	e->L->AddAttributeAtIndex(fn, (unsigned)at, e->L->CreateEnumAttribute(e->cx, k, 0));
 }
 
@@ -363,8 +348,7 @@ static void attribute(hop_emit *e, hop_lv *fn, const char *name, size_t n, int a
 void hop_e_attributes(hop_emit *e, hop_lv *fn)
 {
 	char bits[16];
-	int  n = snprintf(bits, sizeof bits, "%d", e->vbits);
-
+	int n = snprintf(bits, sizeof bits, "%d", e->vbits);
 	e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
 	                e->cx, "prefer-vector-width", 19, bits, (unsigned)n));
 	e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
@@ -376,7 +360,6 @@ void hop_e_attributes(hop_emit *e, hop_lv *fn)
 static void open_fn(hop_emit *e, hop_lv *fn)
 {
 	hop_lbb *body;
-
 	e->s.fn = fn;
 	e->s.entry = hop_e_block(e);
 	body = hop_e_block(e);
@@ -392,7 +375,6 @@ static void open_fn(hop_emit *e, hop_lv *fn)
 static void find_readonly(hop_emit *e)
 {
 	const hop_lfunc *f = e->f;
-
 	for (int i = 0; i < f->nbuf; i++)
 		e->readonly[i] = !f->buf[i].is_written && f->buf[i].kind != HOP_BUF_TAPE &&
 		                 f->buf[i].kind != HOP_BUF_TEMP;
@@ -405,7 +387,6 @@ static void find_readonly(hop_emit *e)
 static void emit_func(hop_emit *e, int i)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
-
 	e->own = e->p->func[i];
 	e->xreg = e->own.nreg + 1;
 	e->own.nreg += HOP_XREG;
@@ -436,11 +417,10 @@ enum { AT_PARAMS, AT_SYMS, AT_WS, AT_RT, AT_N, AT_REGS };
 static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint8_t *use,
                        hop_e_piece *body)
 {
-	hop_efn  outer = e->s;
+	hop_efn outer = e->s;
 	hop_lbb *back = e->L->GetInsertBlock(e->b), *start;
-	hop_lv  *fn, *env, *from, *to, *lim, *g = hop_e_int(e, grain);
-	char     name[32];
-
+	hop_lv *fn, *env, *from, *to, *lim, *g = hop_e_int(e, grain);
+	char name[32];
 	snprintf(name, sizeof name, "piece%d", e->nparallel++);
 	fn = e->L->AddFunction(e->mod, name, e->body_type);
 	e->L->SetLinkage(fn, LL_INTERNAL);
@@ -480,12 +460,11 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
                     hop_lv *enough, hop_e_piece *body, hop_reg also)
 {
 	uint8_t *use = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
-	hop_lv  *fn, *env, *blocks, *hook, *many;
+	hop_lv *fn, *env, *blocks, *hook, *many;
 	hop_lbb *fork = hop_e_block(e), *serial = hop_e_block(e), *join = hop_e_block(e);
-	hop_lt  *ht = e->L->FunctionType(e->vd,
-	                (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->i64 }, 4, 0);
-	int      k = AT_REGS;
-
+	hop_lt *ht = e->L->FunctionType(e->vd,
+	               (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->i64 }, 4, 0);
+	int k = AT_REGS;
 	hop_plan_uses(s, use);
 	use[also] = 1;
 	use[0] = 0;
@@ -527,7 +506,6 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 void hop_emit_prog(hop_emit *e)
 {
 	const hop_llvm *L = e->L;
-
 	e->i1 = L->IntTypeInContext(e->cx, 1);
 	e->i8 = L->IntTypeInContext(e->cx, 8);
 	e->i16 = L->IntTypeInContext(e->cx, 16);

@@ -11,7 +11,6 @@
 static hop_lbb *go_out(hop_emit *e, int depth)
 {
 	hop_lbb *back = e->L->GetInsertBlock(e->b);
-
 	if (depth < e->s.depth)
 		e->L->PositionBuilderBefore(e->b,
 		                e->L->GetBasicBlockTerminator(e->s.pre[depth]));
@@ -21,7 +20,6 @@ static hop_lbb *go_out(hop_emit *e, int depth)
 static hop_lbb *go_entry(hop_emit *e)
 {
 	hop_lbb *back = e->L->GetInsertBlock(e->b);
-
 	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
 	return back;
 }
@@ -30,7 +28,6 @@ static hop_lbb *go_entry(hop_emit *e)
 static void go_back(hop_emit *e, hop_lbb *back)
 {
 	hop_lv *t = e->L->GetBasicBlockTerminator(back);
-
 	if (t)
 		e->L->PositionBuilderBefore(e->b, t);
 	else
@@ -61,7 +58,6 @@ static hop_lv *size_at(hop_emit *e, hop_size s);
 static hop_lv *symbol(hop_emit *e, int i)
 {
 	hop_addr a = { 0 };
-
 	if (i >= e->f->nsym) {
 		hop_eaddr at;
 
@@ -71,7 +67,6 @@ static hop_lv *symbol(hop_emit *e, int i)
 	}
 	if (!e->s.sym[i]) {
 		hop_lbb *back = go_entry(e);
-
 		e->s.sym[i] = hop_e_ptr_load(e, e->i64, e->s.syms, 8 * (int64_t)i);
 		go_back(e, back);
 	}
@@ -87,7 +82,6 @@ static hop_lv *floor_div(hop_emit *e, hop_lv *a, hop_lv *b, bool mod)
 	hop_lv *by = hop_e_sel(e, hop_e_bin(e, LL_OR, isz, minus), hop_e_int(e, 1), b);
 	hop_lv *q = hop_e_bin(e, LL_SDIV, a, by), *r = hop_e_bin(e, LL_SREM, a, by);
 	hop_lv *off = hop_e_icmp(e, LL_SLT, hop_e_bin(e, LL_XOR, r, by), zero);
-
 	off = hop_e_bin(e, LL_AND, off, hop_e_icmp(e, LL_NE, r, zero));
 	if (mod)
 		q = hop_e_sel(e, off, hop_e_bin(e, LL_ADD, r, by), r);
@@ -100,7 +94,6 @@ static hop_lv *floor_div(hop_emit *e, hop_lv *a, hop_lv *b, bool mod)
 static hop_lv *atom(hop_emit *e, const hop_atom *t)
 {
 	hop_lv *a, *b;
-
 	if (t->kind == HOP_ATOM_SYM)
 		return symbol(e, t->sym);
 	a = size_at(e, t->a);
@@ -120,7 +113,6 @@ static hop_lv *atom(hop_emit *e, const hop_atom *t)
 static hop_lv *size_at(hop_emit *e, hop_size s)
 {
 	hop_lv *sum = hop_e_int(e, s.k);
-
 	for (int i = 0; s.e && i < hop_sexpr_nterm(s.e); i++) {
 		hop_lv *t = hop_e_int(e, hop_sexpr_coeff(s.e, i));
 
@@ -135,8 +127,7 @@ static hop_lv *size_at(hop_emit *e, hop_size s)
 hop_lv *hop_e_size(hop_emit *e, hop_size s)
 {
 	struct hop_esize *c;
-	hop_lbb          *back;
-
+	hop_lbb *back;
 	if (hop_size_const(s))
 		return hop_e_int(e, s.k);
 	if (hop_size_nsym(s) > e->f->nsym)
@@ -156,10 +147,9 @@ hop_lv *hop_e_size(hop_emit *e, hop_size s)
 
 static hop_lv *constant_bytes(hop_emit *e, const hop_lbuf *b)
 {
-	size_t  n = (size_t)b->count.k * hop_dtype_bytes(b->dtype);
+	size_t n = (size_t)b->count.k * hop_dtype_bytes(b->dtype);
 	hop_lv *c = e->L->ConstStringInContext2(e->cx, b->data, n, 1);
 	hop_lv *g = e->L->AddGlobal(e->mod, e->L->TypeOf(c), "");
-
 	e->L->SetInitializer(g, c);
 	e->L->SetGlobalConstant(g, 1);
 	e->L->SetLinkage(g, LL_PRIVATE);
@@ -170,9 +160,8 @@ static hop_lv *constant_bytes(hop_emit *e, const hop_lbuf *b)
 static hop_lv *base_of(hop_emit *e, int i)
 {
 	const hop_lbuf *b = &e->f->buf[i];
-	hop_lbb        *back;
-	hop_lv         *v;
-
+	hop_lbb *back;
+	hop_lv *v;
 	if (b->kind == HOP_BUF_TAPE) {       /* it may have moved */
 		v = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, tape));
 		return hop_e_ptr_load(e, e->ptr, v, b->index * (int64_t)sizeof(struct hop_tape));
@@ -199,13 +188,12 @@ static hop_lv *base_of(hop_emit *e, int i)
 hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a)
 {
 	const hop_lbuf *b = &e->f->buf[a->buf];
-	hop_lt         *t = hop_e_mem(e, b->dtype, 1);
-	bool            late = hop_size_nsym(a->offset) > e->f->nsym ||
-	                       b->kind == HOP_BUF_TAPE ||
-	                       hop_size_nsym(b->offset) > e->f->nsym;
-	hop_eaddr       r = { .dtype = b->dtype, .readonly = e->readonly[a->buf] };
-	hop_lv         *st[HOP_MAXTERM], *off = hop_e_size(e, a->offset);
-
+	hop_lt *t = hop_e_mem(e, b->dtype, 1);
+	bool late = hop_size_nsym(a->offset) > e->f->nsym ||
+	            b->kind == HOP_BUF_TAPE ||
+	            hop_size_nsym(b->offset) > e->f->nsym;
+	hop_eaddr r = { .dtype = b->dtype, .readonly = e->readonly[a->buf] };
+	hop_lv *st[HOP_MAXTERM], *off = hop_e_size(e, a->offset);
 	for (int i = 0; i < a->nterm; i++) {
 		st[i] = hop_e_size(e, a->term[i].stride);
 		if (hop_size_nsym(a->term[i].stride) > e->f->nsym)
@@ -213,14 +201,14 @@ hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a)
 	}
 	r.p = base_of(e, a->buf);
 	for (int d = late ? e->s.depth : 0; d <= e->s.depth; d++) {
-		hop_lv  *sum = NULL;
+		hop_lv *sum = NULL;
 		hop_lbb *back = go_out(e, d);
 
 		if (d == (late ? e->s.depth : 0))
 			sum = off;
 		for (int i = 0; i < a->nterm; i++) {
 			const hop_ev *v = hop_e_reg(e, a->term[i].reg);
-			hop_lv       *m;
+			hop_lv *m;
 
 			if (v->lane == HOP_VAR || (v->depth != d && !(late && v->depth <= d)))
 				continue;
@@ -233,7 +221,7 @@ hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a)
 	}
 	for (int i = 0; i < a->nterm; i++) {
 		const hop_ev *v = hop_e_reg(e, a->term[i].reg);
-		hop_lv       *m;
+		hop_lv *m;
 
 		if (v->lane == HOP_LIN) {
 			m = hop_e_bin(e, LL_MUL, v->step, st[i]);
@@ -248,7 +236,6 @@ hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a)
 	r.lane = r.idx ? HOP_VAR : r.step ? HOP_LIN : HOP_UNI;
 	if (r.idx && r.step) {
 		hop_lv *io = hop_e_iota(e, e->i64, e->lanes, 1);
-
 		io = hop_e_bin(e, LL_MUL, io, hop_e_splat(e, r.step, e->lanes));
 		r.idx = hop_e_bin(e, LL_ADD, r.idx, io);
 	}
@@ -260,7 +247,6 @@ hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a)
 hop_lv *hop_e_vec(hop_emit *e, const hop_ev *v)
 {
 	hop_lv *io;
-
 	if (v->lane == HOP_VAR || e->lanes == 1)
 		return v->v;
 	if (v->lane == HOP_UNI)
@@ -283,7 +269,6 @@ hop_lv *hop_e_lane_mask(hop_emit *e, hop_lv *left, int lanes)
 static hop_lv *lanes_of(hop_emit *e, const hop_ev *mask)
 {
 	hop_lv *m;
-
 	if (!mask)
 		return e->mask;
 	m = hop_e_vec(e, mask);
@@ -293,7 +278,6 @@ static hop_lv *lanes_of(hop_emit *e, const hop_ev *mask)
 static hop_lv *plain_load(hop_emit *e, hop_lt *t, hop_lv *p, const hop_eaddr *a)
 {
 	hop_lv *v = e->L->BuildLoad2(e->b, t, p, "");
-
 	e->L->SetAlignment(v, (unsigned)hop_dtype_bytes(a->dtype));
 	if (a->readonly)
 		e->L->SetMetadata(v, e->md_invariant, e->md_empty);
@@ -303,7 +287,6 @@ static hop_lv *plain_load(hop_emit *e, hop_lt *t, hop_lv *p, const hop_eaddr *a)
 static hop_lv *reverse(hop_emit *e, hop_lv *v, int n)
 {
 	hop_lv *m[512];
-
 	for (int i = 0; i < n; i++)
 		m[i] = e->L->ConstInt(e->i32, (unsigned long long)(n - 1 - i), 0);
 	return e->L->BuildShuffleVector(e->b, v, e->L->GetPoison(e->L->TypeOf(v)),
@@ -316,7 +299,6 @@ static hop_lv *pointers(hop_emit *e, const hop_eaddr *a)
 	hop_lt *t = hop_e_mem(e, a->dtype, 1);
 	int64_t s = a->lane == HOP_LIN ? hop_e_known(e, a->step, INT64_MAX) : 0;
 	hop_lv *i = a->idx;
-
 	if (a->lane != HOP_VAR && s < (1 << 20) && s > -(1 << 20))
 		i = hop_e_iota(e, e->i32, e->lanes, s);
 	else if (a->lane == HOP_LIN)
@@ -334,11 +316,9 @@ static hop_lv *scalar_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
 {
 	hop_lt *t = hop_e_mem(e, a->dtype, 1);
 	hop_lv *p = a->p, *v;
-
 	if (mask) {
 		if (!e->s.dummy) {
 			hop_lbb *back = go_entry(e);
-
 			e->s.dummy = e->L->BuildAlloca(e->b, e->i64, "");
 			e->L->BuildStore(e->b, hop_e_int(e, 0), e->s.dummy);
 			go_back(e, back);
@@ -351,12 +331,11 @@ static hop_lv *scalar_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
 
 hop_ev hop_e_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
 {
-	int     n = e->lanes, al = (int)hop_dtype_bytes(a->dtype);
+	int n = e->lanes, al = (int)hop_dtype_bytes(a->dtype);
 	hop_lt *t = hop_e_mem(e, a->dtype, n);
 	int64_t s = a->lane == HOP_LIN ? hop_e_known(e, a->step, 0) : 0;
 	hop_lv *p = a->p, *m, *v, *align;
-	hop_ev  r = { .dtype = a->dtype, .depth = e->s.depth, .lane = HOP_VAR };
-
+	hop_ev r = { .dtype = a->dtype, .depth = e->s.depth, .lane = HOP_VAR };
 	if (n == 1 || (a->lane == HOP_UNI && (!mask || mask->lane == HOP_UNI))) {
 		r.lane = HOP_UNI;
 		r.v = scalar_load(e, a, mask);
@@ -380,7 +359,6 @@ hop_ev hop_e_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
 			v = reverse(e, v, n);
 	} else {
 		hop_lv *ps = pointers(e, a);
-
 		v = hop_e_intrin(e, "llvm.masked.gather", 2, (hop_lt *[]){ t, e->L->TypeOf(ps) }, 4,
 		                 (hop_lv *[]){ ps, align, m ? m : all_ones(e),
 		                               e->L->ConstNull(t) });
@@ -392,11 +370,9 @@ hop_ev hop_e_load(hop_emit *e, const hop_eaddr *a, const hop_ev *mask)
 static void scalar_store(hop_emit *e, const hop_eaddr *a, hop_lv *v, const hop_ev *mask)
 {
 	hop_lbb *join = NULL;
-	hop_lv  *st;
-
+	hop_lv *st;
 	if (mask) {
 		hop_lbb *then = hop_e_block(e);
-
 		join = hop_e_block(e);
 		e->L->BuildCondBr(e->b, mask->v, then, join);
 		hop_e_at(e, then);
@@ -411,11 +387,10 @@ static void scalar_store(hop_emit *e, const hop_eaddr *a, hop_lv *v, const hop_e
 
 void hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *val, const hop_ev *mask)
 {
-	int     n = e->lanes, al = (int)hop_dtype_bytes(a->dtype);
+	int n = e->lanes, al = (int)hop_dtype_bytes(a->dtype);
 	hop_lt *t = hop_e_mem(e, a->dtype, n);
 	int64_t s = a->lane == HOP_LIN ? hop_e_known(e, a->step, 0) : 0;
 	hop_lv *p = a->p, *m, *v, *align;
-
 	if (n == 1) {
 		scalar_store(e, a, val->v, mask);
 		return;
@@ -439,7 +414,6 @@ void hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *val, const hop_e
 			e->L->SetAlignment(e->L->BuildStore(e->b, v, p), (unsigned)al);
 	} else {
 		hop_lv *ps = pointers(e, a);
-
 		hop_e_intrin(e, "llvm.masked.scatter", 2, (hop_lt *[]){ t, e->L->TypeOf(ps) }, 4,
 		             (hop_lv *[]){ v, ps, align, m ? m : all_ones(e) });
 	}

@@ -10,8 +10,7 @@ enum { SHARED = 64 };                /* operands that the array of all calls has
 hop_lv *hop_e_stack(hop_emit *e, hop_lt *t, int n)
 {
 	hop_lbb *back = e->L->GetInsertBlock(e->b);
-	hop_lv  *v;
-
+	hop_lv *v;
 	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
 	v = e->L->BuildAlloca(e->b, e->L->ArrayType2(t, (uint64_t)(n ? n : 1)), "");
 	e->L->SetAlignment(v, 64);
@@ -32,7 +31,6 @@ static hop_lv *args_array(hop_emit *e, int n)
 hop_lv *hop_e_args(hop_emit *e, const hop_stmt *s)
 {
 	hop_lv *a = args_array(e, s->narg);
-
 	for (int i = 0; i < s->narg; i++)
 		hop_e_ptr_store(e, hop_e_addr(e, &s->args[i]).p, a, 8 * (int64_t)i);
 	return a;
@@ -44,7 +42,6 @@ hop_lv *hop_e_args(hop_emit *e, const hop_stmt *s)
 static bool place_of(const hop_emit *e, const hop_addr *a, int64_t *index, int64_t *bytes)
 {
 	const hop_lbuf *b = &e->f->buf[a->buf];
-
 	if (a->nterm || !hop_size_const(a->offset))
 		return false;
 	*bytes = a->offset.k * (int64_t)hop_dtype_bytes(b->dtype);
@@ -59,7 +56,6 @@ static bool place_of(const hop_emit *e, const hop_addr *a, int64_t *index, int64
 static hop_lv *constant(hop_emit *e, hop_lv *c)
 {
 	hop_lv *g = e->L->AddGlobal(e->mod, e->L->TypeOf(c), "");
-
 	e->L->SetInitializer(g, c);
 	e->L->SetGlobalConstant(g, 1);
 	e->L->SetLinkage(g, LL_PRIVATE);
@@ -76,7 +72,6 @@ static hop_lv *numbers(hop_emit *e, const int64_t *v, int n)
 static hop_lv *places(hop_emit *e, const hop_stmt *s)
 {
 	int64_t *d = HOP_NEWN(&e->env->tmp, int64_t, 2 * s->narg);
-
 	for (int i = 0; i < s->narg; i++)
 		if (!place_of(e, &s->args[i], &d[2 * i], &d[2 * i + 1]))
 			return NULL;
@@ -91,12 +86,11 @@ static hop_lv *at(hop_emit *e, hop_lv *p, hop_lv *i)
 /* bind(params, workspace, places, n, out): out[i] = base of place i + its bytes. n > 0. */
 static void emit_bind(hop_emit *e)
 {
-	hop_efn  outer = e->s;
+	hop_efn outer = e->s;
 	hop_lbb *back = e->L->GetInsertBlock(e->b), *top, *end;
-	hop_lt  *t = e->L->FunctionType(e->vd, (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->i64,
-	                                                     e->ptr }, 5, 0);
-	hop_lv  *i, *k, *from, *base, *isws, *p, *next, *one = hop_e_int(e, 1);
-
+	hop_lt *t = e->L->FunctionType(e->vd, (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->i64,
+	                                                    e->ptr }, 5, 0);
+	hop_lv *i, *k, *from, *base, *isws, *p, *next, *one = hop_e_int(e, 1);
 	e->bind = e->L->AddFunction(e->mod, "bind", t);
 	e->L->SetLinkage(e->bind, LL_INTERNAL);
 	e->s = (hop_efn){ .fn = e->bind };
@@ -178,7 +172,6 @@ void hop_e_call(hop_emit *e, const hop_stmt *s)
 static bool is_plain(const hop_emit *e, const hop_stmt *s)
 {
 	int64_t index, bytes;
-
 	if (s->kind != HOP_L_CALL || s->nsize || !hop_size_const(s->frame) || s->narg < 1 ||
 	    s->narg > SHARED)
 		return false;
@@ -198,12 +191,11 @@ static hop_lv *load_at(hop_emit *e, hop_lt *t, hop_lv *p, hop_lv *i)
  * numbers[2i+1]. Gives the first status that is not 0. n > 0. */
 static void emit_calls(hop_emit *e)
 {
-	hop_efn  outer = e->s;
+	hop_efn outer = e->s;
 	hop_lbb *back = e->L->GetInsertBlock(e->b), *top, *end;
-	hop_lt  *t = e->L->FunctionType(e->i32, (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->ptr,
-	                                                      e->ptr, e->i64 }, 6, 0);
-	hop_lv  *p[6], *i, *k, *k1, *next, *args, *frame, *st, *stop, *one = hop_e_int(e, 1);
-
+	hop_lt *t = e->L->FunctionType(e->i32, (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->ptr,
+	                                                     e->ptr, e->i64 }, 6, 0);
+	hop_lv *p[6], *i, *k, *k1, *next, *args, *frame, *st, *stop, *one = hop_e_int(e, 1);
 	e->calls = e->L->AddFunction(e->mod, "calls", t);
 	e->L->SetLinkage(e->calls, LL_INTERNAL);
 	for (unsigned j = 0; j < 6; j++)
@@ -240,9 +232,9 @@ const hop_stmt *hop_e_calls(hop_emit *e, const hop_stmt *s)
 {
 	enum { WORTH = 4 };                  /* so many in a row */
 	const hop_stmt *last = NULL;
-	hop_lv        **ptr;
-	int64_t        *num;
-	int             n = 0;
+	hop_lv **ptr;
+	int64_t *num;
+	int n = 0;
 
 	for (const hop_stmt *c = s; c && is_plain(e, c); c = c->next, n++)
 		last = c;

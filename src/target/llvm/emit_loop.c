@@ -9,9 +9,8 @@
 static void loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end,
                        int64_t step, bool runs, int nphi, hop_lv **init)
 {
-	int64_t  b = hop_e_known(e, begin, INT64_MAX), n = hop_e_known(e, end, INT64_MIN);
+	int64_t b = hop_e_known(e, begin, INT64_MAX), n = hop_e_known(e, end, INT64_MIN);
 	hop_lbb *pre = hop_e_block(e);
-
 	HOP_ASSERT(e->s.depth < HOP_MAXDEPTH);
 	l->head = hop_e_block(e);
 	l->exit = hop_e_block(e);
@@ -47,8 +46,7 @@ void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int
 void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out)
 {
 	hop_lbb *latch = e->L->GetInsertBlock(e->b);
-	hop_lv  *iv = hop_e_bin(e, LL_ADD, l->iv, hop_e_int(e, l->step));
-
+	hop_lv *iv = hop_e_bin(e, LL_ADD, l->iv, hop_e_int(e, l->step));
 	e->L->AddIncoming(l->iv, &iv, &latch, 1);
 	for (int i = 0; i < l->nphi; i++)
 		e->L->AddIncoming(l->phi[i], &next[i], &latch, 1);
@@ -71,7 +69,6 @@ void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out)
 static void set_var(hop_emit *e, const hop_stmt *s, hop_lv *iv, int depth)
 {
 	hop_ev v = { .v = iv, .dtype = HOP_i64, .depth = depth };
-
 	if (e->lanes > 1 && e->cls[s->dst] == HOP_LIN) {
 		v.lane = HOP_LIN;
 		v.step = hop_e_int(e, 1);
@@ -88,8 +85,8 @@ static void pass(hop_emit *e, const hop_stmt *s, hop_lv *iv, hop_lv **acc,
 	hop_e_block_stmts(e, &s->body);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
-		const hop_ev  *v = hop_e_reg(e, c->value);
-		hop_lv        *x = lanes[i] > 1 ? hop_e_vec(e, v) : v->v;
+		const hop_ev *v = hop_e_reg(e, c->value);
+		hop_lv *x = lanes[i] > 1 ? hop_e_vec(e, v) : v->v;
 
 		if (lanes[i] > 1 && e->mask && e->cls[s->dst] == HOP_LIN)
 			x = hop_e_sel(e, e->mask, x, hop_e_red_id(e, c->op, c->dtype, lanes[i]));
@@ -100,7 +97,6 @@ static void pass(hop_emit *e, const hop_stmt *s, hop_lv *iv, hop_lv **acc,
 static int *acc_lanes(hop_emit *e, const hop_stmt *s)
 {
 	int *n = HOP_NEWN(&e->env->tmp, int, s->nacc);
-
 	for (int i = 0; i < s->nacc; i++)
 		n[i] = e->lanes > 1 && e->cls[s->acc[i].result] == HOP_VAR ? e->lanes : 1;
 	return n;
@@ -109,7 +105,6 @@ static int *acc_lanes(hop_emit *e, const hop_stmt *s)
 static int *same_lanes(hop_emit *e, const hop_stmt *s, int lanes)
 {
 	int *n = HOP_NEWN(&e->env->tmp, int, s->nacc);
-
 	for (int i = 0; i < s->nacc; i++)
 		n[i] = lanes;
 	return n;
@@ -136,7 +131,6 @@ typedef struct blocks {
 static bool is_long(const hop_stmt *s, int64_t n)
 {
 	bool adds = false, nest = false;
-
 	for (int i = 0; i < s->nacc; i++)
 		adds |= s->acc[i].op == HOP_RED_add && hop_dtype_real(s->acc[i].dtype);
 	for (const hop_stmt *b = s->body.first; b; b = b->next)
@@ -154,10 +148,9 @@ hop_dtype hop_e_wide(const hop_acc *c)
 static blocks blocks_begin(hop_emit *e, const hop_stmt *s, const int *lanes,
                            hop_lv *begin, hop_lv *end, int64_t step)
 {
-	int      n = s->nacc;
+	int n = s->nacc;
 	hop_lv **zero = HOP_NEWN(&e->env->tmp, hop_lv *, 2 * n);
-	blocks   b = { .s = s, .lanes = lanes };
-
+	blocks b = { .s = s, .lanes = lanes };
 	b.sum = HOP_NEWN(&e->env->tmp, hop_lv *, 2 * n);
 	for (int i = 0; i < n; i++) {
 		zero[i] = hop_e_red_id(e, s->acc[i].op, hop_e_wide(&s->acc[i]), lanes[i]);
@@ -166,7 +159,7 @@ static blocks blocks_begin(hop_emit *e, const hop_stmt *s, const int *lanes,
 	hop_e_loop_begin(e, &b.l, begin, end, step, 2 * n, zero);
 	for (int i = 0; i < n; i++) {
 		const hop_acc *c = &s->acc[i];
-		hop_lv        *last = b.l.phi[n + i];
+		hop_lv *last = b.l.phi[n + i];
 
 		if (hop_e_wide(c) != c->dtype)
 			last = hop_e_cast(e, LL_FPEXT, last, hop_e_type(e, hop_e_wide(c), lanes[i]));
@@ -182,13 +175,12 @@ static blocks blocks_begin(hop_emit *e, const hop_stmt *s, const int *lanes,
 static void blocks_end(hop_emit *e, blocks *b, hop_lv **part)
 {
 	int n = b->s->nacc;
-
 	for (int i = 0; i < n; i++)
 		b->sum[n + i] = part[i];
 	hop_e_loop_end(e, &b->l, b->sum, b->sum);
 	for (int i = 0; i < n; i++) {
 		const hop_acc *c = &b->s->acc[i];
-		hop_lv        *all = b->sum[i];
+		hop_lv *all = b->sum[i];
 
 		if (hop_e_wide(c) != c->dtype)
 			all = hop_e_cast(e, LL_FPTRUNC, all, hop_e_type(e, c->dtype, b->lanes[i]));
@@ -203,12 +195,11 @@ static void blocks_end(hop_emit *e, blocks *b, hop_lv **part)
 static void plain_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end, int u,
                        bool blocked, hop_lv **acc, const int *lanes, hop_lv *total)
 {
-	int       na = s->nacc;
-	hop_lv  **init = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
-	hop_lv  **next = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
+	int na = s->nacc;
+	hop_lv **init = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
+	hop_lv **next = HOP_NEWN(&e->env->tmp, hop_lv *, na * u);
 	hop_eloop l;
-	blocks    k;
-
+	blocks k;
 	if (blocked) {
 		k = blocks_begin(e, s, lanes, begin, end, CHAIN * u);
 		begin = k.from;
@@ -247,7 +238,6 @@ static void plain_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 static int red_unroll(hop_emit *e, const hop_stmt *s, const int *lanes, int64_t n)
 {
 	int regs = 0, u;
-
 	for (int i = 0; i < s->nacc; i++) {
 		int b = (int)hop_dtype_bytes(s->acc[i].dtype) * 8 * lanes[i];
 
@@ -265,7 +255,6 @@ static int red_unroll(hop_emit *e, const hop_stmt *s, const int *lanes, int64_t 
 static bool unrollable(hop_emit *e, const hop_stmt *s, int64_t n)
 {
 	int c = hop_plan_count(&s->body);
-
 	if (n > 8 || n * c > 64 || n * c > e->budget)
 		return false;
 	e->budget -= (int)n * c;
@@ -274,10 +263,9 @@ static bool unrollable(hop_emit *e, const hop_stmt *s, int64_t n)
 
 static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
 {
-	int     *lanes = acc_lanes(e, s);
+	int *lanes = acc_lanes(e, s);
 	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
-	int64_t  b = hop_e_known(e, begin, -1), n = hop_e_known(e, end, -1);
-
+	int64_t b = hop_e_known(e, begin, -1), n = hop_e_known(e, end, -1);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
 
@@ -291,14 +279,12 @@ static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 		for (int64_t i = 0; i < n; i++)
 			pass(e, s, hop_e_int(e, s->reverse ? n - 1 - i : i), acc, lanes);
 	} else {
-		int     u = s->loop == HOP_LOOP_RED ? red_unroll(e, s, lanes, b == 0 ? n : -1) : 1;
-		bool    blocked = is_long(s, b == 0 ? n : -1);
+		int u = s->loop == HOP_LOOP_RED ? red_unroll(e, s, lanes, b == 0 ? n : -1) : 1;
+		bool blocked = is_long(s, b == 0 ? n : -1);
 		hop_lv *mid = end;
-
 		if (u > 1) {
 			hop_lv *len = hop_e_bin(e, LL_SUB, end, begin);
 			hop_lv *rest = hop_e_bin(e, LL_AND, len, hop_e_int(e, u - 1));
-
 			mid = hop_e_bin(e, LL_SUB, end, rest);
 			plain_part(e, s, begin, mid, u, blocked, acc, lanes, end);
 			begin = mid;
@@ -318,8 +304,7 @@ static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 static hop_lv *fold(hop_emit *e, const hop_acc *c, hop_lv *x, hop_lv *y, int b)
 {
 	hop_lv *lo[16], *hi[16];
-	int     n = e->lanes;
-
+	int n = e->lanes;
 	for (int i = 0; i < n; i++) {
 		int at = i / (b / 2) * b + i % (b / 2);
 
@@ -343,7 +328,6 @@ typedef struct rowreg {
 static int row_regs(hop_emit *e, const uint8_t *use, hop_lv **at, rowreg *out)
 {
 	int n = 0;
-
 	for (int i = 1; i <= e->f->nreg; i++) {
 		const hop_ev *v = &e->s.reg[i];
 
@@ -365,10 +349,9 @@ static void turned_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *e
                         bool runs, bool masked, const rowreg *row, int nrow,
                         hop_lv **part)
 {
-	hop_lv   *next[16];
-	int       n = e->lanes;
+	hop_lv *next[16];
+	int n = e->lanes;
 	hop_eloop l;
-
 	loop_begin(e, &l, begin, end, n, runs, n, part);
 	if (masked)
 		e->mask = hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, end, l.iv), n);
@@ -407,8 +390,7 @@ static hop_lv *turned_blocks(hop_emit *e, const hop_stmt *s, hop_lv *end,
                              const rowreg *row, int nrow)
 {
 	hop_lv *part[16], *sum;
-	blocks  b = blocks_begin(e, s, &e->lanes, hop_e_int(e, 0), end, CHAIN * e->lanes);
-
+	blocks b = blocks_begin(e, s, &e->lanes, hop_e_int(e, 0), end, CHAIN * e->lanes);
 	no_sums(e, s->acc, part);
 	turned_part(e, s, b.from, b.to, true, false, row, nrow, part);
 	sum = turn(e, s->acc, part);
@@ -419,14 +401,13 @@ static hop_lv *turned_blocks(hop_emit *e, const hop_stmt *s, hop_lv *end,
 static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
 {
 	const hop_acc *c = &s->acc[0];
-	int            n = e->lanes;
-	uint8_t       *use = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1), *cls = e->cls;
-	rowreg        *row;
-	hop_ev        *saved;
-	int            nrow;
-	hop_lv        *at[16], *part[16], *mid, *mask = e->mask, *init;
-	int64_t        k = hop_e_known(e, end, -1);
-
+	int n = e->lanes;
+	uint8_t *use = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1), *cls = e->cls;
+	rowreg *row;
+	hop_ev *saved;
+	int nrow;
+	hop_lv *at[16], *part[16], *mid, *mask = e->mask, *init;
+	int64_t k = hop_e_known(e, end, -1);
 	hop_plan_uses(s, use);
 	init = hop_e_vec(e, hop_e_reg(e, c->init));
 	/* A row past the end reads the first row instead; nobody looks at its sum. */
@@ -482,14 +463,13 @@ static hop_lv *narrow(hop_emit *e, const hop_acc *c, hop_lv *v, int n, int w)
 static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end, int n,
                         bool masked, hop_lv **acc, int w)
 {
-	hop_lv  **vec = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
-	hop_lv  **out = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
-	int64_t   b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
-	bool      once = b >= 0 && z >= 0 && z - b <= n;
-	bool      blocked = !once && !masked && is_long(s, b >= 0 && z >= 0 ? z - b : -1);
+	hop_lv **vec = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	hop_lv **out = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	int64_t b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
+	bool once = b >= 0 && z >= 0 && z - b <= n;
+	bool blocked = !once && !masked && is_long(s, b >= 0 && z >= 0 ? z - b : -1);
 	hop_eloop l;
-	blocks    k;
-
+	blocks k;
 	if (blocked) {
 		k = blocks_begin(e, s, same_lanes(e, s, w), begin, end, (int64_t)CHAIN * n);
 		begin = k.from;
@@ -524,7 +504,6 @@ static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *e
 static int cover(int64_t n)
 {
 	int w = 2;
-
 	while (w < n)
 		w *= 2;
 	return w;
@@ -534,7 +513,6 @@ static void vector_static(hop_emit *e, const hop_stmt *s, const hop_plan *p, int
                           int64_t z, hop_lv **acc)
 {
 	int big = p->width * p->jam;
-
 	if (z - b >= big) {
 		int64_t m = b + (z - b) / big * big;
 
@@ -550,7 +528,6 @@ static void vector_static(hop_emit *e, const hop_stmt *s, const hop_plan *p, int
 	}
 	if (z > b) {
 		int w = s->nacc ? p->width : cover(z - b);
-
 		vector_part(e, s, hop_e_int(e, b), hop_e_int(e, z), w, w != z - b, acc, p->width);
 	}
 }
@@ -559,17 +536,15 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
                         hop_lv *end)
 {
 	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
-	int64_t  b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
-
+	int64_t b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
 	hop_plan_classify(e, s);
 	for (int i = 0; i < s->nacc; i++)
 		acc[i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, p->width);
 	if (b >= 0 && z >= 0) {
 		vector_static(e, s, p, b, z, acc);
 	} else {
-		int     big = p->width * p->jam;
+		int big = p->width * p->jam;
 		hop_lv *len = hop_e_bin(e, LL_SUB, end, begin), *mid;
-
 		/* When begin > end nothing runs: both guards see it. */
 		mid = hop_e_bin(e, LL_SUB, end,
 		                hop_e_bin(e, LL_AND, len, hop_e_int(e, big - 1)));
@@ -578,7 +553,6 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 		if (p->jam > 1 && p->light) {
 			hop_lv *last = hop_e_bin(e, LL_AND, hop_e_bin(e, LL_SUB, end, mid),
 			                         hop_e_int(e, p->width - 1));
-
 			last = hop_e_bin(e, LL_SUB, end, last);
 			vector_part(e, s, mid, last, p->width, false, acc, p->width);
 			mid = hop_e_sel(e, hop_e_icmp(e, LL_SGT, last, mid), last, mid);
@@ -587,7 +561,7 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 	}
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
-		hop_lv        *v = hop_e_red_all(e, c->op, c->dtype, p->width, acc[i]);
+		hop_lv *v = hop_e_red_all(e, c->op, c->dtype, p->width, acc[i]);
 
 		if (e->fresh != s)
 			v = hop_e_red(e, c->op, c->dtype, 1, hop_e_reg(e, c->init)->v, v);
@@ -600,7 +574,6 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
 {
 	hop_plan p = { .width = 1 };
-
 	if (e->lanes == 1)
 		p = hop_plan_loop(e, s);
 	if (p.vector)
@@ -619,8 +592,7 @@ static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 	}
 	if (hop_plan_threads(e, s)) {
 		hop_plan p = hop_plan_loop(e, s);
-		hop_lv  *least = hop_e_int(e, hop_plan_least(e, s));
-
+		hop_lv *least = hop_e_int(e, hop_plan_least(e, s));
 		hop_e_parallel(e, s, n, p.vector ? p.width * p.jam : 1,
 		               hop_e_icmp(e, LL_SGE, n, least), hop_e_loop_range, 0);
 		return;
@@ -631,8 +603,7 @@ static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 void hop_e_loop(hop_emit *e, const hop_stmt *s)
 {
 	hop_lv *n = s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent);
-	int     nest = s->loop != HOP_LOOP_SEQ && hop_e_known(e, n, -1) != 1;
-
+	int nest = s->loop != HOP_LOOP_SEQ && hop_e_known(e, n, -1) != 1;
 	e->nest += nest;
 	emit_loop(e, s, n);
 	e->nest -= nest;

@@ -7,7 +7,6 @@
 static hop_lv *call1(hop_emit *e, const char *name, hop_lv *a)
 {
 	hop_lt *t = e->L->TypeOf(a);
-
 	return hop_e_intrin(e, name, 1, &t, 1, &a);
 }
 
@@ -27,7 +26,6 @@ static hop_lv *idiv(hop_emit *e, bool rem, hop_dtype d, int n, hop_lv *a, hop_lv
 	                        hop_e_icmp(e, LL_EQ, b, hop_e_consti(e, d, n, -1)));
 	hop_lv *by = hop_e_sel(e, hop_e_bin(e, LL_OR, isz, ovf), one, b);
 	hop_lv *q = hop_e_bin(e, rem ? LL_SREM : LL_SDIV, a, by);
-
 	return hop_e_sel(e, isz, rem ? a : zero, q);
 }
 
@@ -35,7 +33,6 @@ static hop_lv *shift(hop_emit *e, bool left, hop_dtype d, int n, hop_lv *a, hop_
 {
 	hop_lv *ok = hop_e_icmp(e, LL_ULT, b, hop_e_consti(e, d, n, bits(d)));
 	hop_lv *by = hop_e_bin(e, LL_AND, b, hop_e_consti(e, d, n, bits(d) - 1));
-
 	return hop_e_sel(e, ok, hop_e_bin(e, left ? LL_SHL : LL_LSHR, a, by),
 	                 hop_e_consti(e, d, n, 0));
 }
@@ -46,7 +43,6 @@ static hop_lv *shift(hop_emit *e, bool left, hop_dtype d, int n, hop_lv *a, hop_
 static hop_lv *extreme(hop_emit *e, bool max, hop_dtype d, hop_lv *a, hop_lv *b)
 {
 	hop_lv *m;
-
 	if (!hop_dtype_real(d))
 		return hop_e_sel(e, hop_e_icmp(e, max ? LL_SGT : LL_SLT, a, b), a, b);
 	m = hop_e_sel(e, hop_e_fcmp(e, max ? LL_OGT : LL_OLT, a, b), a, b);
@@ -63,10 +59,9 @@ static hop_lv *extreme(hop_emit *e, bool max, hop_dtype d, hop_lv *a, hop_lv *b)
 SOP(cast)
 {
 	hop_lt *t = hop_e_type(e, d, n), *f = hop_e_type(e, from, n);
-	bool    df = hop_dtype_real(d), sf = hop_dtype_real(from);
-	bool    wider = hop_dtype_bytes(d) > hop_dtype_bytes(from);
+	bool df = hop_dtype_real(d), sf = hop_dtype_real(from);
+	bool wider = hop_dtype_bytes(d) > hop_dtype_bytes(from);
 	hop_lv *x = a[0];
-
 	if (d == from)
 		return x;
 	if (hop_dtype_packed(d))
@@ -102,7 +97,6 @@ SOP(neg)
 SOP(abs)
 {
 	hop_lv *zero;
-
 	UNUSED;
 	if (hop_dtype_real(d))
 		return call1(e, "llvm.fabs", a[0]);
@@ -176,7 +170,6 @@ SOP(mulhi)
 	hop_lt *w = hop_e_type(e, HOP_i64, n);
 	hop_lv *p = hop_e_bin(e, LL_MUL, hop_e_cast(e, LL_ZEXT, a[0], w),
 	                      hop_e_cast(e, LL_ZEXT, a[1], w));
-
 	UNUSED;
 	p = hop_e_bin(e, LL_LSHR, p, hop_e_consti(e, HOP_i64, n, 32));
 	return hop_e_cast(e, LL_TRUNC, p, hop_e_type(e, HOP_i32, n));
@@ -221,15 +214,13 @@ hop_lv *hop_e_red(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_lv *
 {
 	static const enum hop_sop sop[] = { HOP_SOP_add, HOP_SOP_max, HOP_SOP_min, HOP_SOP_mul,
 	                                    HOP_SOP_or, HOP_SOP_and };
-
 	return hop_e_sop(e, sop[op], d, d, lanes, v, acc, NULL);
 }
 
 hop_lv *hop_e_red_id(hop_emit *e, enum hop_red op, hop_dtype d, int lanes)
 {
-	bool    fl = hop_dtype_real(d);
+	bool fl = hop_dtype_real(d);
 	int64_t least = fl ? 0 : hop_dtype_least(d), most = fl ? 0 : hop_dtype_most(d);
-
 	switch (op) {
 	case HOP_RED_max:
 		return fl ? hop_e_constf(e, d, lanes, -INFINITY) : hop_e_consti(e, d, lanes, least);
@@ -249,7 +240,6 @@ hop_lv *hop_e_red_all(hop_emit *e, enum hop_red op, hop_dtype d, int lanes, hop_
 {
 	while (lanes > 1) {
 		int h = lanes / 2;
-
 		v = hop_e_red(e, op, d, h, hop_e_slice(e, v, 0, h), hop_e_slice(e, v, h, h));
 		lanes = h;
 	}

@@ -15,7 +15,6 @@ static hop_reg place(const hop_emit *e)
 static hop_lv *place_of(hop_emit *e, hop_lv *part, int acc, hop_lv *block)
 {
 	hop_lv *at = hop_e_bin(e, LL_ADD, block, hop_e_int(e, (int64_t)acc * BLOCKS));
-
 	return e->L->BuildGEP2(e->b, e->i64, part, &at, 1, "");
 }
 
@@ -28,9 +27,8 @@ static hop_lv *iterations(hop_emit *e, const hop_stmt *s)
 static hop_lv *block_length(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
 	hop_plan p = hop_plan_loop(e, s);
-	int64_t  step = p.vector ? (int64_t)p.width * p.jam : 1, all = BLOCKS * step;
-	hop_lv  *len = hop_e_bin(e, LL_ADD, n, hop_e_int(e, all - 1));
-
+	int64_t step = p.vector ? (int64_t)p.width * p.jam : 1, all = BLOCKS * step;
+	hop_lv *len = hop_e_bin(e, LL_ADD, n, hop_e_int(e, all - 1));
 	len = hop_e_bin(e, LL_SDIV, len, hop_e_int(e, all));
 	len = hop_e_bin(e, LL_MUL, len, hop_e_int(e, step));
 	return hop_e_sel(e, hop_e_icmp(e, LL_SGE, n, hop_e_int(e, hop_plan_least(e, s))), len, n);
@@ -39,10 +37,9 @@ static hop_lv *block_length(hop_emit *e, const hop_stmt *s, hop_lv *n)
 /* Blocks from .. to-1, in a function of their own. */
 static void piece(hop_emit *e, const hop_stmt *s, hop_lv *from, hop_lv *to)
 {
-	hop_lv   *n = iterations(e, s), *len = block_length(e, s, n), *begin, *end;
-	hop_lv   *part = hop_e_cast(e, LL_INTTOPTR, hop_e_reg(e, place(e))->v, e->ptr);
+	hop_lv *n = iterations(e, s), *len = block_length(e, s, n), *begin, *end;
+	hop_lv *part = hop_e_cast(e, LL_INTTOPTR, hop_e_reg(e, place(e))->v, e->ptr);
 	hop_eloop l;
-
 	hop_e_loop_begin(e, &l, from, to, 1, 0, NULL);
 	begin = hop_e_bin(e, LL_MUL, l.iv, len);
 	end = hop_e_bin(e, LL_ADD, begin, len);
@@ -62,17 +59,16 @@ static void piece(hop_emit *e, const hop_stmt *s, hop_lv *from, hop_lv *to)
 /* The results of the blocks, in order; sums of f32 in f64. */
 static void combine(hop_emit *e, const hop_stmt *s, hop_lv *part, hop_lv *nblock)
 {
-	hop_lv  **none = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
-	hop_lv  **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	hop_lv **none = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
+	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
 	hop_eloop l;
-
 	for (int i = 0; i < s->nacc; i++)
 		none[i] = hop_e_red_id(e, s->acc[i].op, hop_e_wide(&s->acc[i]), 1);
 	hop_e_loop_begin(e, &l, hop_e_int(e, 0), nblock, 1, s->nacc, none);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
-		hop_lv        *v = hop_e_ptr_load(e, hop_e_mem(e, c->dtype, 1),
-		                                  place_of(e, part, i, l.iv), 0);
+		hop_lv *v = hop_e_ptr_load(e, hop_e_mem(e, c->dtype, 1),
+		                           place_of(e, part, i, l.iv), 0);
 
 		v = hop_e_to_reg(e, c->dtype, v, 1);
 		if (hop_e_wide(c) != c->dtype)
@@ -82,7 +78,7 @@ static void combine(hop_emit *e, const hop_stmt *s, hop_lv *part, hop_lv *nblock
 	hop_e_loop_end(e, &l, acc, acc);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
-		hop_lv        *v = acc[i];
+		hop_lv *v = acc[i];
 
 		if (hop_e_wide(c) != c->dtype)
 			v = hop_e_cast(e, LL_FPTRUNC, v, hop_e_type(e, c->dtype, 1));
@@ -105,7 +101,6 @@ void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
 	hop_lv *part = places(e, s), *nblock;
 	hop_lv *len = block_length(e, s, n), *one = hop_e_int(e, 1);
-
 	len = hop_e_sel(e, hop_e_icmp(e, LL_SGT, len, one), len, one);
 	nblock = hop_e_bin(e, LL_ADD, n, hop_e_bin(e, LL_SUB, len, one));
 	nblock = hop_e_bin(e, LL_SDIV, nblock, len);

@@ -53,7 +53,6 @@ hop_lv *hop_e_int(hop_emit *e, int64_t v)
 static hop_lv *const_splat(hop_emit *e, hop_lv *c, int lanes)
 {
 	hop_lv *v[512];
-
 	if (lanes <= 1)
 		return c;
 	HOP_ASSERT(lanes <= 512);
@@ -65,7 +64,6 @@ static hop_lv *const_splat(hop_emit *e, hop_lv *c, int lanes)
 hop_lv *hop_e_consti(hop_emit *e, hop_dtype d, int lanes, int64_t v)
 {
 	hop_lv *c = e->L->ConstInt(hop_e_type(e, d, 1), (unsigned long long)v, 1);
-
 	return const_splat(e, c, lanes);
 }
 
@@ -79,7 +77,6 @@ hop_lv *hop_e_splat(hop_emit *e, hop_lv *v, int lanes)
 	hop_lt *t = e->L->VectorType(e->L->TypeOf(v), (unsigned)lanes);
 	hop_lt *m = e->L->VectorType(e->i32, (unsigned)lanes);
 	hop_lv *u = e->L->GetPoison(t);
-
 	if (lanes <= 1)
 		return v;
 	u = e->L->BuildInsertElement(e->b, u, v, e->L->ConstInt(e->i32, 0, 0), "");
@@ -89,7 +86,6 @@ hop_lv *hop_e_splat(hop_emit *e, hop_lv *v, int lanes)
 hop_lv *hop_e_iota(hop_emit *e, hop_lt *elem, int lanes, int64_t step)
 {
 	hop_lv *v[512];
-
 	HOP_ASSERT(lanes <= 512);
 	for (int i = 0; i < lanes; i++)
 		v[i] = e->L->ConstInt(elem, (unsigned long long)(i * step), 1);
@@ -151,8 +147,7 @@ hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na,
                      hop_lv **a)
 {
 	unsigned id = e->L->LookupIntrinsicID(name, strlen(name));
-	hop_lv  *f;
-
+	hop_lv *f;
 	HOP_ASSERT(id);
 	f = e->L->GetIntrinsicDeclaration(e->mod, id, t, (size_t)nt);
 	return e->L->BuildCall2(e->b, e->L->GlobalGetValueType(f), f, a, (unsigned)na, "");
@@ -161,7 +156,6 @@ hop_lv *hop_e_intrin(hop_emit *e, const char *name, int nt, hop_lt **t, int na,
 hop_lv *hop_e_fma(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c)
 {
 	hop_lt *t = e->L->TypeOf(a);
-
 	return hop_e_intrin(e, "llvm.fma", 1, &t, 3, (hop_lv *[]){ a, b, c });
 }
 
@@ -170,7 +164,6 @@ hop_lv *hop_e_fma(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c)
 hop_lv *hop_e_muladd(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c)
 {
 	hop_lt *t = e->L->TypeOf(a);
-
 	return hop_e_intrin(e, "llvm.fmuladd", 1, &t, 3, (hop_lv *[]){ a, b, c });
 }
 
@@ -178,7 +171,6 @@ hop_lv *hop_e_muladd(hop_emit *e, hop_lv *a, hop_lv *b, hop_lv *c)
 hop_lv *hop_e_slice(hop_emit *e, hop_lv *v, int from, int n)
 {
 	hop_lv *m[512];
-
 	if (n == 1)
 		return e->L->BuildExtractElement(e->b, v,
 		                e->L->ConstInt(e->i32, (unsigned long long)from, 0), "");

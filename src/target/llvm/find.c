@@ -33,10 +33,9 @@ static bool is_system(const char *dir)
 static bool in_dirs(const Dl_serinfo *s, bool system, const char *name, hop_hash *out_id)
 {
 	char path[4096];
-
 	for (unsigned i = 0; s && i < s->dls_cnt; i++) {
 		const char *dir = s->dls_serpath[i].dls_name;
-		int         n = snprintf(path, sizeof path, "%s/%s", dir, name);
+		int n = snprintf(path, sizeof path, "%s/%s", dir, name);
 
 		if (is_system(dir) == system && n > 0 && (size_t)n < sizeof path &&
 		    hop_object_file(path, out_id))
@@ -50,10 +49,9 @@ static bool in_dirs(const Dl_serinfo *s, bool system, const char *name, hop_hash
  * for want of memory may be taken here: a stretch must end. */
 static Dl_serinfo *directories(const hop_mem *m, size_t *out_n)
 {
-	Dl_serinfo       head, *s = NULL;
+	Dl_serinfo head, *s = NULL;
 	struct link_map *map = NULL;
-	Dl_info          info;
-
+	Dl_info info;
 	hop_nofork_begin();
 	if (dladdr1(__func__, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
 	    !dlinfo(map, RTLD_DI_SERINFOSIZE, &head)) {
@@ -88,10 +86,9 @@ _Static_assert(sizeof(ld_head) == 48 && sizeof(ld_entry) == 24, "as ldconfig has
 
 static bool in_list(const char *p, size_t n, const char *name, hop_hash *out_id)
 {
-	const char    *at = memmem(p, n, "glibc-ld.so.cache1.1", 20);
+	const char *at = memmem(p, n, "glibc-ld.so.cache1.1", 20);
 	const ld_head *h = (const void *)at;
-	size_t         len = strlen(name) + 1;
-
+	size_t len = strlen(name) + 1;
 	if (!at || (uintptr_t)at % 8)
 		return false;
 	n -= (size_t)(at - p);
@@ -110,11 +107,10 @@ static bool in_list(const char *p, size_t n, const char *name, hop_hash *out_id)
 
 static bool in_cache(const char *name, hop_hash *out_id)
 {
-	int         fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
+	int fd = open("/etc/ld.so.cache", O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	void       *p = MAP_FAILED;
-	bool        ok = false;
-
+	void *p = MAP_FAILED;
+	bool ok = false;
 	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
 		p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED) {
@@ -138,11 +134,10 @@ static bool find(const Dl_serinfo *s, const char *name, hop_hash *out_id)
 
 hop_hash hop_llvm_expected(hop_env *e)
 {
-	size_t      n = 0;
+	size_t n = 0;
 	Dl_serinfo *s = directories(&e->mem, &n);
-	hop_hash    id = { 0, 0 };
+	hop_hash id = { 0, 0 };
 	const char *name;
-
 	for (int i = 0; (name = hop_llvm_name(i)) && !find(s, name, &id); i++)
 		;
 	hop_raw_free(&e->mem, s, n);

@@ -34,7 +34,6 @@ typedef struct cell {
 static hop_stmt *nest_stmt(hop_emit *e, hop_block *b, enum hop_lkind k)
 {
 	hop_stmt *s = HOP_NEW(&e->env->tmp, hop_stmt);
-
 	s->kind = k;
 	if (b->last)
 		b->last->next = s;
@@ -48,7 +47,6 @@ static hop_stmt *nest_loop(hop_emit *e, hop_block *b, enum hop_loop_kind k, hop_
                            hop_reg var)
 {
 	hop_stmt *s = nest_stmt(e, b, HOP_L_LOOP);
-
 	s->loop = k;
 	s->extent = n;
 	s->dst = var;
@@ -59,7 +57,6 @@ static hop_stmt *nest_op(hop_emit *e, hop_block *b, enum hop_sop op, hop_dtype d
                          hop_reg dst)
 {
 	hop_stmt *s = nest_stmt(e, b, HOP_L_OP);
-
 	s->sop = op;
 	s->dtype = d;
 	s->dst = dst;
@@ -78,11 +75,10 @@ static bool add_term(hop_emit *e, hop_addr *a, hop_reg r, hop_size stride)
  * an address has no room for two more terms. */
 static hop_stmt *gemm_nest(hop_emit *e, const hop_gemm *g)
 {
-	hop_reg   r = e->xreg, m = r, n = r + 1, k = r + 2, sum = r + 3, v;
+	hop_reg r = e->xreg, m = r, n = r + 1, k = r + 2, sum = r + 3, v;
 	hop_block top = { 0 };
-	hop_addr  a = g->a, b = g->b, c = g->c;
+	hop_addr a = g->a, b = g->b, c = g->c;
 	hop_stmt *lm, *ln, *lk, *s;
-
 	if (g->epilogue.first) {
 		m = g->em;
 		n = g->en;
@@ -125,7 +121,6 @@ static bool thin(const hop_gemm *g, int w)
 {
 	int64_t m = hop_size_const(g->m) ? g->m.k : 64, n = hop_size_const(g->n) ? g->n.k : 64;
 	int64_t k = hop_size_const(g->k) ? g->k.k : 64;
-
 	return m == 1 || n <= w / 2 || k <= 2 || m * n * k <= 512;
 }
 
@@ -164,8 +159,7 @@ static unsigned align(const tile *t)
 static hop_lv *load_vec(tile *t, hop_lv *p, hop_lv *mask)
 {
 	hop_emit *e = t->e;
-	hop_lv   *v;
-
+	hop_lv *v;
 	if (mask)
 		return hop_e_intrin(e, "llvm.masked.load", 2, (hop_lt *[]){ t->vt, e->ptr }, 4,
 		                    (hop_lv *[]){ p, e->L->ConstInt(e->i32, align(t), 0), mask,
@@ -184,7 +178,6 @@ static void store_vec(tile *t, hop_lv *v, hop_lv *p)
 static hop_lv *cell_mask(tile *t, const cell *c, int j)
 {
 	hop_lv *left;
-
 	if (!c->left || j < c->cols - 1)
 		return NULL;
 	left = hop_e_bin(t->e, LL_SUB, c->left, num(t, j * t->w));
@@ -199,10 +192,9 @@ static void sum_k(tile *t, const cell *c, hop_lv *from, hop_lv *to, hop_lv *b,
                   hop_lv *ldb, hop_lv **acc)
 {
 	hop_emit *e = t->e;
-	int       n = c->rows * c->cols;
-	hop_lv   *next[64], *row[16], *mask = t->pack ? NULL : cell_mask(t, c, c->cols - 1);
+	int n = c->rows * c->cols;
+	hop_lv *next[64], *row[16], *mask = t->pack ? NULL : cell_mask(t, c, c->cols - 1);
 	hop_eloop l;
-
 	for (int i = 0; i < c->rows; i++)
 		row[i] = at(t, t->a, mul(t, add(t, c->im, num(t, i)), t->as[0]));
 	hop_e_loop_begin(e, &l, from, to, 1, n, acc);
@@ -233,8 +225,7 @@ static void to_c(tile *t, hop_lv *row, hop_lv *j, hop_lv *v, hop_lv *mask)
 	hop_emit *e = t->e;
 	hop_eaddr p = { .p = at(t, row, mul(t, j, t->cs[1])), .lane = HOP_LIN,
 	                .step = t->cs[1], .dtype = t->g->dtype };
-	hop_ev    x = { .v = v, .lane = HOP_VAR, .dtype = t->g->dtype };
-
+	hop_ev x = { .v = v, .lane = HOP_VAR, .dtype = t->g->dtype };
 	e->lanes = t->w;
 	e->mask = mask;
 	if (t->g->beta)
@@ -248,9 +239,8 @@ static void to_c(tile *t, hop_lv *row, hop_lv *j, hop_lv *v, hop_lv *mask)
 static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int lanes)
 {
 	hop_emit *e = t->e;
-	hop_ev    x = { .v = v, .dtype = t->g->dtype, .depth = e->s.depth };
-	hop_ev    col = { .v = j, .dtype = HOP_i64, .depth = e->s.depth };
-
+	hop_ev x = { .v = v, .dtype = t->g->dtype, .depth = e->s.depth };
+	hop_ev col = { .v = j, .dtype = HOP_i64, .depth = e->s.depth };
 	if (lanes > 1) {
 		x.lane = HOP_VAR;
 		col.lane = HOP_LIN;
@@ -262,7 +252,6 @@ static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int
 		hop_eaddr p = { .p = at2(t, t->c, i, t->cs[0], j, t->cs[1]),
 		                .lane = lanes > 1 ? HOP_LIN : HOP_UNI, .step = t->cs[1],
 		                .dtype = t->g->dtype };
-
 		x.v = hop_e_fbin(e, LL_FADD, v, hop_e_load(e, &p, NULL).v);
 	}
 	hop_e_set(e, t->g->em, (hop_ev){ .v = i, .dtype = HOP_i64, .depth = e->s.depth });
@@ -279,17 +268,15 @@ static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int
 static void finish(tile *t, hop_lv *im, hop_lv *rows, hop_lv *jn, int cols, hop_lv *left)
 {
 	hop_emit *e = t->e;
-	int       ld = t->nv * t->w;
-	bool      vec = t->vector_epilogue;
-	hop_lv   *end = left ? left : num(t, (int64_t)cols * t->w);
+	int ld = t->nv * t->w;
+	bool vec = t->vector_epilogue;
+	hop_lv *end = left ? left : num(t, (int64_t)cols * t->w);
 	hop_eloop lr, lc;
-
 	hop_e_loop_begin(e, &lr, num(t, 0), rows, 1, 0, NULL);
 	hop_e_loop_begin(e, &lc, num(t, 0), end, vec ? t->w : 1, 0, NULL);
 	{
 		hop_lv *p = at(t, at(t, t->sums, mul(t, lr.iv, num(t, ld))), lc.iv);
 		hop_lv *i = add(t, im, lr.iv), *j = add(t, jn, lc.iv), *mask = NULL, *v;
-
 		if (vec) {
 			if (left)
 				mask = hop_e_lane_mask(e, hop_e_bin(e, LL_SUB, left, lc.iv), t->w);
@@ -320,10 +307,9 @@ static hop_lv *least(tile *t, hop_lv *a, hop_lv *b)
 /* All of k, with B in place. */
 static void sum_direct(tile *t, const cell *c, hop_lv **acc)
 {
-	hop_lv   *part[64], *b = at(t, t->b, c->jn);
-	int       n = c->rows * c->cols;
+	hop_lv *part[64], *b = at(t, t->b, c->jn);
+	int n = c->rows * c->cols;
 	hop_eloop l;
-
 	no_sums(t, c, acc);
 	if (hop_e_known(t->e, t->k, INT64_MAX) <= 2 * KB) {
 		sum_k(t, c, num(t, 0), t->k, b, t->bs[0], acc);
@@ -341,8 +327,7 @@ static void sum_direct(tile *t, const cell *c, hop_lv **acc)
 static void cell_direct(tile *t, const cell *c)
 {
 	hop_lv *acc[64];
-	int     n = c->rows * c->cols;
-
+	int n = c->rows * c->cols;
 	sum_direct(t, c, acc);
 	hop_lv *to = NULL;
 	for (int i = 0; i < n; i++) {
@@ -369,8 +354,7 @@ static void pack_vector(tile *t, hop_lv *k, hop_lv *from, hop_lv *j, hop_lv *mas
 	hop_emit *e = t->e;
 	hop_eaddr p = { .p = at2(t, t->b, k, t->bs[0], add(t, c->jn, j), t->bs[1]),
 	                .lane = HOP_LIN, .step = t->bs[1], .dtype = t->g->dtype };
-	hop_lv   *row = mul(t, hop_e_bin(e, LL_SUB, k, from), num(t, t->nv * t->w)), *v;
-
+	hop_lv *row = mul(t, hop_e_bin(e, LL_SUB, k, from), num(t, t->nv * t->w)), *v;
 	e->lanes = t->w;
 	e->mask = mask;
 	v = hop_e_load(e, &p, NULL).v;
@@ -385,7 +369,6 @@ static void pack(tile *t, hop_lv *from, hop_lv *to, const cell *c)
 {
 	hop_emit *e = t->e;
 	hop_eloop l, lj;
-
 	if (hop_size_is(t->g->bs[1], 1)) {
 		hop_e_loop_begin(e, &l, from, to, 1, 0, NULL);
 		for (int j = 0; j < c->cols; j++)
@@ -406,8 +389,7 @@ static void pack(tile *t, hop_lv *from, hop_lv *to, const cell *c)
 static void cell_packed(tile *t, const cell *c, hop_lv *m0, hop_lv *from, hop_lv *to)
 {
 	hop_lv *acc[64], *p;
-	int     n = c->rows * c->cols;
-
+	int n = c->rows * c->cols;
 	p = at(t, t->sums, mul(t, hop_e_bin(t->e, LL_SUB, c->im, m0), num(t, t->nv * t->w)));
 	no_sums(t, c, acc);
 	sum_k(t, c, from, to, t->panel, num(t, t->nv * t->w), acc);
@@ -425,11 +407,10 @@ typedef void each_cell(tile *t, const cell *c, void *user);
 static void each_rows(tile *t, hop_lv *from, hop_lv *to, cell c, each_cell *f, void *user)
 {
 	hop_emit *e = t->e;
-	hop_lv   *len = hop_e_bin(e, LL_SUB, to, from), *mid;
-	int64_t   m = hop_e_known(e, t->m, -1);
-	int       rest = m >= 0 ? (int)(m % t->mr) : 1;
+	hop_lv *len = hop_e_bin(e, LL_SUB, to, from), *mid;
+	int64_t m = hop_e_known(e, t->m, -1);
+	int rest = m >= 0 ? (int)(m % t->mr) : 1;
 	hop_eloop l;
-
 	mid = hop_e_bin(e, LL_SDIV, len, num(t, t->mr));
 	mid = add(t, from, mul(t, mid, num(t, t->mr)));
 	if (m < 0 || m >= t->mr) {
@@ -453,7 +434,6 @@ struct part { hop_lv *m0, *from, *to; };
 static void do_packed(tile *t, const cell *c, void *user)
 {
 	const struct part *p = user;
-
 	cell_packed(t, c, p->m0, p->from, p->to);
 }
 
@@ -466,7 +446,6 @@ static void do_direct(tile *t, const cell *c, void *user)
 static void zero_sums(tile *t, hop_lv *rows)
 {
 	hop_eloop l;
-
 	hop_e_loop_begin(t->e, &l, num(t, 0), mul(t, rows, num(t, t->nv)), 1, 0, NULL);
 	store_vec(t, hop_e_constf(t->e, t->g->dtype, t->w, 0),
 	          at(t, t->sums, mul(t, l.iv, num(t, t->w))));
@@ -475,10 +454,9 @@ static void zero_sums(tile *t, hop_lv *rows)
 
 static void columns_packed(tile *t, hop_lv *m0, hop_lv *m1, const cell *c)
 {
-	hop_lv     *rows = hop_e_bin(t->e, LL_SUB, m1, m0);
-	hop_eloop   l;
+	hop_lv *rows = hop_e_bin(t->e, LL_SUB, m1, m0);
+	hop_eloop l;
 	struct part p;
-
 	zero_sums(t, rows);
 	hop_e_loop_begin(t->e, &l, num(t, 0), t->k, KC, 0, NULL);
 	p = (struct part){ m0, l.iv, least(t, add(t, l.iv, num(t, KC)), t->k) };
@@ -505,12 +483,10 @@ enum { PANEL, SUMS, TILE };
 static hop_lv *stack(tile *t, int kind)
 {
 	static const int rows[] = { KC, MC, 12 };
-
 	hop_emit *e = t->e;
-	hop_lbb  *back = e->L->GetInsertBlock(e->b);
-	uint64_t  bytes = (uint64_t)rows[kind] * (uint64_t)(e->vbits / 8) * 4;
-	hop_lv   *v;
-
+	hop_lbb *back = e->L->GetInsertBlock(e->b);
+	uint64_t bytes = (uint64_t)rows[kind] * (uint64_t)(e->vbits / 8) * 4;
+	hop_lv *v;
 	if (e->s.stack[kind])
 		return e->s.stack[kind];
 	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
@@ -523,9 +499,8 @@ static hop_lv *stack(tile *t, int kind)
 static void shape(tile *t)
 {
 	const hop_gemm *g = t->g;
-	int             bytes = (int)hop_dtype_bytes(g->dtype);
-	int64_t         n = hop_size_const(g->n) ? g->n.k : INT64_MAX;
-
+	int bytes = (int)hop_dtype_bytes(g->dtype);
+	int64_t n = hop_size_const(g->n) ? g->n.k : INT64_MAX;
 	t->w = t->e->vbits / 8 / bytes;
 	t->nv = t->e->nvreg >= 32 ? 4 : 2;
 	t->mr = t->e->nvreg >= 32 ? 4 : 6;
@@ -547,10 +522,9 @@ static void shape(tile *t)
 static void all_columns(tile *t, hop_lv *m0, hop_lv *m1)
 {
 	hop_emit *e = t->e;
-	int64_t   n, nr = (int64_t)t->nv * t->w;
-	cell      c = { 0 };
+	int64_t n, nr = (int64_t)t->nv * t->w;
+	cell c = { 0 };
 	hop_eloop l;
-
 	n = hop_e_known(e, t->n, -1);
 	c.cols = t->nv;
 	if (n < 0 || n >= nr) {
@@ -583,9 +557,8 @@ static void all_columns(tile *t, hop_lv *m0, hop_lv *m1)
 static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 {
 	const hop_gemm *g = s->gemm;
-	tile            t = { .e = e, .s = s, .g = g };
-	hop_eloop       l;
-
+	tile t = { .e = e, .s = s, .g = g };
+	hop_eloop l;
 	shape(&t);
 	t.m = hop_e_size(e, g->m);
 	t.n = hop_e_size(e, g->n);
@@ -619,12 +592,10 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 void hop_e_gemm(hop_emit *e, const hop_stmt *s)
 {
 	const hop_gemm *g = s->gemm;
-	int             w = e->vbits / 8 / (int)hop_dtype_bytes(g->dtype);
-	hop_lv         *m = hop_e_size(e, g->m), *work;
-
+	int w = e->vbits / 8 / (int)hop_dtype_bytes(g->dtype);
+	hop_lv *m = hop_e_size(e, g->m), *work;
 	if (thin(g, w)) {
 		hop_stmt *nest = gemm_nest(e, g);
-
 		if (nest) {
 			hop_e_loop(e, nest);
 			return;

@@ -17,7 +17,6 @@ typedef struct work {
 static void dispose(work *w)
 {
 	const hop_llvm *L = w->L;
-
 	if (w->buffer)
 		L->DisposeMemoryBuffer(w->buffer);
 	if (w->e.b)
@@ -41,7 +40,6 @@ static void dispose(work *w)
 static bool has(const work *w, const char *feature)
 {
 	size_t n = strlen(feature);
-
 	for (const char *p = w->features; (p = strstr(p, feature)); p += n)
 		if (p[n] == ',' || p[n] == 0)
 			return true;
@@ -72,10 +70,9 @@ static void registers(work *w, int most)
 static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 {
 	const hop_llvm *L = w->L;
-	void           *target;
-	char           *msg = NULL;
-	hop_status      st;
-
+	void *target;
+	char *msg = NULL;
+	hop_status st;
 	w->triple = L->GetDefaultTargetTriple();
 	w->cpu = L->GetHostCPUName();
 	w->features = L->GetHostCPUFeatures();
@@ -102,9 +99,8 @@ static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 static hop_status codegen(hop_env *e, work *w)
 {
 	const hop_llvm *L = w->L;
-	char           *msg = NULL;
-	hop_status      st;
-
+	char *msg = NULL;
+	hop_status st;
 	/* LLVM ends the process on bad IR, so it is checked every time. */
 	if (L->VerifyModule(w->e.mod, 2, &msg)) {
 		st = hop_fail(e, 0, HOP_ETARGET, "our code for LLVM is wrong: %s", msg);
@@ -132,7 +128,6 @@ static hop_status compile(hop_env *e, work *w, const hop_llvm_opts *o)
 static double fork_worth(void)
 {
 	const char *own = getenv("HOP_FORK");
-
 	return own && atof(own) > 0 ? atof(own) : 1 << 16;
 }
 
@@ -140,11 +135,10 @@ hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
                          const hop_llvm_opts *o, const hop_split *split, int which,
                          void **out_buffer)
 {
-	hop_mark   m = hop_mark_at(&e->tmp);
-	work      *w = HOP_NEW(&e->tmp, work);
-	hop_frame  f;
+	hop_mark m = hop_mark_at(&e->tmp);
+	work *w = HOP_NEW(&e->tmp, work);
+	hop_frame f;
 	hop_status st;
-
 	w->L = L;
 	w->e = (hop_emit){ .env = e, .L = L, .p = p, .split = split, .which = which,
 	                   .threads = o->threads, .fork = fork_worth() };

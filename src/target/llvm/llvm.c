@@ -29,7 +29,6 @@ static const char *const names[] = {
 const char *hop_llvm_name(int i)
 {
 	const char *own = getenv("HOP_LLVM");
-
 	if (own)
 		return i ? NULL : own;
 	return (size_t)i < sizeof names / sizeof *names ? names[i] : NULL;
@@ -38,8 +37,7 @@ const char *hop_llvm_name(int i)
 static void *open_lib(void)
 {
 	const char *name;
-	void       *h = NULL;
-
+	void *h = NULL;
 	for (int i = 0; !h && (name = hop_llvm_name(i)); i++)
 		h = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
 	return h;
@@ -51,7 +49,7 @@ static void init_targets(void)
 	void *h = open_lib();
 
 	for (int i = 0; h && i < 4; i++) {
-		char  name[64];
+		char name[64];
 		void *p;
 
 		snprintf(name, sizeof name, "LLVMInitialize" ARCH "%s", part[i]);
@@ -64,7 +62,6 @@ static void init_targets(void)
 static hop_status fill(hop_env *e, hop_llvm *l)
 {
 	void *h = open_lib();
-
 	if (!h)
 		return hop_fail(e, 0, HOP_ETARGET, "LLVM 19 or later not found: install libllvm19");
 #define HOP_LLVM(ret, name, params) \
@@ -79,7 +76,6 @@ static hop_status fill(hop_env *e, hop_llvm *l)
 hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
 {
 	hop_status st;
-
 	hop_nofork_begin();
 	st = fill(e, l);
 	hop_nofork_end();
@@ -90,9 +86,8 @@ hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
 hop_hash hop_llvm_opened(void)
 {
 	hop_hash id = { 0, 0 };
-	Dl_info  info;
-	void    *h, *p = NULL;
-
+	Dl_info info;
+	void *h, *p = NULL;
 	hop_nofork_begin();
 	h = open_lib();
 	if (h)

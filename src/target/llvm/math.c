@@ -21,7 +21,6 @@ typedef struct mx {
 static mx setting(hop_emit *e, hop_dtype d, int n)
 {
 	const hop_drow *r = hop_dtype_row(d);
-
 	HOP_ASSERT(r->man == 23 || r->man == 52);
 	return (mx){ e, d, hop_dtype_int_of(d), n, r->man == 23, (1 << (r->exp - 1)) - 1, r->man };
 }
@@ -64,7 +63,6 @@ static hop_lv *as_float(const mx *m, hop_lv *x)
 static hop_lv *fabs1(const mx *m, hop_lv *x)
 {
 	hop_lt *t = hop_e_type(m->e, m->d, m->n);
-
 	return hop_e_intrin(m->e, "llvm.fabs", 1, &t, 1, &x);
 }
 
@@ -72,7 +70,6 @@ static hop_lv *fabs1(const mx *m, hop_lv *x)
 static hop_lv *poly(const mx *m, hop_lv *x, const double *c, int n)
 {
 	hop_lv *r = k(m, c[n - 1]);
-
 	for (int i = n - 2; i >= 0; i--)
 		r = fma3(m, r, x, k(m, c[i]));
 	return r;
@@ -81,7 +78,6 @@ static hop_lv *poly(const mx *m, hop_lv *x, const double *c, int n)
 static double inverse_factorial(int n)
 {
 	double f = 1;
-
 	for (int i = 2; i <= n; i++)
 		f *= i;
 	return 1 / f;
@@ -91,9 +87,8 @@ static double inverse_factorial(int n)
  * conversion, so NaN does no harm. *out_i is the integer, wrapped when x is huge. */
 static hop_lv *nearest(const mx *m, hop_lv *x, hop_lv *by, hop_lv **out_i)
 {
-	double  magic = ldexp(1.5, m->shift);
+	double magic = ldexp(1.5, m->shift);
 	hop_lv *t = fma3(m, x, by, k(m, magic));
-
 	*out_i = op(m, LL_SUB, as_int(m, t), as_int(m, k(m, magic)));
 	return op(m, LL_FSUB, t, k(m, magic));
 }
@@ -108,11 +103,10 @@ static hop_lv *pow2(const mx *m, hop_lv *i)
 /* x + low = i ln 2 + r; gives r and i, and p = (e^r - 1) / r. A low of NULL is 0. */
 static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv *low, hop_lv **out_i, hop_lv **out_p)
 {
-	bool    s = m->sg;
-	double  c[16];
-	int     n = s ? 7 : 13;
+	bool s = m->sg;
+	double c[16];
+	int n = s ? 7 : 13;
 	hop_lv *f = nearest(m, x, k(m, 1.4426950408889634), out_i), *r;
-
 	r = fma3(m, f, k(m, s ? -0x1.62e43p-1 : -0x1.62e42fefa39efp-1), x);
 	r = fma3(m, f, k(m, s ? 0x1.05c61p-29 : -0x1.abc9e3b39803fp-56), r);
 	if (low)
@@ -126,10 +120,9 @@ static hop_lv *reduce_exp(const mx *m, hop_lv *x, hop_lv *low, hop_lv **out_i, h
 /* e^(x + low); low is small, or NULL. */
 static hop_lv *emit_exp(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, hop_lv *low)
 {
-	mx      m = setting(e, d, lanes);
-	double  lo = m.sg ? -104 : -746, hi = m.sg ? 89 : 710;
+	mx m = setting(e, d, lanes);
+	double lo = m.sg ? -104 : -746, hi = m.sg ? 89 : 710;
 	hop_lv *i, *p, *r, *half;
-
 	/* Outside, the result is 0 or infinity; a comparison with NaN keeps NaN. */
 	x = hop_e_sel(e, hop_e_fcmp(e, LL_OLT, x, k(&m, lo)), k(&m, lo), x);
 	x = hop_e_sel(e, hop_e_fcmp(e, LL_OGT, x, k(&m, hi)), k(&m, hi), x);
@@ -154,10 +147,9 @@ static hop_lv *emit_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 		0.021869487576066181, -0.0088632210023287463, 0.0035919891717823674,
 		-0.0014549588690781954, 0.00058631651499355072, -0.00022856416598422301,
 		7.7144320927945376e-5, -1.6072549574299152e-5 };
-
-	mx      m = setting(e, d, lanes);
-	bool    sg = m.sg;
-	double  hi = sg ? 10 : 22;           /* from here on it is 1 */
+	mx m = setting(e, d, lanes);
+	bool sg = m.sg;
+	double hi = sg ? 10 : 22;           /* from here on it is 1 */
 	hop_lt *type = hop_e_type(e, d, lanes);
 	hop_lv *y, *far, *i, *f, *v, *z, *t, *h, *low;
 
@@ -182,12 +174,11 @@ static hop_lv *emit_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
  * 0, of what is below, of infinity and NaN it gives numbers that mean nothing. */
 static hop_lv *reduce_log(const mx *m, hop_lv *x, hop_lv **out_i)
 {
-	bool    sg = m->d == HOP_f32;
-	int     shift = sg ? 23 : 52, bias = sg ? 127 : 1023, up = sg ? 23 : 54;
+	bool sg = m->d == HOP_f32;
+	int shift = sg ? 23 : 52, bias = sg ? 127 : 1023, up = sg ? 23 : 54;
 	int64_t one = sg ? 0x3f800000 : 0x3ff0000000000000;
 	int64_t low = sg ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
 	hop_lv *small, *y, *b, *i;
-
 	small = hop_e_fcmp(m->e, LL_OLT, x, k(m, sg ? 0x1p-126 : 0x1p-1022));
 	y = hop_e_sel(m->e, small, op(m, LL_FMUL, x, k(m, ldexp(1, up))), x);
 	b = op(m, LL_ADD, as_int(m, y), ki(m, one - low));
@@ -202,12 +193,11 @@ static hop_lv *reduce_log(const mx *m, hop_lv *x, hop_lv **out_i)
  * log (1 + f) = 2 atanh s = f - f^2/2 + s (f^2/2 + R), R = sum of 2 s^2j / (2j + 1). */
 static hop_lv *emit_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
 {
-	mx      m = setting(e, d, lanes);
-	bool    sg = m.sg;
-	int     n = sg ? 5 : 11;
-	double  c[16];
+	mx m = setting(e, d, lanes);
+	bool sg = m.sg;
+	int n = sg ? 5 : 11;
+	double c[16];
 	hop_lv *g, *f = reduce_log(&m, x, &g), *s, *z, *r, *h;
-
 	for (int j = 0; j < n; j++)
 		c[j] = 2.0 / (2 * j + 3);
 	s = op(&m, LL_FDIV, f, op(&m, LL_FADD, f, k(&m, 2)));
@@ -232,9 +222,8 @@ static hop_lv *emit_log(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
  * the smaller one. */
 static hop_lv *log_twice(const mx *m, hop_lv *a, hop_lv **out_low)
 {
-	double  c[11];
+	double c[11];
 	hop_lv *i, *f = reduce_log(m, a, &i), *d, *dl, *s, *sl, *z, *zl, *q, *t, *tl, *u, *h, *l;
-
 	d = op(m, LL_FADD, f, k(m, 2));
 	dl = op(m, LL_FSUB, f, op(m, LL_FSUB, d, k(m, 2)));
 	s = op(m, LL_FDIV, f, d);
@@ -271,8 +260,7 @@ static hop_lv *log_twice(const mx *m, hop_lv *a, hop_lv **out_low)
 static hop_lv *power(const mx *m, hop_lv *x, hop_lv *y)
 {
 	hop_emit *e = m->e;
-	hop_lv   *h, *l, *p, *low;
-
+	hop_lv *h, *l, *p, *low;
 	if (m->d == HOP_f32) {
 		hop_lt *wide = hop_e_type(e, HOP_f64, m->n);
 
@@ -294,16 +282,14 @@ static hop_lv *power(const mx *m, hop_lv *x, hop_lv *y)
 static hop_lv *is_whole(const mx *m, hop_lv *x)
 {
 	hop_lt *t = hop_e_type(m->e, m->d, m->n);
-
 	return hop_e_fcmp(m->e, LL_OEQ, hop_e_intrin(m->e, "llvm.trunc", 1, &t, 1, &x), x);
 }
 
 /* The special cases of C's pow around that of |x|. */
 static hop_lv *emit_pow(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, hop_lv *y)
 {
-	mx      m = setting(e, d, lanes);
+	mx m = setting(e, d, lanes);
 	hop_lv *a = fabs1(&m, x), *r = power(&m, a, y), *whole, *even, *below, *one, *ends;
-
 	whole = is_whole(&m, y);
 	even = is_whole(&m, op(&m, LL_FMUL, y, k(&m, 0.5)));
 	below = hop_e_icmp(e, LL_SLT, as_int(&m, x), ki(&m, 0));
@@ -324,12 +310,11 @@ static hop_lv *emit_pow(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, hop_lv *
 static hop_lv *slow_path(const mx *m, const char *libm)
 {
 	hop_emit *e = m->e;
-	hop_lt   *t = hop_e_type(e, m->d, m->n), *el = hop_e_type(e, m->d, 1);
-	hop_lt   *ft = e->L->FunctionType(t, &t, 1, 0), *lt;
-	hop_lbb  *back = e->L->GetInsertBlock(e->b);
-	hop_lv   *fn, *lib, *r, *outer = e->s.fn;
-	char      name[48];
-
+	hop_lt *t = hop_e_type(e, m->d, m->n), *el = hop_e_type(e, m->d, 1);
+	hop_lt *ft = e->L->FunctionType(t, &t, 1, 0), *lt;
+	hop_lbb *back = e->L->GetInsertBlock(e->b);
+	hop_lv *fn, *lib, *r, *outer = e->s.fn;
+	char name[48];
 	snprintf(name, sizeof name, "hop_%s_%d", libm, m->n);
 	fn = e->L->GetNamedFunction(e->mod, name);
 	if (fn)
@@ -361,11 +346,10 @@ static hop_lv *slow_path(const mx *m, const char *libm)
 /* x = i pi/2 + r; the quarter turn i picks sine or cosine of r and the sign. */
 static hop_lv *quarter(const mx *m, hop_lv *x, bool cosine)
 {
-	bool    sg = m->sg;
-	int     ns = sg ? 4 : 8, nc = sg ? 5 : 8;
-	double  c[10];
+	bool sg = m->sg;
+	int ns = sg ? 4 : 8, nc = sg ? 5 : 8;
+	double c[10];
 	hop_lv *i, *n, *r, *z, *s, *q, *odd, *v;
-
 	n = nearest(m, x, k(m, 0.63661977236758134), &i);
 	r = fma3(m, n, k(m, sg ? -0x1.921fb6p+0 : -0x1.921fb54442d18p+0), x);
 	r = fma3(m, n, k(m, sg ? 0x1.777a5cp-25 : -0x1.1a62633145c07p-54), r);
@@ -389,16 +373,15 @@ static hop_lv *emit_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool 
 {
 	static const char *const name[2][2] = { { "sinf", "cosf" }, { "sin", "cos" } };
 
-	mx       m = setting(e, d, lanes);
-	hop_lt  *t = hop_e_type(e, d, lanes);
-	hop_lv  *slow = slow_path(&m, name[!m.sg][cosine]), *big, *fast, *r, *phi;
+	mx m = setting(e, d, lanes);
+	hop_lt *t = hop_e_type(e, d, lanes);
+	hop_lv *slow = slow_path(&m, name[!m.sg][cosine]), *big, *fast, *r, *phi;
 	hop_lbb *from[2], *rare = hop_e_block(e), *join = hop_e_block(e);
 
 	fast = quarter(&m, x, cosine);
 	big = hop_e_fcmp(e, LL_OGT, fabs1(&m, x), k(&m, m.sg ? 1e5 : 1e6));
 	if (lanes > 1) {
 		hop_lt *bits = e->L->IntTypeInContext(e->cx, (unsigned)lanes);
-
 		big = hop_e_icmp(e, LL_NE, hop_e_cast(e, LL_BITCAST, big, bits),
 		                 e->L->ConstNull(bits));
 	}
@@ -435,7 +418,6 @@ static hop_lv *emit(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes, hop_lv 
 static hop_lt *type_of(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
 {
 	hop_lt *t = hop_e_type(e, d, lanes);
-
 	return e->L->FunctionType(t, (hop_lt *[]){ t, t }, (unsigned)hop_soptab[s].in, 0);
 }
 
@@ -443,9 +425,8 @@ static hop_lt *type_of(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
 static hop_lv *function(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
 {
 	hop_lbb *back = e->L->GetInsertBlock(e->b);
-	hop_lv  *fn, *a[2] = { NULL }, *outer = e->s.fn;
-	char     name[48];
-
+	hop_lv *fn, *a[2] = { NULL }, *outer = e->s.fn;
+	char name[48];
 	snprintf(name, sizeof name, "hop_sop%d_%s_%d", (int)s, hop_dtype_name(d), lanes);
 	fn = e->L->GetNamedFunction(e->mod, name);
 	if (fn)
@@ -466,7 +447,6 @@ static hop_lv *function(hop_emit *e, enum hop_sop s, hop_dtype d, int lanes)
 int hop_e_count_math(const hop_block *b)
 {
 	int n = 0;
-
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		n += s->kind == HOP_L_OP && (s->sop == HOP_SOP_exp || s->sop == HOP_SOP_log ||
 		     s->sop == HOP_SOP_tanh || s->sop == HOP_SOP_sin || s->sop == HOP_SOP_cos ||

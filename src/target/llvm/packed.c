@@ -17,7 +17,6 @@ typedef struct px {
 static px setting(hop_emit *e, hop_dtype d, int n)
 {
 	const hop_drow *r = hop_dtype_row(d), *c = hop_dtype_row(hop_dtype_computes(d));
-
 	HOP_ASSERT(c->man == MAN && r->exp <= c->exp && r->man < c->man);
 	return (px){ e, n, r->exp, r->man, (1 << (r->exp - 1)) - 1 };
 }
@@ -50,7 +49,6 @@ static bool is_half(const px *p)
 static hop_lt *half(const px *p)
 {
 	hop_lt *t = p->e->L->HalfTypeInContext(p->e->cx);
-
 	return p->n > 1 ? p->e->L->VectorType(t, (unsigned)p->n) : t;
 }
 
@@ -58,10 +56,9 @@ static hop_lt *half(const px *p)
  * least normal one normal. */
 hop_lv *hop_e_widen(hop_emit *e, hop_dtype d, int n, hop_lv *x)
 {
-	px      p = setting(e, d, n);
-	int     bits = p.exp + p.man;
+	px p = setting(e, d, n);
+	int bits = p.exp + p.man;
 	hop_lv *u, *mag, *f, *far;
-
 	if (is_half(&p))
 		return hop_e_cast(e, LL_FPEXT, hop_e_cast(e, LL_BITCAST, x, half(&p)),
 		                  hop_e_type(e, HOP_f32, n));
@@ -82,11 +79,10 @@ hop_lv *hop_e_widen(hop_emit *e, hop_dtype d, int n, hop_lv *x)
 static hop_lv *ends(const px *p, hop_lv *a, hop_lv *r)
 {
 	hop_emit *e = p->e;
-	int64_t   far = (int64_t)(BIAS + p->bias) << MAN | ((2 << p->man) - 1) << (MAN - 1 - p->man);
-	int64_t   inf = (int64_t)((1 << p->exp) - 1) << p->man;
-	double    unit = ldexp(1, 1 + MAN - p->bias - p->man);
-	hop_lv   *one = hop_e_constf(e, HOP_f32, p->n, unit), *low;
-
+	int64_t far = (int64_t)(BIAS + p->bias) << MAN | ((2 << p->man) - 1) << (MAN - 1 - p->man);
+	int64_t inf = (int64_t)((1 << p->exp) - 1) << p->man;
+	double unit = ldexp(1, 1 + MAN - p->bias - p->man);
+	hop_lv *one = hop_e_constf(e, HOP_f32, p->n, unit), *low;
 	r = op(p, LL_SUB, r, (int64_t)(BIAS - p->bias) << p->man);
 	r = hop_e_sel(e, hop_e_icmp(e, LL_UGE, a, k(p, far)), k(p, inf), r);
 	low = as_int(p, hop_e_bin(e, LL_FADD, as_float(p, a), one));
@@ -99,12 +95,11 @@ static hop_lv *ends(const px *p, hop_lv *a, hop_lv *r)
  * is into infinity at most and never into the sign. Every NaN is the same. */
 hop_lv *hop_e_narrow(hop_emit *e, hop_dtype d, int n, hop_lv *x)
 {
-	px      p = setting(e, d, n);
-	int     bits = p.exp + p.man, drop = MAN - p.man;
+	px p = setting(e, d, n);
+	int bits = p.exp + p.man, drop = MAN - p.man;
 	int64_t nan = (int64_t)((2 << p.exp) - 1) << (p.man - 1);
-	bool    few = bits != SIGN - drop;
+	bool few = bits != SIGN - drop;
 	hop_lv *u, *a, *odd, *r;
-
 	if (is_half(&p))
 		return hop_e_cast(e, LL_BITCAST, hop_e_cast(e, LL_FPTRUNC, x, half(&p)),
 		                  hop_e_type(e, d, n));

@@ -19,7 +19,6 @@ enum { SHARE = 90 };            /* weight that is worth a module and a thread */
 static int cpus(void)
 {
 	int n = hop_cpus();
-
 	return n < HOP_MAXPART ? n : HOP_MAXPART;
 }
 
@@ -28,7 +27,6 @@ typedef struct heavy { int64_t w; int f; } heavy;
 static int by_weight(const void *x, const void *y)
 {
 	const heavy *a = x, *b = y;
-
 	return a->w != b->w ? (a->w < b->w ? 1 : -1) : a->f < b->f ? -1 : a->f > b->f;
 }
 
@@ -37,9 +35,8 @@ static int by_weight(const void *x, const void *y)
 static hop_split split_of(hop_env *e, const hop_prog *p, int most_parts)
 {
 	hop_split s = { 1, HOP_NEWN(&e->tmp, uint8_t, p->nfunc) };
-	heavy    *h = HOP_NEWN(&e->tmp, heavy, p->nfunc);
-	int64_t   all = 0, most = 1, has[HOP_MAXPART] = { 0 };
-
+	heavy *h = HOP_NEWN(&e->tmp, heavy, p->nfunc);
+	int64_t all = 0, most = 1, has[HOP_MAXPART] = { 0 };
 	for (int i = 0; i < p->nfunc; i++) {
 		h[i] = (heavy){ 1 + hop_block_weight(&p->func[i].body), i };
 		all += h[i].w;
@@ -82,9 +79,8 @@ typedef struct work {
 
 static void do_job(work *w, int i)
 {
-	job      *j = &w->job[i];
+	job *j = &w->job[i];
 	hop_frame f;
-
 	if (HOP_GUARD(&j->env, &f)) {
 		j->st = hop_guard_nomem(&j->env, &f);
 		return;
@@ -99,8 +95,7 @@ static void do_job(work *w, int i)
 static void *take_jobs(void *user)
 {
 	work *w = user;
-	int   i;
-
+	int i;
 	while ((i = atomic_fetch_add(&w->next, 1)) < w->split.n) {
 		hop_nofork_begin();
 		do_job(w, i);
@@ -113,10 +108,9 @@ static void *take_jobs(void *user)
  * the process are not for them. */
 static int start(work *w, pthread_t *thread)
 {
-	int            n = 0, want = w->split.n < cpus() ? w->split.n : cpus();
+	int n = 0, want = w->split.n < cpus() ? w->split.n : cpus();
 	pthread_attr_t attr;
-	sigset_t       all, old;
-
+	sigset_t all, old;
 	if (want == 1 || pthread_attr_init(&attr))
 		return 0;
 	pthread_attr_setstacksize(&attr, (size_t)8 << 20);       /* LLVM recurses */
@@ -138,9 +132,8 @@ static size_t padded(size_t n)
 
 static hop_status join(hop_env *e, const work *w, void **out_p, size_t *out_n)
 {
-	size_t         n = 0;
+	size_t n = 0;
 	unsigned char *at;
-
 	for (int i = 0; i < w->split.n; i++)
 		n += 8 + padded(w->L.GetBufferSize(w->job[i].buffer));
 	at = hop_raw_try(&e->mem, n);
@@ -188,12 +181,11 @@ static int wanted(const hop_env *e, const hop_llvm_opts *o)
 hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
                            void **out_p, size_t *out_n)
 {
-	hop_mark   m = hop_mark_at(&e->tmp);
-	work      *w = HOP_NEW(&e->tmp, work);
+	hop_mark m = hop_mark_at(&e->tmp);
+	work *w = HOP_NEW(&e->tmp, work);
 	hop_status st = hop_llvm_load(e, &w->L);
-	pthread_t  thread[HOP_MAXPART];
-	int        n;
-
+	pthread_t thread[HOP_MAXPART];
+	int n;
 	if (st) {
 		hop_rewind(&e->tmp, m);
 		return st;

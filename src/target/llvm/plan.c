@@ -33,10 +33,9 @@ typedef struct look {
 static stride addr_stride(const look *k, const hop_addr *a)
 {
 	stride s = ST_SAME;
-
 	for (int i = 0; i < a->nterm; i++) {
 		enum hop_lane c = k->cls[a->term[i].reg];
-		hop_size      z = a->term[i].stride;
+		hop_size z = a->term[i].stride;
 
 		if (c == HOP_UNI || hop_size_is(z, 0))
 			continue;
@@ -52,7 +51,6 @@ static stride addr_stride(const look *k, const hop_addr *a)
 static enum hop_lane join(const look *k, const hop_stmt *s)
 {
 	enum hop_lane r = HOP_UNI;
-
 	for (int i = 0; i < s->na; i++)
 		if (k->cls[s->a[i]] > r)
 			r = (enum hop_lane)k->cls[s->a[i]];
@@ -73,7 +71,6 @@ static enum hop_lane join(const look *k, const hop_stmt *s)
 static void widen(look *k, hop_dtype d)
 {
 	int b = (int)hop_dtype_bytes(d);
-
 	if (b > k->bytes)
 		k->bytes = b;
 }
@@ -83,9 +80,8 @@ static void look_block(look *k, const hop_block *b, double times);
 static void look_access(look *k, const hop_stmt *s, double times)
 {
 	stride st = addr_stride(k, &s->u.addr);
-	int    mask = s->sop == HOP_SOP_store ? 1 : 0;
-	bool   masked = s->na > mask && k->cls[s->a[mask]] != HOP_UNI;
-
+	int mask = s->sop == HOP_SOP_store ? 1 : 0;
+	bool masked = s->na > mask && k->cls[s->a[mask]] != HOP_UNI;
 	if (s->sop == HOP_SOP_store) {
 		if (st == ST_SAME)
 			k->ok = false;
@@ -101,8 +97,7 @@ static void look_access(look *k, const hop_stmt *s, double times)
 static void look_loop(look *k, const hop_stmt *s, double times)
 {
 	double n = trips(s), before = k->cost;
-	int    w = k->e->vbits / 32;
-
+	int w = k->e->vbits / 32;
 	if (s->bound && k->cls[s->bound] != HOP_UNI)
 		k->ok = false;
 	k->cls[s->dst] = HOP_UNI;
@@ -114,7 +109,7 @@ static void look_loop(look *k, const hop_stmt *s, double times)
 	}
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
-		bool           v = k->cls[c->init] != HOP_UNI || k->cls[c->value] != HOP_UNI;
+		bool v = k->cls[c->init] != HOP_UNI || k->cls[c->value] != HOP_UNI;
 
 		k->cls[c->result] = v ? HOP_VAR : HOP_UNI;
 		k->inner_red |= v;
@@ -167,7 +162,6 @@ static void look_block(look *k, const hop_block *b, double times)
 static look look_at(hop_emit *e, const hop_stmt *s, uint8_t *cls)
 {
 	look k = { .e = e, .cls = cls, .var = s->dst, .ok = true, .bytes = 1 };
-
 	/* Registers of loops outside are the same in all lanes; cls is zeroed by the caller. */
 	cls[s->dst] = HOP_LIN;
 	look_block(&k, &s->body, 1);
@@ -186,12 +180,11 @@ void hop_plan_classify(hop_emit *e, const hop_stmt *s)
 bool hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
-	bool     ok = s->loop == HOP_LOOP_RED && s->nacc == 1 && !s->bound && lanes <= 16 &&
-	              lanes >= 4 && trips(s) >= 8 && hop_dtype_real(s->acc[0].dtype);
+	bool ok = s->loop == HOP_LOOP_RED && s->nacc == 1 && !s->bound && lanes <= 16 &&
+	          lanes >= 4 && trips(s) >= 8 && hop_dtype_real(s->acc[0].dtype);
 	uint8_t *u, *own;
-	look     k;
-	bool     far = false;
-
+	look k;
+	bool far = false;
 	if (!ok)
 		return false;
 	own = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
@@ -224,8 +217,7 @@ bool hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes
 bool hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
-	look     k = { .e = e, .cls = cls, .var = g->en, .ok = true };
-
+	look k = { .e = e, .cls = cls, .var = g->en, .ok = true };
 	if (!cls)
 		k.cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
 	for (int i = 0; i <= e->f->nreg; i++)
@@ -242,7 +234,6 @@ bool hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls)
 static double scalar_block(hop_emit *e, const hop_block *b)
 {
 	double c = 0;
-
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		switch (s->kind) {
 		case HOP_L_OP:
@@ -270,11 +261,10 @@ static double scalar_block(hop_emit *e, const hop_block *b)
 hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s)
 {
 	hop_plan r = { .width = 1, .jam = 1 };
-	double   n = trips(s), vec;
+	double n = trips(s), vec;
 	hop_mark m;
-	look     k;
-	int      jam;
-
+	look k;
+	int jam;
 	r.cost = n * (scalar_block(e, &s->body) + 2 + s->nacc) + 3;
 	if (s->loop == HOP_LOOP_SEQ || n < 2)
 		return r;
@@ -350,7 +340,6 @@ static bool owns(const hop_block *b, hop_reg var)
 static bool worth(hop_emit *e, const hop_stmt *s)
 {
 	bool known = hop_size_const(s->extent) && !s->bound;
-
 	return hop_plan_loop(e, s).cost * (known ? 1 : LARGE / HOP_SIZE_USUAL) > e->fork;
 }
 
@@ -372,14 +361,12 @@ bool hop_plan_sum(hop_emit *e, const hop_stmt *s)
 int64_t hop_plan_least(hop_emit *e, const hop_stmt *s)
 {
 	double n = trips(s), each = hop_plan_loop(e, s).cost / n;
-
 	return (int64_t)(e->fork / (each > 0.01 ? each : 0.01)) + 1;
 }
 
 int hop_plan_count(const hop_block *b)
 {
 	int n = 0;
-
 	for (const hop_stmt *s = b->first; s; s = s->next)
 		n += 1 + hop_plan_count(&s->body) + hop_plan_count(&s->other);
 	return n;
