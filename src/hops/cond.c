@@ -44,7 +44,7 @@ static hop_status branches(hop_infer *f)
 /* cond pred operands {sargs then else} -- apply one of two graphs; only that one runs */
 hop_status hop_infer_cond(hop_infer *f)
 {
-	if (!f->nin || f->in[0]->dtype != HOP_bool || f->in[0]->rank)
+	if (!f->nin || !hop_type_is_scalar(f->in[0], HOP_bool))
 		return hop_infer_fail(f, HOP_ETYPE, "cond: the predicate must be a bool scalar: "
 		                      "compare, or reduce with amax, first");
 	return branches(f);
@@ -57,7 +57,7 @@ hop_status hop_infer_switch(hop_infer *f)
 	const struct hop_attr_switch *a = f->attr;
 	if (!a->branch.n)
 		return hop_infer_fail(f, HOP_ETYPE, "switch: there is no branch to choose from");
-	if (!f->nin || f->in[0]->dtype != HOP_i64 || f->in[0]->rank)
+	if (!f->nin || !hop_type_is_scalar(f->in[0], HOP_i64))
 		return hop_infer_fail(f, HOP_ETYPE, "switch: the index must be an i64 scalar");
 	return branches(f);
 }

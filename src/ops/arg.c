@@ -76,7 +76,7 @@ static hop_status store(hop_lower *l, const hop_node *n)
 	hop_view to = l->dest, from;
 	const hop_ix *x[HOP_MAXRANK], *ox[HOP_MAXRANK];
 	hop_reg best, v, is, r;
-	if (d == HOP_bool)
+	if (hop_dtype_bool(d))
 		red = max ? HOP_RED_or : HOP_RED_and;
 	HOP_TRY(hop_lower_arg_view(l, n, 0, false, &from));
 	hop_scope *there = l->cur;

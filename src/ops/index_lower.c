@@ -141,9 +141,9 @@ static hop_reg meet(hop_lower *l, enum hop_mode mode, hop_dtype d, hop_reg old, 
 	case HOP_MODE_mul:
 		return hop_lower_do(l, mul, d, old, u);
 	case HOP_MODE_min:
-		return d == HOP_bool ? hop_lower_do(l, and, d, old, u) : hop_lower_do(l, min, d, old, u);
+		return hop_dtype_bool(d) ? hop_lower_do(l, and, d, old, u) : hop_lower_do(l, min, d, old, u);
 	case HOP_MODE_max:
-		return d == HOP_bool ? hop_lower_do(l, or, d, old, u) : hop_lower_do(l, max, d, old, u);
+		return hop_dtype_bool(d) ? hop_lower_do(l, or, d, old, u) : hop_lower_do(l, max, d, old, u);
 	default:
 		return u;                        /* set: what was there is not asked for */
 	}

@@ -174,7 +174,7 @@ static hop_lv *emit_tanh(hop_emit *e, hop_dtype d, int lanes, hop_lv *x)
  * 0, of what is below, of infinity and NaN it gives numbers that mean nothing. */
 static hop_lv *reduce_log(const mx *m, hop_lv *x, hop_lv **out_i)
 {
-	bool sg = m->d == HOP_f32;
+	bool sg = m->sg;
 	int shift = sg ? 23 : 52, bias = sg ? 127 : 1023, up = sg ? 23 : 54;
 	int64_t one = sg ? 0x3f800000 : 0x3ff0000000000000;
 	int64_t low = sg ? 0x3f3504f3 : 0x3fe6a09e667f3bcd;
@@ -261,7 +261,7 @@ static hop_lv *power(const mx *m, hop_lv *x, hop_lv *y)
 {
 	hop_emit *e = m->e;
 	hop_lv *h, *l, *p, *low;
-	if (m->d == HOP_f32) {
+	if (m->sg) {
 		hop_lt *wide = hop_e_type(e, HOP_f64, m->n);
 
 		h = emit_log(e, HOP_f64, m->n, hop_e_cast(e, LL_FPEXT, x, wide));
