@@ -66,6 +66,22 @@ static hop_status lane_body(hop_env *e, const struct lanes *l, hop_graph **out_g
 	return hop_seal(&b, 2 + l->nc + l->nt, out, NULL, out_g);
 }
 
+/* The loop with other bodies, on as many operands as they take. */
+static hop_status emit_again(hop_build *b, hop_rule *r, const hop_graph *test,
+                             const hop_graph *body, uint32_t ncarry, const hop_val *in,
+                             hop_val *out)
+{
+	struct hop_attr_while *a = hop_rule_attr(b, r);
+	a->test = test;
+	a->body = body;
+	a->ncarry = ncarry;
+	a->sargs = hop_batch_sargs(b, r);
+	hop_val v = hop_emit_op(b, HOP_OP_while, a, body->nparam, in);
+	for (uint32_t k = 0; k <= body->nout; k++)
+		out[k] = b->st ? HOP_BAD : (hop_val){ v.id + k };
+	return b->st;
+}
+
 /* The predicate differs between lanes. */
 static hop_status while_split(hop_build *b, hop_rule *r, bool *bin)
 {
@@ -97,16 +113,7 @@ static hop_status while_split(hop_build *b, hop_rule *r, bool *bin)
 	in[1] = hop_emit_lead(b, hop_emit_const_i(b, HOP_i64, 0), r->bsize);
 	if (b->st)
 		return b->st;
-	hop_size cap;
-	hop_while_args w = { .test = test, .body = body, .sargs = sargs, .ncarry = nc + 2,
-	                     .nconst = l.nk, .max_trips = a->max_trips, .carry = in,
-	                     .konst = in + 2 + nc,
-	                     .trips = a->sym >= 0 ? r->g->range[a->sym]
-	                                          : (hop_range){ 0, HOP_SIZE_MAX },
-	                     .out_cap = a->sym >= 0 ? &cap : NULL };
-	HOP_TRY(hop_emit_while(b, &w, out));
-	if (a->sym >= 0)
-		r->smap[a->sym] = cap;
+	HOP_TRY(emit_again(b, r, test, body, nc + 2, in, out));
 	memcpy(r->out, out + 2, nc * sizeof *out);
 	r->out[nc] = out[1];
 	for (uint32_t k = 0; k < nt; k++)
@@ -135,16 +142,7 @@ static hop_status while_shared(hop_build *b, hop_rule *r, bool *bin)
 	in[np] = r->mask;
 	if (b->st)
 		return b->st;
-	hop_size cap;
-	hop_while_args w = { .test = test, .body = body, .sargs = hop_batch_sargs(b, r),
-	                     .ncarry = nc, .nconst = np - nc + masked,
-	                     .max_trips = a->max_trips, .carry = in, .konst = in + nc,
-	                     .trips = a->sym >= 0 ? r->g->range[a->sym]
-	                                          : (hop_range){ 0, HOP_SIZE_MAX },
-	                     .out_cap = a->sym >= 0 ? &cap : NULL };
-	HOP_TRY(hop_emit_while(b, &w, out));
-	if (a->sym >= 0)
-		r->smap[a->sym] = cap;
+	HOP_TRY(emit_again(b, r, test, body, nc, in, out));
 	memcpy(r->out, out, r->n->nout * sizeof *out);
 	memcpy(r->bout, bo, nc);
 	for (uint32_t k = 0; k < nt; k++) {
