@@ -1,5 +1,6 @@
 /* reduce.c -- many elements to one: sum, prod, amax and amin, any and all along axes. Averages,
  * norms and the like are composites and not here; where the extreme is, is said in arg.c. */
+#include "hops/hops.h"
 #include "ops/shape.h"
 
 #include <math.h>
@@ -201,22 +202,20 @@ static hop_val others(hop_build *b, hop_val x, hop_ints axes)
 		back[to[i]] = i;
 		*into = hop_size_mul(b->env, *into, dim[i]);
 	}
-	struct hop_attr_scan a = { .ncarry = 1, .nx = 1, .length = flat[0] };
-	a.body = before(b, (hop_dtype)t->dtype, flat[1]);
-	a.sargs = (hop_sizes){ !hop_size_const(flat[1]), &flat[1] };
+	hop_graph *body = before(b, (hop_dtype)t->dtype, flat[1]);
 	x = hop_emit_reshape(b, hop_emit_permute(b, x, to), 2, flat);
 	if (b->st)
 		return HOP_BAD;
 	const hop_type *side = hop_type_get(b->env, (hop_dtype)t->dtype, 1, &flat[1]);
-	hop_val in[2] = { hop_emit_full(b, side, 1), x }, part[2];
-	for (int i = 0; i < 2; i++) {
-		a.reverse = i;
-		part[i] = hop_emit_op(b, HOP_OP_scan, &a, 2, in);
-		part[i].id += !b->st;                /* behind the carry */
-	}
-	if (b->st)
+	hop_val one = hop_emit_full(b, side, 1), ahead[2], behind[2];
+	hop_scan_args s = { .body = body, .sargs = { !hop_size_const(flat[1]), &flat[1] },
+	                    .ncarry = 1, .nx = 1, .length = flat[0], .count = HOP_ZERO,
+	                    .carry = &one, .x = &x };
+	hop_emit_scan(b, &s, ahead);
+	s.reverse = true;
+	if (hop_emit_scan(b, &s, behind))
 		return HOP_BAD;
-	x = hop_emit_reshape(b, hop_emit(b, mul, part[0], part[1]), t->rank, dim);
+	x = hop_emit_reshape(b, hop_emit(b, mul, ahead[1], behind[1]), t->rank, dim);
 	return hop_emit_permute(b, x, back);
 }
 
