@@ -1,5 +1,5 @@
-/* ops.c -- hop ops: what the tables say of ops and scalar operations, as names or as JSON. All
- * of it is read from ops.def, hops.def and sops.def: nothing is known here by name. */
+/* ops.c -- hop ops: what the tables say of ops, scalar operations and dtypes, as names or as JSON.
+ * All of it is read from ops.def, hops.def, sops.def and dtypes.def: nothing is known by name. */
 #include "cmd.h"
 
 #include "loop/loop.h"
@@ -125,6 +125,16 @@ static void put_sop(int s)
 	printf("] }");
 }
 
+static void put_dtype(hop_dtype d)
+{
+	static const char *const word[] = { [HOP_DC_BOOL] = "bool", [HOP_DC_INT] = "int",
+	                                    [HOP_DC_FLOAT] = "float" };
+	printf("    { \"name\": \"%s\", \"class\": \"%s\", \"bytes\": %zu, \"computes\": \"%s\", "
+	       "\"differentiable\": %s }", hop_dtype_name(d), word[hop_dtype_class(d)],
+	       hop_dtype_bytes(d), hop_dtype_name(hop_dtype_computes(d)),
+	       hop_dtype_diff(d) ? "true" : "false");
+}
+
 static void put_json(void)
 {
 	printf("{\n  \"ops\": [\n");
@@ -136,6 +146,11 @@ static void put_json(void)
 	for (int s = 1; s < HOP_NSOP; s++) {
 		put_sop(s);
 		printf(s + 1 < HOP_NSOP ? ",\n" : "\n");
+	}
+	printf("  ],\n  \"dtypes\": [\n");
+	for (int d = 0; d < HOP_NDTYPE; d++) {
+		put_dtype((hop_dtype)d);
+		printf(d + 1 < HOP_NDTYPE ? ",\n" : "\n");
 	}
 	printf("  ]\n}\n");
 }

@@ -10,7 +10,7 @@
 #include "ir/build.h"
 
 /* infer: fill out[] (nout of them) from the types of the operands and the attributes; check both.
- * For rows with out = -1 the rule sets *nout first and allocates out with hop_infer_outs. */
+ * For rows with out = -1 the rule makes room for its results first, with hop_infer_outs. */
 typedef struct hop_infer {
 	hop_build       *b;
 	hop_env         *env;
