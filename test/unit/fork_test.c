@@ -4,8 +4,8 @@
  *
  * The sanitizers know less of fork() than we do. The thread sanitizer does not expect
  * threads in the child of a process with threads: with it, children start none. The
- * allocator of the address sanitizer leaves its locks to the child as they were: with it,
- * nobody allocates in another thread during a fork. */
+ * allocators of both leave their locks to the child as they were: with them, nobody
+ * allocates in another thread during a fork. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ enum { CHILD_THREADS = 1 };                  /* as in hop_compile_opts: 1 = none
 #else
 enum { CHILD_THREADS = 0 };
 #endif
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { MALLOC_FORKS = 0 };
 #else
 enum { MALLOC_FORKS = 1 };
