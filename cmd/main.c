@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define VERSION "0.1.0"
 
 static const struct { const char *name; cmd_fn *run; const char *help; } sub[] = {
 	{ "run", cmd_run,
@@ -119,7 +118,7 @@ int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
 	if (!strcmp(name, "--version")) {
-		puts("hop " VERSION);
+		printf("hop %s\n", hop_version());
 		return 0;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "help"))
@@ -138,4 +137,3 @@ int main(int argc, char **argv)
 	return help(stderr, NULL);
 }
 
-#undef VERSION

@@ -19,6 +19,12 @@
 extern "C" {
 #endif
 
+#define HOP_VERSION "0.1.0"
+/* Of the library that runs, which need not be that of the header. */
+const char *hop_version(void);
+/* A status in words; the message of a failure says more. */
+const char *hop_status_name(hop_status st);
+
 typedef struct hop_ctx hop_ctx;
 
 /* The allocator hook. ptr NULL allocates nsize bytes, nsize 0 frees ptr (and returns

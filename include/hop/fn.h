@@ -21,6 +21,13 @@ int     hop_fn_nin(const hop_fn *f);
 int     hop_fn_nout(const hop_fn *f);
 /* Its text. Valid as long as f; NULL without memory. */
 const char *hop_fn_text(hop_fn *f);
+/* A function from text (docs/ir.md): the graph of this name, or the last one. */
+HOP_MUST_USE hop_status hop_fn_parse(hop_ctx *c, const char *text, size_t n, const char *name,
+                                     hop_fn **out_f);
+/* What input i, result i is; false if there is none. A size that follows from others is -1.
+ * Names are valid as long as the context. */
+bool hop_fn_in_type(const hop_fn *f, int i, hop_spec *out);
+bool hop_fn_out_type(const hop_fn *f, int i, hop_spec *out);
 
 /* Call it: out[i] are new arrays, NULL after a failure. nin and nout must be right. */
 HOP_MUST_USE hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout,

@@ -42,6 +42,13 @@ typedef struct hop_value {
 	uint32_t id;
 } hop_value;
 
+/* No value. */
+#ifdef __cplusplus
+#define HOP_NONE (hop_value{ 0, 0 })
+#else
+#define HOP_NONE ((hop_value){ 0, 0 })
+#endif
+
 /* A trace: where the ops go. One thread. */
 typedef struct hop_trace hop_trace;
 
