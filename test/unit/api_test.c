@@ -1,4 +1,5 @@
-/* api_test.c -- functions from text, what they take and give, names of statuses. */
+/* api_test.c -- functions from text, what they take and give, names of statuses; numbers that
+ * branches return. */
 #include "trace_rig.h"
 
 static const char text[] =
@@ -69,6 +70,52 @@ static void refuses(void **state)
 	assert_int_equal(hop_fn_parse(ctx, text, 3, NULL, NULL), HOP_EUSE);
 }
 
+/* ---- numbers that branches return ---- */
+
+static void half(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)in, (void)user;
+	hop_return(t, hop_f(t, 2.5), hop_i(t, 1));
+}
+
+static void one(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_i(t, 1), in[0]);
+}
+
+static void choices(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_body *const branch[3] = { one, half, one };
+	hop_value a[2] = { HOP_NONE, HOP_NONE }, b[2] = { HOP_NONE, HOP_NONE };
+	(void)user;
+	hop_cond(t, hop_lt(t, in[0], hop_f(t, 3)), half, one, NULL, 1, in, 2, a);
+	hop_switch(t, hop_i(t, 1), 3, branch, NULL, 1, in, 2, b);
+	hop_return(t, a[0], a[1], b[0], b[1]);
+}
+
+/* Among numbers alone the widest dtype; next to a tensor that of the tensor. */
+static void numbers(void **state)
+{
+	static const double want[4] = { 2.5, 1, 2.5, 1 };
+	hop_spec s = hop_spec0(HOP_f64);
+	hop_array *x = num(1), *y[4];
+	hop_fn *f;
+	(void)state;
+	assert_int_equal(hop_capture(ctx, choices, NULL, 1, &s, &f), HOP_OK);
+	for (int eager = 0; eager < 2; eager++) {
+		assert_int_equal(eager ? hop_eager_call(ctx, choices, NULL, 1, &x, 4, y)
+		                       : hop_call(f, 1, &x, 4, y), HOP_OK);
+		for (int i = 0; i < 4; i++) {
+			assert_int_equal(hop_array_dtype(y[i]), i % 2 ? HOP_f64 : HOP_f32);
+			assert_true(hop_array_at(y[i], 0) == want[i]);
+			hop_array_release(y[i]);
+		}
+	}
+	hop_fn_release(f);
+	hop_array_release(x);
+}
+
 static void none_body(hop_trace *t, const hop_value *in, void *user)
 {
 	(void)in, (void)user;
@@ -93,6 +140,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(parses, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(refuses, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(names, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(numbers, rig_up, rig_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
