@@ -91,8 +91,10 @@ static hop_status slices(hop_infer *f, const hop_steps *s, const hop_type **t)
 	return HOP_OK;
 }
 
-/* scan [count] carries xs consts {ncarry nx length reverse counted stops every sargs body}
- * -- thread carries through a body applied to each slice of xs; ys are stacked */
+/* scan [count] carries xs consts -- thread carries through a body applied to each slice of xs
+ * What a step gives besides is stacked.
+ * map xs consts -- apply a body to each slice of xs, in no order
+ * What it gives is stacked. */
 hop_status hop_infer_scan(hop_infer *f)
 {
 	const char *op = hop_optab[f->op].name;
@@ -121,13 +123,6 @@ hop_status hop_infer_scan(hop_infer *f)
 		}
 	}
 	return HOP_OK;
-}
-
-/* map xs consts {nx length sargs body} -- apply a body to each slice of xs, in no order; what
- * it gives is stacked */
-hop_status hop_infer_map(hop_infer *f)
-{
-	return hop_infer_scan(f);
 }
 
 hop_status hop_eval_scan(hop_interp *p, const hop_node *n, hop_tensor *const *in,

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* while carries consts {ncarry max_trips sym sargs test body} -- repeat body while test
- * holds; results are the carries, the trip count and what each trip left on the tapes */
+/* while carries consts -- repeat body while test holds
+ * Results are the carries, the trip count and what each trip left on the tapes. */
 hop_status hop_infer_while(hop_infer *f)
 {
 	const struct hop_attr_while *a = f->attr;

@@ -2,6 +2,7 @@
  * what differs between them is brought together here. */
 #include "trace/control.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* One call of the operator, through its guarded steps. */
@@ -20,6 +21,14 @@ struct choice {
 static const char *op_name(const struct choice *c)
 {
 	return c->two ? "cond" : "switch";
+}
+
+/* fmt with the number of a branch in it, as long as the trace. */
+static const char *branch_text(hop_trace *t, const char *fmt, int k)
+{
+	char s[48];
+	int n = snprintf(s, sizeof s, fmt, k);
+	return hop_arena_str(&t->arena, s, (size_t)n);
 }
 
 /* One element, as the dtype that the operator wants: not zero is true. */
@@ -44,14 +53,7 @@ static hop_val selector(hop_trace *t, const struct choice *c)
 /* The word of a branch in messages. */
 static const char *branch_name(hop_trace *t, const struct choice *c, int k)
 {
-	if (c->two)
-		return k ? "else" : "then";
-	hop_buf s;
-	hop_buf_open(&s, hop_env_of(t));
-	hop_putf(&s, "branch %d", k);
-	const char *name = hop_arena_str(&t->arena, s.s, s.n);
-	hop_buf_free(&s);
-	return name;
+	return c->two ? k ? "else" : "then" : branch_text(t, "branch %d", k);
 }
 
 /* The dtype of result i: that of a branch that returns no number, else the widest. */
@@ -198,11 +200,7 @@ static bool open_lists(hop_trace *t, struct choice *c)
 	c->body = HOP_NEWN(&t->arena, hop_trace *, c->n);
 	c->o = HOP_NEWN(&t->arena, hop_outs, c->n);
 	for (int k = 0; k < c->n; k++) {
-		hop_buf s;
-		hop_buf_open(&s, hop_env_of(t));
-		hop_putf(&s, "branch %d of switch", k);
-		c->what[k] = c->two ? two[k] : hop_arena_str(&t->arena, s.s, s.n);
-		hop_buf_free(&s);
+		c->what[k] = c->two ? two[k] : branch_text(t, "branch %d of switch", k);
 		if (!c->fn[k]) {
 			hop_trace_fail(t, HOP_EUSE, "no function was given for %s", c->what[k]);
 			return false;
