@@ -1,0 +1,19 @@
+/* machine.h -- what loop programs may know of the machine they will run on. A target fills it;
+ * the schedule reads it. No target has a name here, and no number changes what is computed. */
+#ifndef HOP_MACHINE_H
+#define HOP_MACHINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero: one thread, no vectors. */
+typedef struct hop_machine {
+	int     vbits;             /* of a vector register; 0 = loops stay plain */
+	int     nvreg;             /* vector registers */
+	bool    halves;            /* converts floats of 5 and 10 bits itself */
+	bool    threads;           /* loops may be forked */
+	double  fork;              /* instructions worth a fork */
+	int64_t cache;             /* bytes that one core has for itself */
+} hop_machine;
+
+#endif
