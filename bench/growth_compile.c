@@ -3,7 +3,7 @@
 
 #include "driver/pipeline.h"
 #include "loop/lower.h"
-#include "rt/exec.h"
+#include "target/target.h"
 #include "growth.h"
 
 static hop_status stages(hop_env *e, const hop_graph *g, struct growth_cost *out)
@@ -11,11 +11,15 @@ static hop_status stages(hop_env *e, const hop_graph *g, struct growth_cost *out
 	hop_prog *p;
 	hop_code *code;
 	hop_target_opts o = { .no_cache = true, .no_threads = true };
+	const hop_target *t;
+	hop_machine m;
+	HOP_TRY(hop_target_pick(e, NULL, &t));
+	HOP_TRY(t->machine(e, &o, &m));
 	HOP_TRY(hop_pipeline_run(e, g, &g));
 	growth_end(out, PASSES);
 	HOP_TRY(hop_lower_graph(e, g, NULL, &p));
 	growth_end(out, LOWERING);
-	HOP_TRY(hop_code_new(e, p, &o, &code));
+	HOP_TRY(hop_code_new(e, t, p, &m, &o, &code));
 	growth_end(out, CODE);
 	return HOP_OK;
 }

@@ -1,7 +1,7 @@
 /* bench.c -- hop bench: one graph, many times, by the clock. Checks no result. */
 #include "cmd.h"
 
-#include "driver/exec.h"
+#include "driver/compile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * failure. What a subcommand does is in the file of its name. */
 #include "cmd.h"
 
-#include "driver/exec.h"
+#include "driver/compile.h"
 #include "loop/lower.h"
 
 #include <signal.h>

@@ -2,7 +2,7 @@
  * Measures nothing; see bench.c. */
 #include "cmd.h"
 
-#include "driver/exec.h"
+#include "driver/compile.h"
 #include "io/file.h"
 #include "io/npy.h"
 

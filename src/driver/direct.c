@@ -5,46 +5,7 @@
 
 #include <string.h>
 
-enum { FEW = 24, ALIGN = 64 };     /* so many parameters and results take no allocation */
-
-/* ---- memory to work in ---- */
-
-struct hop_spare {
-	size_t bytes;                  /* of all of it */
-	void  *p;
-};
-
-static void drop_spare(const hop_exec *x, struct hop_spare *s)
-{
-	if (s)
-		hop_raw_free(&x->mem, s, s->bytes);
-}
-
-/* What the last call left, if it is enough; calls at the same time have their own. */
-static struct hop_spare *take_spare(hop_exec *x, int64_t bytes)
-{
-	struct hop_spare *s = atomic_exchange(&x->spare, NULL);
-	size_t n = sizeof *s + (size_t)bytes + ALIGN;
-	if (s && s->bytes >= n)
-		return s;
-	drop_spare(x, s);
-	s = hop_raw_data(&x->mem, n);
-	if (s) {
-		s->bytes = n;
-		s->p = (void *)(((uintptr_t)(s + 1) + ALIGN - 1) / ALIGN * ALIGN);
-	}
-	return s;
-}
-
-static void give_spare(hop_exec *x, struct hop_spare *s)
-{
-	drop_spare(x, atomic_exchange(&x->spare, s));
-}
-
-void hop_exec_drop_spare(hop_exec *x)
-{
-	drop_spare(x, atomic_exchange(&x->spare, NULL));
-}
+enum { FEW = 24 };     /* so many parameters and results take no allocation */
 
 /* ---- the call ---- */
 
@@ -119,14 +80,14 @@ static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 		return false;
 	}
 	bool fits = hop_exec_measure(c->x, c->syms, c->ai, c->ao, &room);
-	struct hop_spare *s = fits ? take_spare(c->x, room.total) : NULL;
+	struct hop_spare *s = fits ? hop_spare_take(c->x, room.total) : NULL;
 	hop_status st = s ? hop_exec_go(c->x, c->syms, c->ai, c->ao, &room, s->p, o) : HOP_ENOMEM;
 	if (s)
-		give_spare(c->x, s);
+		hop_spare_give(c->x, s);
 	for (int i = 0; !st && i < f->nwrote; i++) {
 		hop_array *to = hop_fn_array(c->f, c->in, (uint32_t)f->wrote[i]);
 		if (to->bytes)
-			memcpy(to->data, c->wrote[i]->data, to->bytes);
+			hop_code_memory(c->x->code)->copy(NULL, to->data, c->wrote[i]->data, to->bytes);
 	}
 	drop_outputs(c, st != HOP_OK);
 	*out_st = st;

@@ -2,7 +2,7 @@
 #ifndef HOP_DIRECT_H
 #define HOP_DIRECT_H
 
-#include "driver/exec.h"
+#include "driver/compile.h"
 #include "trace/trace.h"
 
 /* The array of parameter i: the caller's, then those the function captured. */

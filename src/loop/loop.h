@@ -240,5 +240,6 @@ int64_t    hop_stmt_weight(const hop_stmt *s);
  * program is verified before a target sees it. */
 void       hop_prog_print(hop_buf *out, const hop_prog *p);
 hop_status hop_prog_verify(hop_env *e, const hop_prog *p);
+void       hop_prog_free(hop_prog *p, const hop_mem *m);
 
 #endif

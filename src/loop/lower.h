@@ -19,7 +19,6 @@ typedef struct hop_lower_opts {
 /* The program has its own arena; o may be NULL. */
 hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts *o,
                            hop_prog **out);
-void       hop_prog_free(hop_prog *p, const hop_mem *m);
 
 /* ---- passes over a finished function (needs: all statements; keeps: meaning) ---- */
 

@@ -1,64 +1,82 @@
-/* exec.h -- compiled programs, the object cache, and the threads that run them. */
+/* exec.h -- a compiled graph and its runs. How it was compiled is the driver's; the public view
+ * is include/hop/compile.h. */
 #ifndef HOP_EXEC_H
 #define HOP_EXEC_H
 
-#include "loop/loop.h"
-#include "rt/abi.h"
+#include "hop/compile.h"
+#include "ir/build.h"
+#include "rt/pool.h"
+#include "target/target.h"
 
-/* ---- code ---- */
+#include <stdatomic.h>
 
-/* A compiled program: immutable, counted, may be run by any number of threads at once. */
-typedef struct hop_code hop_code;
+/* Everything a run needs. Written once, then only read, but for spare. */
+struct hop_exec {
+	atomic_int       refs;
+	hop_ctx         *ctx;
+	hop_mem          mem;
+	hop_graph       *g;              /* retained */
+	hop_prog        *prog;           /* for its effects */
+	hop_code        *code;
+	hop_pool        *pool;           /* the context's */
+	hop_parallel_fn *parallel;
+	void            *parallel_user;
+	int              nthread;
+	hop_compile_times times;
+	int              nhidden;
+	void           **hidden;
+	void           (*drop)(void *);
+	void            *drop_user;
+	_Atomic(struct hop_spare *) spare;       /* spare.c: memory to work in, kept */
+};
 
-typedef struct hop_target_opts {
-	int  level;            /* LLVM's code generation level; 0 = ours */
-	int  vector_bits;      /* no wider vectors than this; 0 = as the machine has */
-	bool no_cache;         /* neither read nor write the object cache */
-	bool no_threads;       /* emit no forks */
-	int  parts;            /* compile in at most so many parts; 0 = as the machine has */
-} hop_target_opts;
+/* ---- exec.c ---- */
 
-/* Verify and compile p, or take its object from the cache. HOP_ETARGET when LLVM is
- * missing. The code keeps interned sizes of p, nothing else: the context outlives it. */
-hop_status  hop_code_new(hop_env *e, const hop_prog *p, const hop_target_opts *o,
-                         hop_code **out_c);
-hop_code   *hop_code_retain(hop_code *c);
-void        hop_code_release(hop_code *c);
-hop_entry  *hop_code_entry(const hop_code *c);
-/* Bytes of workspace for these size symbols; false if the sizes are out of range. */
-bool        hop_code_frame(const hop_code *c, const int64_t *syms, int n, int64_t *out_b);
-bool        hop_code_cached(const hop_code *c);      /* its object came from the cache */
+/* Empty but for the graph, which it retains: program and code are the caller's to fill in. */
+hop_exec  *hop_exec_open(hop_env *e, const hop_graph *g);
+/* The threads that the options ask for: the context's, the caller's or none. */
+hop_status hop_exec_threads(hop_env *e, hop_exec *x, const hop_compile_opts *o);
+/* Bind the last nhidden parameters to these addresses, which must outlive the exec;
+ * `drop` is called with `user` when it dies. */
+void       hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*drop)(void *),
+                         void *user);
 
-/* ---- objects (elf.c) ---- */
+/* ---- bind.c, run.c ---- */
 
-typedef struct hop_image { void *base; size_t size; void *entry; } hop_image;
+/* The caller's sizes (bind.c): the values of the size symbols, when all dimensions, ranges,
+ * checks and limits fit. Allocates nothing; with e the failure is recorded there. */
+hop_status hop_exec_sizes(const hop_exec *x, const hop_arg *in, int64_t *syms, hop_env *e);
+enum { HOP_MAXSYM = 64 };          /* size symbols of what can be run */
+/* Sizes of result k, given those symbols: its rank, or -1. */
+int        hop_exec_dims(const hop_exec *x, const int64_t *syms, int k, int64_t *dim);
+/* The workspace: pointers, tapes, dense copies of strided arguments, the frame. False if that
+ * is more than there can be. */
+typedef struct hop_room { int64_t params, tapes, packs, frame, total; } hop_room;
+bool       hop_exec_measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                            const hop_arg *out, hop_room *r);
+/* hop_run_with, when all of this is known. */
+hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                       const hop_arg *out, const hop_room *r, void *workspace,
+                       const hop_run_opts *o);
 
-/* Place the objects of a program (abi.h) in memory as one image and bind them to each
- * other. The text of a failure is static. */
-const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *out_i);
-void        hop_elf_free(hop_image *i);
+/* ---- host.c: what running code asks of us ---- */
 
-/* ---- the object cache (cache.c) ---- */
+typedef struct hop_running {
+	hop_rt          rt;
+	const hop_exec *x;
+	hop_status      st;            /* why it stopped, when we stopped it */
+} hop_running;
+/* Fills the run-time table; tape: room for the program's tapes. o may be NULL. */
+void       hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
+                            const hop_run_opts *o);
+void       hop_running_fini(hop_running *r);           /* frees what tapes grew to */
 
-/* Identity of what decides an object: program text, options, CPU, the build of this
- * library; and, added last, the build of LLVM (target/llvm/llvm.h). */
-hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o);
-hop_hash hop_cache_key_llvm(hop_hash key, hop_hash llvm);
-/* The objects' bytes, by the env's hook, or NULL. A damaged file is no file; one that
- * others can write is none either, and that is said on standard error. */
-void    *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n);
-void     hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n);
+/* ---- spare.c ---- */
 
-/* ---- threads (pool.c) ---- */
-
-/* Workers that spin a while for work, then sleep. One fork at a time: a second caller,
- * or a fork inside a fork, runs its own pieces itself. A child of fork() has the pool
- * without its workers: its first loop starts new ones, or runs alone if it gets none. */
-typedef struct hop_pool hop_pool;
-hop_pool *hop_pool_new(const hop_mem *m, int nthread);      /* 0 = as the machine has */
-void      hop_pool_free(hop_pool *p);
-int       hop_pool_threads(const hop_pool *p);
-void      hop_pool_run(hop_pool *p, void (*body)(void *arg, int64_t begin, int64_t end),
-                       void *arg, int64_t n);
+/* At least so many bytes to work in, aligned; NULL without memory. Give it back after the run. */
+struct hop_spare { size_t bytes; void *p; };
+struct hop_spare *hop_spare_take(hop_exec *x, int64_t bytes);
+void              hop_spare_give(hop_exec *x, struct hop_spare *s);
+void              hop_spare_drop(hop_exec *x);         /* all that is kept */
 
 #endif

@@ -21,7 +21,7 @@
 #endif
 
 #include "base/fork.h"
-#include "rt/exec.h"
+#include "rt/pool.h"
 
 enum {
 	SPIN_NS = 300000,        /* how long a worker waits for the next fork before it sleeps */

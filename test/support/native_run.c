@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "driver/exec.h"
+#include "driver/compile.h"
 
 hop_status native_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
                       hop_tensor *const *in, hop_tensor **out)

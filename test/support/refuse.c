@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "ad/ad.h"
-#include "driver/exec.h"
+#include "driver/compile.h"
 #include "driver/pipeline.h"
 #include "hop/ctx.h"
 #include "ir/text.h"

@@ -14,13 +14,22 @@ static bool same(hop_hash a, hop_hash b)
 
 /* ---- one process ---- */
 
+static hop_hash key_of(rig *r, const hop_target_opts *o)
+{
+	const hop_target *t;
+	hop_machine m;
+	assert_int_equal(hop_target_pick(&r->e, "llvm", &t), HOP_OK);
+	assert_int_equal(t->machine(&r->e, o, &m), HOP_OK);
+	return hop_cache_key(&r->e, t, &r->p, &m, o);
+}
+
 static hop_hash key(double scale, const hop_target_opts *o)
 {
 	hop_hash h;
 	rig      r;
 
 	build_scale(&r, scale);
-	h = hop_cache_key(&r.e, &r.p, o ? o : &r.opts);
+	h = key_of(&r, o ? o : &r.opts);
 	rig_down(&r);
 	return h;
 }
@@ -46,8 +55,8 @@ static void test_options(void **state)
 	for (int i = 0; i < N + 3; i++)
 		for (int j = 0; j < i; j++)
 			assert_false(same(k[i], k[j]));
-	assert_false(same(hop_cache_key_llvm(k[0], k[1]), hop_cache_key_llvm(k[0], k[2])));
-	assert_false(same(hop_cache_key_llvm(k[0], k[1]), hop_cache_key_llvm(k[2], k[1])));
+	assert_false(same(hop_cache_key_maker(k[0], k[1]), hop_cache_key_maker(k[0], k[2])));
+	assert_false(same(hop_cache_key_maker(k[0], k[1]), hop_cache_key_maker(k[2], k[1])));
 }
 
 /* What is expected before LLVM is opened is what is found when it is: otherwise nothing
@@ -287,7 +296,7 @@ static int probe(const char *word)
 		return 0;
 	}
 	build_scale(&r, 2);
-	print(!strcmp(word, "key") ? hop_cache_key(&r.e, &r.p, &r.opts) :
+	print(!strcmp(word, "key") ? key_of(&r, &r.opts) :
 	                             hop_llvm_expected(&r.e));
 	rig_down(&r);
 	return 0;

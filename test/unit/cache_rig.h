@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "native_rig.h"
+#include "target/cache.h"
 #include "target/llvm/llvm.h"
 
 /* A folder that nobody else knows, with the cache in "cache" below it. */

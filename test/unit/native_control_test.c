@@ -224,7 +224,7 @@ static void test_verify(void **state)
 	rig_param(r, 1, HOP_f32, K(4), true);
 	rig_store(r, HOP_f32, rig_at(1, 0, 0), 1);
 	r->f[0].nreg = 1;
-	assert_int_equal(hop_code_new(&r->e, &r->p, &r->opts, &r->code), HOP_ETARGET);
+	assert_int_equal(code_new(&r->e, &r->p, &r->opts, &r->code), HOP_ETARGET);
 	assert_null(r->code);
 	rig_down(r);
 }

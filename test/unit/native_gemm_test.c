@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "native_rig.h"
+#include "target/llvm/elf.h"
 #include "target/llvm/emit.h"
 
 typedef struct shape {
@@ -282,7 +283,7 @@ static void test_missing(void **state)
 	(void)state;
 	build(&R, &(shape){ .m = 4, .n = 4, .k = 4 }, HOP_f32);
 	setenv("HOP_LLVM", "/nowhere/libLLVM.so", 1);
-	assert_int_equal(hop_code_new(&R.e, &R.p, &R.opts, &R.code), HOP_ETARGET);
+	assert_int_equal(code_new(&R.e, &R.p, &R.opts, &R.code), HOP_ETARGET);
 	assert_non_null(strstr(R.e.diag.text, "LLVM 19"));
 	unsetenv("HOP_LLVM");
 	rig_down(&R);

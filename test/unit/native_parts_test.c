@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "native_rig.h"
+#include "target/llvm/elf.h"
 #include "target/llvm/emit.h"
 
 enum { N = 200 };
@@ -300,7 +301,7 @@ static void *compile_too(void *user)
 	hop_env_init(&R.e, of->c, hop_ctx_mem(of->c));
 	if (HOP_GUARD(&R.e, &f))
 		abort();
-	if (!hop_code_new(&R.e, &of->p, &of->opts, &R.code))
+	if (!code_new(&R.e, &of->p, &of->opts, &R.code))
 		run(&R, y);
 	hop_code_release(R.code);
 	hop_guard_end(&R.e, &f);
@@ -357,7 +358,7 @@ static hop_status guarded(hop_env *e, const rig *r, hop_code **out_c)
 
 	if (HOP_GUARD(e, &f))
 		return hop_guard_nomem(e, &f);
-	st = hop_code_new(e, &r->p, &r->opts, out_c);
+	st = code_new(e, &r->p, &r->opts, out_c);
 	hop_guard_end(e, &f);
 	return st;
 }

@@ -14,7 +14,8 @@
 
 #include "hop/ctx.h"
 #include "ir/ctx.h"
-#include "rt/exec.h"
+#include "rt/pool.h"
+#include "support/code.h"
 
 typedef struct rig {
 	hop_ctx   *c;
@@ -145,7 +146,7 @@ static inline hop_reg rig_op1(rig *r, enum hop_sop s, hop_dtype d, hop_reg a)
 
 static void rig_compile(rig *r)
 {
-	if (hop_code_new(&r->e, &r->p, &r->opts, &r->code)) {
+	if (code_new(&r->e, &r->p, &r->opts, &r->code)) {
 		fprintf(stderr, "%s\n", r->e.diag.text ? r->e.diag.text : "(no text)");
 		fail();
 	}
@@ -162,7 +163,7 @@ static int rig_run_rt(rig *r, void *const *params, const int64_t *syms, hop_rt *
 	assert_int_equal(posix_memalign(&ws, 64, (size_t)n + 64), 0);
 	memset(ws, 0xee, (size_t)n);
 	rt->cancel = rt->cancel ? rt->cancel : &never;
-	st = hop_code_entry(r->code)(params, syms, ws, rt);
+	st = hop_code_launch(r->code, NULL, params, syms, ws, rt);
 	free(ws);
 	return st;
 }

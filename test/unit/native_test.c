@@ -230,7 +230,7 @@ static void refuse_op(enum hop_sop s, hop_dtype from, hop_dtype to, int na)
 	v[0] = rig_load(r, from, rig_at(0, 0, 0));
 	v[1] = rig_load(r, from, rig_at(1, 0, 0));
 	rig_store(r, to, rig_at(2, 0, 0), hop_l_op(&r->b, s, to, na, v));
-	assert_int_equal(hop_code_new(&r->e, &r->p, &r->opts, &r->code), HOP_ETARGET);
+	assert_int_equal(code_new(&r->e, &r->p, &r->opts, &r->code), HOP_ETARGET);
 	assert_non_null(strstr(r->e.diag.text, "loop program: operation"));
 	rig_down(r);
 }

@@ -3,7 +3,7 @@
  * what runs, LLVM only selects instructions and allocates registers. */
 #include <stdio.h>
 
-#include "rt/abi.h"
+#include "target/abi.h"
 #include "target/llvm/emit.h"
 
 /* ---- registers ---- */

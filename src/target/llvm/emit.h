@@ -236,7 +236,7 @@ typedef struct hop_split {
 	uint8_t *part;            /* [nfunc] */
 } hop_split;
 
-/* Compile to object files, allocated as one piece by the env's hook in the form that abi.h
+/* Compile to object files, allocated as one piece by the env's hook in the form that elf.h
  * describes: free with hop_raw_free(&e->mem, *out_p, *out_n). */
 hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
                            void **out_p, size_t *out_n);

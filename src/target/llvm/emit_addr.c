@@ -2,7 +2,7 @@
  *
  * No pass hoists anything later, so an address is built in steps, each placed before the
  * loop that does not change it. Does not check bounds: the lowering made them right. */
-#include "rt/abi.h"
+#include "target/abi.h"
 #include "target/llvm/emit.h"
 
 /* ---- placing code at an outer level ---- */

@@ -1,5 +1,5 @@
 /* jit.c -- from some functions of a loop program to an object file in memory. Which ones
- * is decided in parts.c. Does not load it: rt/elf.c does, so that an object from the cache
+ * is decided in parts.c. Does not load it: elf.c does, so that an object from the cache
  * runs without opening LLVM. */
 #include <stdlib.h>
 #include <string.h>

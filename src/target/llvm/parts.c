@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fork.h"
-#include "rt/abi.h"
+#include "target/llvm/elf.h"
 #include "target/llvm/emit.h"
 
 enum { SHARE = 90 };            /* weight that is worth a module and a thread */

@@ -12,14 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
-
 #include "base/object.h"
 #include "ir/ctx.h"
-#include "rt/cache.h"
-#include "rt/exec.h"
+#include "target/cache.h"
 
 typedef struct header {
 	char     magic[8];
@@ -33,27 +28,6 @@ _Static_assert(sizeof(header) == 48, "a header has no padding");
 static const char magic[8] = "hopobj3";
 
 /* ---- the key ---- */
-
-static void put_cpu(hop_buf *b)
-{
-#if defined(__x86_64__)
-	static const unsigned leaf[][2] = { { 0, 0 }, { 1, 0 }, { 7, 0 }, { 7, 1 }, { 0xd, 1 },
-	                                    { 0x80000001, 0 } };
-
-	for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++) {
-		unsigned r[4] = { 0 };
-
-		if (!__get_cpuid_count(leaf[i][0], leaf[i][1], &r[0], &r[1], &r[2], &r[3]))
-			continue;
-		if (leaf[i][0] == 1)
-			r[1] = 0;                /* which core asks */
-		hop_putf(b, "cpu %x.%x: %08x %08x %08x %08x\n", leaf[i][0], leaf[i][1], r[0],
-		         r[1], r[2], r[3]);
-	}
-#else
-	hop_put(b, "cpu unknown\n");
-#endif
-}
 
 /* The code generator is part of this library, and the library of a program or of a shared
  * object: its build id stands for all of them. Where the linker was told to leave none,
@@ -74,27 +48,33 @@ static hop_hash self(hop_env *e)
 	return *kept;
 }
 
-hop_hash hop_cache_key(hop_env *e, const hop_prog *p, const hop_target_opts *o)
+static void put_machine(hop_buf *b, const hop_machine *m)
 {
-	const char *own = getenv("HOP_LLVM"), *fork = getenv("HOP_FORK");
+	hop_putf(b, "machine %d %d %d %d %.17g %lld\n", m->vbits, m->nvreg, m->halves, m->threads,
+	         m->fork, (long long)m->cache);
+}
+
+hop_hash hop_cache_key(hop_env *e, const hop_target *t, const hop_prog *p,
+                       const hop_machine *m, const hop_target_opts *o)
+{
 	hop_hash h, lib = self(e);
 	hop_buf b;
 	hop_buf_open(&b, e);
-	hop_putf(&b, "abi %d level %d bits %d threads %d parts %d fork %s llvm %s\n", HOP_ABI,
-	         o->level, o->vector_bits, !o->no_threads, o->parts, fork ? fork : "",
-	         own ? own : "");
+	hop_putf(&b, "%s abi %d level %d bits %d threads %d parts %d\n", t->name, HOP_ABI, o->level,
+	         o->vector_bits, !o->no_threads, o->parts);
 	hop_putf(&b, "lib %016llx%016llx\n", (unsigned long long)lib.hi,
 	         (unsigned long long)lib.lo);
-	put_cpu(&b);
+	put_machine(&b, m);
+	t->setting(&b);
 	hop_prog_print(&b, p);
 	h = hop_hash_bytes(b.s, b.n);
 	hop_buf_free(&b);
 	return h;
 }
 
-hop_hash hop_cache_key_llvm(hop_hash key, hop_hash llvm)
+hop_hash hop_cache_key_maker(hop_hash key, hop_hash maker)
 {
-	hop_hash both[2] = { key, llvm };
+	hop_hash both[2] = { key, maker };
 	return hop_hash_bytes(both, sizeof both);
 }
 

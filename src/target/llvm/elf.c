@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "rt/exec.h"
+#include "target/llvm/elf.h"
 
 /* What compiled code may call. */
 static const struct { const char *name; void *addr; } externs[] = {

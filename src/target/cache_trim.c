@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "rt/cache.h"
+#include "target/cache.h"
 
 enum { BLOCK = 4096, EVERY = 256, STALE = 24 * 60 * 60 };
 

@@ -1,15 +1,11 @@
 /* abi.h -- what compiled code and the run time say to each other. Plain C; the layout is
  * part of the object cache's key through HOP_ABI. */
-#ifndef HOP_RT_ABI_H
-#define HOP_RT_ABI_H
+#ifndef HOP_ABI_H
+#define HOP_ABI_H
 
 #include <stdint.h>
 
 #define HOP_ABI 3
-
-/* A compiled program as bytes: at most HOP_MAXPART object files, each after its length as
- * a uint64_t and filled up with zeros to a multiple of 8. They refer to each other. */
-enum { HOP_MAXPART = 4 };
 
 struct hop_tape { void *ptr; int64_t bytes; };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rt/cache.h"
+#include "target/cache.h"
 
 enum { PATH = sizeof((hop_cache_dir *)0)->path, LINKS = 16, TOLD = 16 };
 

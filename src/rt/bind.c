@@ -1,6 +1,6 @@
 /* bind.c -- the sizes of a call: size symbols from the caller's dimensions, and every
  * condition on them that can be tested before anything runs. Looks at no data. */
-#include "driver/exec.h"
+#include "rt/exec.h"
 
 /* Only the second time around, for the message. */
 #define REFUSE(e, ...) ((e) ? hop_fail((e), 0, HOP_ESHAPE, __VA_ARGS__) : HOP_ESHAPE)

@@ -1,11 +1,23 @@
-/* cache.h -- shared by the files of the object cache: where it is and whether to believe
- * it (cache_dir.c), how large it may get (cache_trim.c). */
-#ifndef HOP_RT_CACHE_H
-#define HOP_RT_CACHE_H
+/* cache.h -- the cache of compiled programs on disk: what is in it (cache.c), where it is and
+ * whether to believe it (cache_dir.c), how large it may get (cache_trim.c). */
+#ifndef HOP_CACHE_H
+#define HOP_CACHE_H
 
 #include <sys/stat.h>
 
-#include "base/base.h"
+#include "target/target.h"
+
+/* Identity of what decides the bytes of a program: target, program text, machine, options, the
+ * build of this library; and, added last, the build of the code generator. */
+hop_hash hop_cache_key(hop_env *e, const hop_target *t, const hop_prog *p,
+                       const hop_machine *m, const hop_target_opts *o);
+hop_hash hop_cache_key_maker(hop_hash key, hop_hash maker);
+/* The bytes, by the env's hook, or NULL. A damaged file is no file; one that others can write
+ * is none either, and that is said on standard error. */
+void    *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n);
+void     hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n);
+
+/* ---- among its files ---- */
 
 /* A file's name is its key, 32 digits, and ".o"; while it is written, a dot and 16 more
  * digits follow, so that every writer has a name of its own. */

@@ -1,0 +1,21 @@
+/* compile.h -- from a graph to something that runs: optimise, lower, generate. */
+#ifndef HOP_DRIVER_COMPILE_H
+#define HOP_DRIVER_COMPILE_H
+
+#include "ir/interp.h"
+#include "rt/exec.h"
+
+/* Hidden parameters are the graph's last ones, bound to arrays the exec keeps. */
+hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
+                        hop_exec **out_x);
+
+/* ---- tensors.c ---- */
+
+/* Run on tensors of an interpreter; out[] are new. */
+hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
+                            hop_tensor **out);
+/* Compile and run; if there is no code generator, say so on standard error and interpret. */
+hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
+                         hop_tensor *const *in, hop_tensor **out);
+
+#endif

@@ -1,0 +1,111 @@
+/* host.c -- what running code asks of its host: longer tapes, threads, effects, checks it leaves to
+ * us. Code that runs well asks nothing. */
+#include <string.h>
+
+#include "ops/ops.h"
+#include "rt/exec.h"
+
+static int grow(hop_rt *rt, int slot, int64_t bytes)
+{
+	hop_running *c = rt->user;
+	const hop_mem *m = &c->x->mem;
+	struct hop_tape *t = &rt->tape[slot];
+	if (bytes <= t->bytes)
+		return 0;
+	int64_t cap = t->bytes ? 2 * t->bytes : 4096;
+	cap = cap < bytes ? bytes : cap;
+	void *p = m->fn(m->user, t->ptr, (size_t)t->bytes, (size_t)cap);
+	if (!p) {
+		c->st = HOP_ENOMEM;
+		return 1;
+	}
+	t->ptr = p;
+	t->bytes = cap;
+	return 0;
+}
+
+static void fork_join(hop_rt *rt, void (*body)(void *, int64_t, int64_t), void *arg, int64_t n)
+{
+	hop_running *c = rt->user;
+	if (c->x->pool)
+		hop_pool_run(c->x->pool, body, arg, n);
+	else if (c->x->parallel)
+		c->x->parallel(c->x->parallel_user, body, arg, n);
+	else
+		body(arg, 0, n);
+}
+
+/* Print and assert make text, so they need an env; nothing else of a run does. */
+static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
+{
+	hop_running *c = rt->user;
+	const hop_leffect *f = &c->x->prog->effect[id];
+	hop_env e;
+	hop_frame fr;
+	hop_env_init(&e, c->x->ctx, c->x->mem);
+	if (HOP_GUARD(&e, &fr)) {
+		c->st = hop_guard_nomem(&e, &fr);
+		hop_env_fini(&e);
+		return 1;
+	}
+	hop_operand *op = HOP_NEWN(&e.tmp, hop_operand, f->narg);
+	for (int i = 0; i < f->narg; i++) {
+		int64_t *dim = HOP_NEWN(&e.tmp, int64_t, HOP_MAXRANK);
+		for (int k = 0; k < f->type[i]->rank; k++)
+			if (!hop_size_eval(f->type[i]->dim[k], syms, hop_size_nsym(f->type[i]->dim[k]),
+			                   &dim[k]))
+				dim[k] = 0;
+		op[i] = (hop_operand){ (hop_dtype)f->type[i]->dtype, f->type[i]->rank, dim, args[i] };
+	}
+	hop_effect what = { .op = f->is_assert ? HOP_OP_assert : HOP_OP_print,
+	                    .text = { (int64_t)strlen(f->text), f->text }, .when = f->has_when,
+	                    .loc = f->loc };
+	c->st = hop_effect_run(&e, &what, (uint32_t)f->narg, op);
+	if (c->st)
+		hop_ctx_set_message(c->x->ctx, &e.diag);
+	hop_guard_end(&e, &fr);
+	hop_env_fini(&e);
+	return c->st != HOP_OK;
+}
+
+/* Compiled code found a check that does not hold, or leaves it to us. */
+static int check(hop_rt *rt, int id, const int64_t *syms)
+{
+	hop_running *c = rt->user;
+	const hop_check *k = &c->x->prog->check[id].c;
+	int n = hop_check_waits(k);
+	hop_env e;
+	hop_frame fr;
+	if (hop_check_holds(k, syms, n))
+		return 0;
+	hop_env_init(&e, c->x->ctx, c->x->mem);
+	if (HOP_GUARD(&e, &fr)) {
+		c->st = hop_guard_nomem(&e, &fr);
+	} else {
+		hop_check_test(&e, k, syms, n);
+		c->st = e.diag.st;
+		hop_ctx_set_message(c->x->ctx, &e.diag);
+		hop_guard_end(&e, &fr);
+	}
+	hop_env_fini(&e);
+	return 1;
+}
+
+void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
+                      const hop_run_opts *o)
+{
+	static const int never = 0;
+	*r = (hop_running){ .x = x,
+	                    .rt = { .grow = grow, .effect = effect, .check = check,
+	                            .parallel = fork_join,
+	                            .cancel = o && o->cancel ? &o->cancel->flag : &never,
+	                            .nthread = x->nthread, .tape = tape, .user = r } };
+	for (int i = 0; i < x->prog->ntape; i++)
+		tape[i] = (struct hop_tape){ 0 };
+}
+
+void hop_running_fini(hop_running *r)
+{
+	for (int i = 0; i < r->x->prog->ntape; i++)
+		hop_raw_free(&r->x->mem, r->rt.tape[i].ptr, (size_t)r->rt.tape[i].bytes);
+}

@@ -1,0 +1,140 @@
+/* code.c -- a compiled program as a handle, whatever its target: from the cache, or compiled and
+ * then put there. Does not say how either is done. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "target/cache.h"
+
+struct hop_code {
+	hop_mem    mem;
+	atomic_int refs;
+	const hop_target *t;
+	hop_image  image;
+	hop_size   frame;
+	bool       cached;
+};
+
+/* Filed under the code generator that was opened, whichever one was expected. */
+static void remember(hop_env *e, const hop_target *t, hop_hash key, const hop_bytes *b)
+{
+	hop_hash maker = t->maker(e, true);
+	if (maker.lo || maker.hi)
+		hop_cache_put(e, hop_cache_key_maker(key, maker), b->p, b->n);
+}
+
+/* key: NULL = do not keep it. */
+static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
+                          const hop_target_opts *o, hop_code *c, const hop_hash *key)
+{
+	hop_bytes b = { 0 };
+	HOP_TRY(c->t->compile(e, p, m, o, &b));
+	hop_status st = c->t->load(e, &b, &c->image);
+	if (!st && key)
+		remember(e, c->t, *key, &b);
+	hop_raw_free(&e->mem, b.p, b.n);
+	return st;
+}
+
+/* What was cached and does not load is as good as nothing. */
+static bool from_cache(hop_env *e, hop_code *c, hop_hash key)
+{
+	hop_bytes b = { 0 };
+	b.p = hop_cache_get(e, hop_cache_key_maker(key, c->t->maker(e, false)), &b.n);
+	if (!b.p)
+		return false;
+	c->cached = !c->t->load(e, &b, &c->image);
+	hop_raw_free(&e->mem, b.p, b.n);
+	if (!c->cached)
+		hop_diag_clear(e);
+	return c->cached;
+}
+
+hop_status hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
+                        const hop_machine *m, const hop_target_opts *o, hop_code **out_c)
+{
+	static const hop_target_opts none;
+	hop_code *c, made = { .mem = e->mem, .t = t };
+	hop_status st = HOP_OK;
+	hop_hash key;
+	o = o ? o : &none;
+	*out_c = NULL;
+	HOP_TRY(hop_prog_verify(e, p));
+	made.frame = p->func[0].frame;
+	if (!o->no_cache)
+		key = hop_cache_key(e, t, p, m, o);
+	if (o->no_cache || !from_cache(e, &made, key))
+		st = compile(e, p, m, o, &made, o->no_cache ? NULL : &key);
+	if (st)
+		return st;
+	c = hop_raw_try(&e->mem, sizeof *c);
+	if (!c) {
+		t->unload(&made.image);
+		return hop_fail(e, 0, HOP_ENOMEM, "no memory for a program");
+	}
+	memcpy(c, &made, sizeof *c);
+	atomic_init(&c->refs, 1);
+	*out_c = c;
+	return HOP_OK;
+}
+
+hop_code *hop_code_retain(hop_code *c)
+{
+	atomic_fetch_add(&c->refs, 1);
+	return c;
+}
+
+void hop_code_release(hop_code *c)
+{
+	hop_mem m;
+	if (!c || atomic_fetch_sub(&c->refs, 1) != 1)
+		return;
+	m = c->mem;
+	c->t->unload(&c->image);
+	hop_raw_free(&m, c, sizeof *c);
+}
+
+int hop_code_launch(const hop_code *c, void *queue, void *const *params, const int64_t *syms,
+                    void *workspace, hop_rt *rt)
+{
+	return c->t->launch(&c->image, queue, params, syms, workspace, rt);
+}
+
+bool hop_code_frame(const hop_code *c, const int64_t *syms, int n, int64_t *out_b)
+{
+	return hop_size_eval(c->frame, syms, n, out_b) && *out_b >= 0;
+}
+
+bool hop_code_cached(const hop_code *c)
+{
+	return c->cached;
+}
+
+const hop_memory *hop_code_memory(const hop_code *c)
+{
+	return c->t->mem;
+}
+
+/* ---- the memory of this process ---- */
+
+static void *host_alloc(const hop_mem *m, size_t n)
+{
+	return hop_raw_data(m, n);
+}
+
+static void host_free(const hop_mem *m, void *p, size_t n)
+{
+	hop_raw_free(m, p, n);
+}
+
+static void host_copy(void *queue, void *to, const void *from, size_t n)
+{
+	(void)queue;
+	memcpy(to, from, n);
+}
+
+static void host_wait(void *queue)
+{
+	(void)queue;
+}
+
+const hop_memory hop_host_memory = { host_alloc, host_free, host_copy, host_wait };

@@ -1,0 +1,28 @@
+/* host.c -- the processor that this process runs on, in words, for targets whose code is made for
+ * it. */
+#include "target/host.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+void hop_host_cpu(hop_buf *b)
+{
+#if defined(__x86_64__)
+	static const unsigned leaf[][2] = { { 0, 0 }, { 1, 0 }, { 7, 0 }, { 7, 1 }, { 0xd, 1 },
+	                                    { 0x80000001, 0 } };
+
+	for (size_t i = 0; i < sizeof leaf / sizeof *leaf; i++) {
+		unsigned r[4] = { 0 };
+
+		if (!__get_cpuid_count(leaf[i][0], leaf[i][1], &r[0], &r[1], &r[2], &r[3]))
+			continue;
+		if (leaf[i][0] == 1)
+			r[1] = 0;                /* which core asks */
+		hop_putf(b, "cpu %x.%x: %08x %08x %08x %08x\n", leaf[i][0], leaf[i][1], r[0],
+		         r[1], r[2], r[3]);
+	}
+#else
+	hop_put(b, "cpu unknown\n");
+#endif
+}

@@ -1,0 +1,10 @@
+/* host.h -- the processor that this process runs on. */
+#ifndef HOP_HOST_H
+#define HOP_HOST_H
+
+#include "base/base.h"
+
+/* All that may decide which code is made for it: a line for each leaf of its description. */
+void hop_host_cpu(hop_buf *b);
+
+#endif

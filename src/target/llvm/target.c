@@ -1,0 +1,79 @@
+/* target.c -- LLVM as a target: objects in memory, run by calling them. */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/host.h"
+#include "target/llvm/elf.h"
+#include "target/llvm/emit.h"
+
+static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
+{
+	(void)e;
+	*out_m = (hop_machine){ .threads = !o->no_threads };
+	return HOP_OK;
+}
+
+static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
+                          const hop_target_opts *o, hop_bytes *out_b)
+{
+	hop_llvm_opts lo = { .level = o->level, .vector_bits = o->vector_bits,
+	                     .threads = m->threads, .parts = o->parts };
+	return hop_llvm_object(e, p, &lo, &out_b->p, &out_b->n);
+}
+
+static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
+{
+	const char *err = hop_elf_load(b->p, b->n, "hop_main", out_i);
+	return err ? hop_fail(e, 0, HOP_ETARGET, "object: %s", err) : HOP_OK;
+}
+
+static int launch(const hop_image *i, void *queue, void *const *params, const int64_t *syms,
+                  void *workspace, hop_rt *rt)
+{
+	hop_entry *entry = *(hop_entry *const *)&i->entry;
+	(void)queue;
+	return entry(params, syms, workspace, rt);
+}
+
+static void setting(hop_buf *out)
+{
+	const char *own = getenv("HOP_LLVM"), *fork = getenv("HOP_FORK");
+	hop_putf(out, "fork %s llvm %s\n", fork ? fork : "", own ? own : "");
+	hop_host_cpu(out);
+}
+
+/* To look for LLVM takes as long as all the rest of a hit, so the process remembers the
+ * first answer and what it was the answer to. No lock: the writer is the one who took the
+ * place, and a child forked in between only looks every time. An LLVM that was replaced
+ * since is no matter: what the old one made is as good as it was. */
+static hop_hash expected(hop_env *e)
+{
+	static _Atomic uint64_t asked;                 /* 0 = nothing, BUSY = being written */
+	static hop_hash answer;
+	enum { BUSY = 1 };
+	const char *name = getenv("HOP_LLVM");
+	uint64_t ask = hop_hash_bytes(name ? name : "", name ? strlen(name) : 0).lo | 2;
+	uint64_t none = 0;
+	hop_hash id;
+
+	if (atomic_load_explicit(&asked, memory_order_acquire) == ask)
+		return answer;
+	id = hop_llvm_expected(e);
+	if ((id.lo || id.hi) && atomic_compare_exchange_strong(&asked, &none, BUSY)) {
+		answer = id;
+		atomic_store_explicit(&asked, ask, memory_order_release);
+	}
+	return id;
+}
+
+static hop_hash maker(hop_env *e, bool opened)
+{
+	return opened ? hop_llvm_opened() : expected(e);
+}
+
+const hop_target hop_target_llvm = {
+	.name = "llvm", .what = "machine code for this processor, by LLVM",
+	.machine = machine, .compile = compile, .load = load, .unload = hop_elf_free,
+	.launch = launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
+};

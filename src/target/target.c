@@ -1,0 +1,42 @@
+/* target.c -- the targets there are. The first is the one that is used unless another is asked
+ * for by name. */
+#include "target/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern const hop_target hop_target_llvm;
+
+static const hop_target *const targets[] = { &hop_target_llvm };
+enum { NTARGET = sizeof targets / sizeof *targets };
+
+const hop_target *hop_target_at(int i)
+{
+	return i >= 0 && i < NTARGET ? targets[i] : NULL;
+}
+
+static hop_status unknown(hop_env *e, const char *name)
+{
+	hop_buf b;
+	hop_buf_open(&b, e);
+	for (int i = 0; i < NTARGET; i++)
+		hop_putf(&b, "%s%s", i ? ", " : "", targets[i]->name);
+	hop_status st = hop_fail(e, 0, HOP_EVALUE, "target: there is no '%s'; there is %s", name, b.s);
+	hop_buf_free(&b);
+	return st;
+}
+
+hop_status hop_target_pick(hop_env *e, const char *name, const hop_target **out_t)
+{
+	*out_t = targets[0];
+	if (!name)
+		name = getenv("HOP_TARGET");
+	if (!name || !*name)
+		return HOP_OK;
+	for (int i = 0; i < NTARGET; i++)
+		if (!strcmp(targets[i]->name, name)) {
+			*out_t = targets[i];
+			return HOP_OK;
+		}
+	return unknown(e, name);
+}

@@ -1,0 +1,81 @@
+/* target.h -- what a target is: one that makes code of loop programs and runs it. All that is to
+ * the right of here asks these cells and knows no target by name; target.c is the list. */
+#ifndef HOP_TARGET_H
+#define HOP_TARGET_H
+
+#include "loop/loop.h"
+#include "loop/machine.h"
+#include "target/abi.h"
+
+typedef struct hop_target_opts {
+	int  level;            /* of the code generator's own optimisation; 0 = ours */
+	int  vector_bits;      /* no wider vectors than this; 0 = as the machine has */
+	bool no_cache;         /* neither read nor write the cache of code */
+	bool no_threads;       /* emit no forks */
+	int  parts;            /* compile in at most so many parts; 0 = as the machine has */
+} hop_target_opts;
+
+/* A program as bytes, of the env's hook: hop_raw_free(&e->mem, p, n). */
+typedef struct hop_bytes { void *p; size_t n; } hop_bytes;
+
+/* A program in memory, ready to run. Only its target knows what the fields hold. */
+typedef struct hop_image { void *base; size_t size; void *entry; } hop_image;
+
+/* The memory that a target's code works in. queue: in whose order; NULL = at once. */
+typedef struct hop_memory {
+	void *(*alloc)(const hop_mem *m, size_t n);      /* NULL = there is none */
+	void  (*free)(const hop_mem *m, void *p, size_t n);
+	void  (*copy)(void *queue, void *to, const void *from, size_t n);
+	void  (*wait)(void *queue);
+} hop_memory;
+extern const hop_memory hop_host_memory;         /* code.c: that of this process */
+
+/* Every cell is there. A failure is HOP_ETARGET with a text; others may interpret then. */
+typedef struct hop_target {
+	const char *name;
+	const char *what;          /* one line */
+	/* The machine that code is made for; does not open what a cached program can do
+	 * without. */
+	hop_status (*machine)(hop_env *e, const hop_target_opts *o, hop_machine *out_m);
+	/* The program is verified. */
+	hop_status (*compile)(hop_env *e, const hop_prog *p, const hop_machine *m,
+	                      const hop_target_opts *o, hop_bytes *out_b);
+	/* The bytes may come from a file: damaged ones are refused. */
+	hop_status (*load)(hop_env *e, const hop_bytes *b, hop_image *out_i);
+	void       (*unload)(hop_image *i);
+	int        (*launch)(const hop_image *i, void *queue, void *const *params,
+	                     const int64_t *syms, void *workspace, hop_rt *rt);
+	/* For the cache: all that decides the bytes beside program, machine and options, in words;
+	 * and which build of the code generator makes them: the one that would be used, or
+	 * (opened) the one that was. Zero = cannot be told: nothing is cached. */
+	void       (*setting)(hop_buf *out);
+	hop_hash   (*maker)(hop_env *e, bool opened);
+	const hop_memory *mem;
+} hop_target;
+
+/* ---- the list (target.c) ---- */
+
+/* By name; NULL = as HOP_TARGET says, else the first. HOP_EVALUE names those there are. */
+hop_status        hop_target_pick(hop_env *e, const char *name, const hop_target **out_t);
+const hop_target *hop_target_at(int i);              /* NULL past the last */
+
+/* ---- code (code.c) ---- */
+
+/* A compiled program: immutable, counted, may be run by any number of threads at once. */
+typedef struct hop_code hop_code;
+
+/* Verify and compile p for the machine, or take its bytes from the cache. o may be NULL. The code
+ * keeps interned sizes of p, nothing else: the context outlives it. */
+hop_status  hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
+                         const hop_machine *m, const hop_target_opts *o, hop_code **out_c);
+hop_code   *hop_code_retain(hop_code *c);
+void        hop_code_release(hop_code *c);
+/* Run it (abi.h): 0, or what the run time or the program said to stop it. */
+int         hop_code_launch(const hop_code *c, void *queue, void *const *params,
+                            const int64_t *syms, void *workspace, hop_rt *rt);
+/* Bytes of workspace for these size symbols; false if the sizes are out of range. */
+bool        hop_code_frame(const hop_code *c, const int64_t *syms, int n, int64_t *out_b);
+bool        hop_code_cached(const hop_code *c);      /* its bytes came from the cache */
+const hop_memory *hop_code_memory(const hop_code *c);
+
+#endif
