@@ -2,8 +2,8 @@
 #ifndef HOP_CMD_H
 #define HOP_CMD_H
 
-#include "ir/interp.h"
-#include "ir/text.h"
+#include "interp/interp.h"
+#include "text/text.h"
 
 /* One run of the command. */
 typedef struct cmd {

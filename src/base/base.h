@@ -154,7 +154,7 @@ void   hop_put_float(hop_buf *b, double v, int exp, int man);
 /* ---- failures ---- */
 
 /* Record the first failure (later ones are ignored) and return its status. Never jumps:
- * without memory for the text the status alone is kept. (In src/ir/diag.c, since
+ * without memory for the text the status alone is kept. (In src/ctx/diag.c, since
  * the text needs the locations of the context.) */
 #define hop_fail(e, at, code, ...) \
 	hop_fail_((e), (at), (code), __FILE__, __LINE__, __VA_ARGS__)

@@ -2,7 +2,7 @@
 #ifndef HOP_DRIVER_COMPILE_H
 #define HOP_DRIVER_COMPILE_H
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "rt/exec.h"
 
 /* Hidden parameters are the graph's last ones, bound to arrays the exec keeps. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "ir/text.h"
+#include "text/text.h"
 #include "opt/opt.h"
 
 enum { MAX_ROUNDS = 3 };

@@ -3,7 +3,7 @@
 #define HOP_BODY_H
 
 #include "hops/hops.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "ir/sig.h"
 
 /* A body's type as the node's graph sees it. */

@@ -3,7 +3,7 @@
 #ifndef HOP_GRAPH_H
 #define HOP_GRAPH_H
 
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 #include "ir/type.h"
 
 /* A value of one graph: its parameters first, then node results in order. A struct, so
@@ -206,5 +206,11 @@ bool        hop_attr_equal(int op, const void *a, const void *b);
 /* Deep copy into an arena; size expressions are substituted when nsub >= 0. */
 void       *hop_attr_copy(hop_env *e, hop_arena *a, int op, const void *attr,
                           const hop_size *subst, int nsubst);
+
+/* ---- verify.c ---- */
+
+/* Check every invariant of a sealed graph and of its bodies; a failure is our bug, told
+ * as a status so that tools can show it. */
+hop_status hop_verify(hop_env *e, const hop_graph *g);
 
 #endif

@@ -2,7 +2,8 @@
  * Does not check sizes: whether a dimension may be negative is for infer to say. */
 #include <string.h>
 
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
+#include "ir/type.h"
 
 const hop_type *hop_type_get(hop_env *e, hop_dtype d, int rank, const hop_size *dim)
 {

@@ -1,7 +1,6 @@
 /* verify.c -- every invariant of a sealed graph, asked again: order, numbering, symbols,
  * effects, types by inference. Does not look for what could be better. */
 #include "ir/rule.h"
-#include "ir/text.h"
 
 #include <string.h>
 

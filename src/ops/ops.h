@@ -3,7 +3,7 @@
 #ifndef HOP_OPS_H
 #define HOP_OPS_H
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 static inline const char *hop_opname(const hop_infer *f)
 {

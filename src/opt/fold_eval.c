@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 static const hop_data *constant(const hop_rw *w, hop_val v)
 {

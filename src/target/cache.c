@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/object.h"
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 #include "target/cache.h"
 
 typedef struct header {

@@ -1,7 +1,7 @@
 /* fn.c -- functions: capturing one, and calling it through the interpreter. A function is
  * captured as the only body of an outermost trace that holds nothing but the captured
  * arrays. Compiling one is the driver's business. */
-#include "ir/text.h"
+#include "text/text.h"
 #include "trace/trace.h"
 
 #include <string.h>

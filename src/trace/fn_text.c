@@ -1,6 +1,6 @@
 /* fn_text.c -- functions from text, and what a function takes and gives. The other way, to text,
  * is in fn.c. */
-#include "ir/text.h"
+#include "text/text.h"
 #include "trace/trace.h"
 
 #include <string.h>

@@ -12,7 +12,7 @@
 #define HOP_TRACE_INTERNAL_H
 
 #include "hops/hops.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include "hop/control.h"
 #include "hop/fn.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "io/npy.h"
-#include "ir/text.h"
+#include "text/text.h"
 
 static void must(bool ok, const char *what, const hop_env *e)
 {

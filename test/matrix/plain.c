@@ -1,7 +1,7 @@
 /* Cells: eager, captured, text, symbolic sizes. Derivatives are in transforms.c. */
 #include <string.h>
 
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/subject.h"
 
 enum { N = 3 };

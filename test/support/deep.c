@@ -9,7 +9,7 @@
 #include "ad/ad.h"
 #include "driver/pipeline.h"
 #include "hop/ctx.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "loop/lower.h"
 #include "support/program.h"
 #include "support/refuse.h"

@@ -1,7 +1,7 @@
 /* judge.c -- properties of transforms, checked on random inputs. Knows no op. */
 #include "support/judge.h"
 
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/program.h"
 #include "support/retype.h"
 

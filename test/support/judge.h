@@ -5,7 +5,7 @@
 #define JUDGE_H
 
 #include "ad/ad.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 /* Runs a graph: the interpreter, or anything that must agree with it. out[] are new. */
 typedef hop_status judge_run_fn(hop_interp *p, const hop_graph *g, const int64_t *syms,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/loop_run.h"
 #include "support/program.h"
 

@@ -2,7 +2,7 @@
 #ifndef HOP_LOWER_CHECK_H
 #define HOP_LOWER_CHECK_H
 
-#include "ir/interp.h"
+#include "interp/interp.h"
 #include "loop/lower.h"
 
 /* Runs g on made-up inputs (seed) both ways, fused and not; 0 when all results agree.

@@ -8,7 +8,7 @@
 
 #include "driver/pipeline.h"
 #include "hop/ctx.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/program.h"
 #include "support/judge.h"
 #include "support/lower_check.h"

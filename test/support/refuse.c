@@ -11,7 +11,7 @@
 #include "driver/compile.h"
 #include "driver/pipeline.h"
 #include "hop/ctx.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "loop/lower.h"
 #include "support/fence.h"
 #include "support/loop_run.h"

@@ -2,7 +2,7 @@
 #ifndef RETYPE_H
 #define RETYPE_H
 
-#include "ir/text.h"
+#include "text/text.h"
 
 /* Read a text with every `from` (HOP_NDTYPE = every float dtype) replaced by `to`. */
 hop_status retype_text(hop_env *e, const char *text, size_t n, const char *name, hop_dtype from,

@@ -12,7 +12,8 @@
 
 #include <cmocka.h>
 
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
+#include "ir/type.h"
 
 struct meter { size_t live; long calls, fail_at; };
 

@@ -11,8 +11,8 @@
 
 #include "ad/ad.h"
 #include "hop/ctx.h"
-#include "ir/interp.h"
-#include "ir/text.h"
+#include "interp/interp.h"
+#include "text/text.h"
 
 /* A carry of 3 numbers; a step makes intermediates that reverse mode needs. */
 static const char program[] =

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "io/file.h"
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 
 enum { LENGTH = 300000 };          /* more than a block */
 

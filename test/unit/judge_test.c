@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "hop/ctx.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/judge_files.h"
 #include "support/native_run.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "ad/ad.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/lower_check.h"
 #include "support/program.h"
 #include "support/retype.h"

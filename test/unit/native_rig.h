@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "hop/ctx.h"
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 #include "rt/pool.h"
 #include "support/code.h"
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "io/npy.h"
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 
 static hop_ctx *ctx;
 static hop_env env;

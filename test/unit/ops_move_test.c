@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "ad/ad.h"
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 enum { MAXIO = 16, LANES = 3 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 #include "ops/ops.h"
 #include "ops/philox.h"
 

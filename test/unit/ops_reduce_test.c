@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "hop/ctx.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/native_run.h"
 
 typedef void body_fn(hop_interp *p, judge_run_fn *run);

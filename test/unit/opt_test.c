@@ -16,8 +16,8 @@
 #include "ad/ad.h"
 #include "driver/pipeline.h"
 #include "hops/hops.h"
-#include "ir/interp.h"
-#include "ir/text.h"
+#include "interp/interp.h"
+#include "text/text.h"
 
 enum { LEN = 4, MAXPOOL = 64, MAXOUT = 64, MAXLINES = 4096 };
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "hop/ctx.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/native_run.h"
 #include "support/retype.h"
 

@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
+#include "ir/type.h"
 
 enum { NSYM = 3 };
 

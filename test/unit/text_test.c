@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "ir/rule.h"
-#include "ir/text.h"
+#include "text/text.h"
 
 /* A context and a unit of work; every test ends its own guard. */
 struct rig { hop_ctx *c; hop_env e; hop_frame f; };

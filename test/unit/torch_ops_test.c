@@ -14,7 +14,7 @@
 #include "data/ops_bf16.h"
 #include "data/ops_f16.h"
 #include "hop/ctx.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "support/native_run.h"
 
 enum { NCASE = sizeof torch_ops / sizeof *torch_ops };

@@ -1,4 +1,4 @@
-/* text.h -- the text form of graphs: printing, parsing, and the verifier both lean on.
+/* text.h -- the text form of graphs: printing and parsing.
  * Files and streams are not here; text is bytes in memory. docs/ir.md is the grammar. */
 #ifndef HOP_TEXT_H
 #define HOP_TEXT_H
@@ -39,9 +39,5 @@ hop_status hop_module_parse(hop_env *e, const char *text, size_t n, const char *
 void       hop_module_free(hop_module *m, const hop_mem *mem);
 /* NULL name = the last entry. NULL when there is none. */
 hop_graph *hop_module_find(const hop_module *m, const char *name);
-
-/* Check every invariant of a sealed graph and of its bodies; a failure is our bug, told
- * as a status so that tools can show it. */
-hop_status hop_verify(hop_env *e, const hop_graph *g);
 
 #endif

@@ -1,9 +1,9 @@
 /* ctx.h -- the context: what is interned and shared. Thread safe; every table has the
  * one lock of the context, held only for table operations, never across a jump. */
-#ifndef HOP_IR_CTX_H
-#define HOP_IR_CTX_H
+#ifndef HOP_CONTEXT_H
+#define HOP_CONTEXT_H
 
-#include "ir/type.h"
+#include "base/base.h"
 
 /* Locations. A chain: this line, nested in the call site `in` (0 = outermost). */
 hop_loc hop_loc_get(hop_env *e, const char *file, int line, hop_loc in);

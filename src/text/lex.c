@@ -1,6 +1,6 @@
 /* lex.c -- text to tokens, one at a time, from any bytes. Never allocates and never
  * reports: a bad token carries its reason. */
-#include "ir/lex.h"
+#include "text/lex.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* tensor.c -- dense tensors of the interpreter. No arithmetic here. */
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include <string.h>
 

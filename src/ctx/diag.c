@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 
 /* Add to the diag's text; without memory it stays as it was. */
 static void append(hop_env *e, const char *fmt, va_list ap)

@@ -3,9 +3,9 @@
 #ifndef HOP_PARSE_H
 #define HOP_PARSE_H
 
-#include "ir/lex.h"
+#include "text/lex.h"
 #include "ir/rule.h"
-#include "ir/text.h"
+#include "text/text.h"
 
 enum { HOP_PARSE_DEPTH = 200, HOP_PARSE_LOCALS = 64 };
 

@@ -1,6 +1,6 @@
 /* parse.c -- text to graphs: recursive descent over the lexer, emitting as it reads, so
  * that inference speaks about the very line. Attributes and sizes are in parse_attr.c. */
-#include "ir/parse.h"
+#include "text/parse.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/poly.h"
+#include "size/poly.h"
 
 _Static_assert(sizeof(hop_atom) == 8 + 2 * sizeof(hop_size), "an atom has no padding");
 _Static_assert(sizeof(hop_size) == 16, "a size has no padding");

@@ -1,6 +1,6 @@
 /* parse_attr.c -- the parts of a line: sizes, types, data, attributes by the schema of
  * the row. Knows no op by name. */
-#include "ir/parse.h"
+#include "text/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Does not assume that a divisor is not 0: s/s stays as it is. */
 #include <stdlib.h>
 
-#include "ir/poly.h"
+#include "size/poly.h"
 
 static int64_t gcd(int64_t a, int64_t b)
 {

@@ -3,7 +3,8 @@
 #ifndef HOP_POLY_H
 #define HOP_POLY_H
 
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
+#include "size/size.h"
 
 /* c times the product of the atoms, which are sorted by hop_atom_cmp. */
 typedef struct hop_mono {

@@ -1,6 +1,6 @@
 /* size_read.c -- what a size says: its parts, value, bounds and text.
  * Does not make sizes, so it needs no context and cannot fail for memory but in print. */
-#include "ir/poly.h"
+#include "size/poly.h"
 
 int hop_sexpr_nterm(const hop_sexpr *x)
 {

@@ -1,7 +1,7 @@
 /* print.c -- graphs to text, canonically: one graph has one text, whoever built it, and
  * the text reads back as the same graph. Chooses no order of nodes; sealing did. */
 #include "ir/rule.h"
-#include "ir/text.h"
+#include "text/text.h"
 
 #include <string.h>
 

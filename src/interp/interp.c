@@ -1,6 +1,6 @@
 /* interp.c -- runs a graph node by node through the eval column. Values die after their
  * last use, so that a long graph needs the memory of its widest point only. */
-#include "ir/interp.h"
+#include "interp/interp.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fork.h"
-#include "ir/ctx.h"
+#include "ctx/ctx.h"
 
 /* Entries in the order they came, found through an index of open addressing. Bytes are
  * the key, except in the table of graphs, where h and n are the halves of the hash. */
