@@ -35,36 +35,36 @@ static void report(const char *what, double *took, int64_t reps)
 }
 
 static hop_status interpreted(cmd *c, const hop_graph *g, const int64_t *syms,
-                              hop_tensor *const *in, int64_t reps, double *took)
+                              hop_array *const *in, int64_t reps, double *took)
 {
-	hop_tensor **out = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nout);
+	hop_array **out = HOP_NEWN(&c->env->tmp, hop_array *, g->nout);
 	for (int64_t i = -1; i < reps; i++) {          /* the first one warms up */
 		double t = now();
 		HOP_TRY(hop_interp_graph(&c->ip, g, syms, in, out));
 		if (i >= 0)
 			took[i] = now() - t;
 		for (uint32_t k = 0; k < g->nout; k++)
-			hop_tensor_release(&c->ip, out[k]);
+			hop_interp_release(&c->ip, out[k]);
 	}
 	report("interpreter", took, reps);
 	return HOP_OK;
 }
 
 /* Through the hard door: the same memory every time. */
-static hop_status compiled(cmd *c, const hop_graph *g, hop_tensor *const *in,
+static hop_status compiled(cmd *c, const hop_graph *g, hop_array *const *in,
                            int64_t reps, double *took)
 {
 	const hop_exec *x = c->exec;
-	hop_tensor **out = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nout);
+	hop_array **out = HOP_NEWN(&c->env->tmp, hop_array *, g->nout);
 	hop_arg *ai = HOP_NEWN(&c->env->tmp, hop_arg, g->nparam);
 	hop_arg *ao = HOP_NEWN(&c->env->tmp, hop_arg, g->nout);
-	HOP_TRY(hop_exec_tensors(&c->ip, x, in, out));
+	HOP_TRY(hop_exec_arrays(&c->ip, x, in, out));
 	for (uint32_t i = 0; i < g->nparam; i++)
 		ai[i] = (hop_arg){ .data = in[i]->data, .dim = in[i]->dim };
 	for (uint32_t k = 0; k < g->nout; k++)
 		ao[k] = (hop_arg){ .data = out[k]->data };
 	int64_t bytes = hop_exec_workspace(x, ai);
-	hop_tensor *work = hop_tensor_new(&c->ip, HOP_bool, 1, &bytes);
+	hop_array *work = hop_interp_new(&c->ip, HOP_bool, 1, &bytes);
 	hop_run_opts o = { .size = sizeof o, .cancel = c->ip.cancel };
 	for (int64_t i = 0; i < reps; i++) {
 		double t = now();
@@ -81,7 +81,7 @@ static hop_status compiled(cmd *c, const hop_graph *g, hop_tensor *const *in,
 static hop_status bench(cmd *c, const hop_graph *g, const cmd_inputs *from, int64_t reps,
                         bool interp, int64_t threads)
 {
-	hop_tensor **in;
+	hop_array **in;
 	hop_compile_opts o = { .size = sizeof o, .threads = (int)threads };
 	double *took = HOP_NEWN(&c->env->tmp, double, reps);
 	int64_t *syms;

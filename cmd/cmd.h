@@ -69,7 +69,7 @@ typedef struct cmd_inputs {
 
 /* Tensors for the parameters of g, and the values of its size parameters. */
 hop_status cmd_make_inputs(cmd *c, const hop_graph *g, const cmd_inputs *from,
-                           hop_tensor ***out_in, int64_t **out_syms);
+                           hop_array ***out_in, int64_t **out_syms);
 /* True when the option was one of --in --size --seed; *st is its status. */
 bool       cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st);
 

@@ -34,7 +34,7 @@ bool cmd_input_option(cmd *c, cmd_inputs *in, hop_status *st)
 /* ---- from files ---- */
 
 static hop_status from_bytes(cmd *c, uint32_t i, const hop_type *t, const char *path,
-                             const hop_buf *b, hop_tensor **out)
+                             const hop_buf *b, hop_array **out)
 {
 	hop_npy a;
 	const char *name = hop_file_name(path);
@@ -43,14 +43,14 @@ static hop_status from_bytes(cmd *c, uint32_t i, const hop_type *t, const char *
 		return hop_fail(c->env, 0, HOP_ETYPE, "%s: parameter %u is %s, %s holds %s", c->name,
 		                i, hop_dtype_name((hop_dtype)t->dtype), name,
 		                hop_dtype_name(a.dtype));
-	*out = hop_tensor_new(&c->ip, a.dtype, a.rank, a.dim);
+	*out = hop_interp_new(&c->ip, a.dtype, a.rank, a.dim);
 	hop_npy_copy(&a, (*out)->data);
 	return HOP_OK;
 }
 
 /* The buffer is in the env's list while it is open: it must leave before this returns. */
 static hop_status from_file(cmd *c, uint32_t i, const hop_type *t, const char *path,
-                            hop_tensor **out)
+                            hop_array **out)
 {
 	hop_buf b;
 	hop_buf_open(&b, c->env);
@@ -62,7 +62,7 @@ static hop_status from_file(cmd *c, uint32_t i, const hop_type *t, const char *p
 }
 
 static hop_status from_files(cmd *c, const hop_graph *g, const cmd_inputs *from,
-                             hop_tensor **in, int64_t *syms)
+                             hop_array **in, int64_t *syms)
 {
 	hop_arena *tmp = &c->env->tmp;
 	int *rank = HOP_NEWN(tmp, int, g->nparam);
@@ -93,14 +93,14 @@ static uint64_t mix(uint64_t *s)
 }
 
 /* Small numbers with short texts: eighths in -2 .. 2, integers in 0 .. 7. */
-static void fill(hop_tensor *t, uint64_t *s)
+static void fill(hop_array *t, uint64_t *s)
 {
 	for (int64_t i = 0; i < t->count; i++) {
 		uint64_t r = mix(s);
 		if (hop_dtype_real(t->dtype))
-			hop_tensor_set_f(t, i, ((double)(r % 33) - 16.0) / 8.0);
+			hop_array_set_f(t, i, ((double)(r % 33) - 16.0) / 8.0);
 		else
-			hop_tensor_set_i(t, i, hop_dtype_bool(t->dtype) ? (int64_t)(r & 1) : (int64_t)(r & 7));
+			hop_array_set_i(t, i, hop_dtype_bool(t->dtype) ? (int64_t)(r & 1) : (int64_t)(r & 7));
 	}
 }
 
@@ -142,7 +142,7 @@ static hop_status sizes(cmd *c, const hop_graph *g, const cmd_inputs *from, int6
 enum { MOST = 1 << 28 };
 
 static hop_status made(cmd *c, const hop_graph *g, const cmd_inputs *from,
-                       hop_tensor **in, int64_t *syms)
+                       hop_array **in, int64_t *syms)
 {
 	uint64_t s = (uint64_t)from->seed;
 	HOP_TRY(sizes(c, g, from, syms));
@@ -154,16 +154,16 @@ static hop_status made(cmd *c, const hop_graph *g, const cmd_inputs *from,
 			    __builtin_mul_overflow(n, dim[k], &n) || n > MOST)
 				return hop_fail(c->env, 0, HOP_ESHAPE, "%s: dimension %d of parameter %u "
 				                "cannot be made with these sizes", c->name, k, i);
-		in[i] = hop_tensor_new(&c->ip, (hop_dtype)t->dtype, t->rank, dim);
+		in[i] = hop_interp_new(&c->ip, (hop_dtype)t->dtype, t->rank, dim);
 		fill(in[i], &s);
 	}
 	return HOP_OK;
 }
 
 hop_status cmd_make_inputs(cmd *c, const hop_graph *g, const cmd_inputs *from,
-                           hop_tensor ***out_in, int64_t **out_syms)
+                           hop_array ***out_in, int64_t **out_syms)
 {
-	*out_in = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nparam);
+	*out_in = HOP_NEWN(&c->env->tmp, hop_array *, g->nparam);
 	*out_syms = HOP_NEWN(&c->env->tmp, int64_t, g->nsym);
 	if (from->nfile)
 		return from_files(c, g, from, *out_in, *out_syms);

@@ -10,7 +10,7 @@
 
 enum { SHOWN = 64 };                  /* elements of a result on the screen */
 
-static void print_result(cmd *c, const hop_tensor *t)
+static void print_result(cmd *c, const hop_array *t)
 {
 	hop_buf b;
 	hop_buf_open(&b, c->env);
@@ -25,7 +25,7 @@ static void print_result(cmd *c, const hop_tensor *t)
 }
 
 static hop_status write_result(cmd *c, const char *prefix, uint32_t i,
-                               const hop_tensor *t)
+                               const hop_array *t)
 {
 	hop_buf b, path;
 	hop_buf_open(&b, c->env);
@@ -40,7 +40,7 @@ static hop_status write_result(cmd *c, const char *prefix, uint32_t i,
 
 /* Where there is no code generator, say so and interpret. */
 static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t *syms,
-                          hop_tensor *const *in, hop_tensor **out)
+                          hop_array *const *in, hop_array **out)
 {
 	hop_status st = interp ? HOP_OK : hop_exec_new(c->env, g, NULL, &c->exec);
 	if (st == HOP_ETARGET) {
@@ -49,14 +49,14 @@ static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t
 		st = HOP_OK;
 	}
 	HOP_TRY(st);
-	return c->exec ? hop_exec_tensors(&c->ip, c->exec, in, out)
+	return c->exec ? hop_exec_arrays(&c->ip, c->exec, in, out)
 	               : hop_interp_graph(&c->ip, g, syms, in, out);
 }
 
 static hop_status run(cmd *c, const hop_graph *g, const cmd_inputs *from,
                       const char *prefix, bool interp)
 {
-	hop_tensor **in, **out = HOP_NEWN(&c->env->tmp, hop_tensor *, g->nout);
+	hop_array **in, **out = HOP_NEWN(&c->env->tmp, hop_array *, g->nout);
 	int64_t *syms;
 	HOP_TRY(cmd_make_inputs(c, g, from, &in, &syms));
 	HOP_TRY(compute(c, g, interp, syms, in, out));

@@ -78,8 +78,8 @@ hop_spec hop_spec_sym(hop_spec s, int axis, const char *name, int64_t min, int64
 
 /* ---- data ---- */
 
-/* A dense row-major tensor in memory, counted. Thread safe to share while nobody writes
- * its data. bool elements are bytes, 0 or 1. */
+/* A tensor in memory, dense and row-major unless it was adopted otherwise; counted. Thread safe
+ * to share while nobody writes its data. bool elements are bytes, 0 or 1. */
 typedef struct hop_array hop_array;
 
 /* data NULL = zeros; otherwise it is copied. */
@@ -93,9 +93,17 @@ typedef void hop_drop(void *owner);
 HOP_MUST_USE hop_status hop_array_adopt(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
                                         void *data, bool readonly, hop_drop *drop, void *owner,
                                         hop_array **out_a);
+/* The same for memory with gaps or in another order: element (i, j, ..) is at i * stride[0] +
+ * j * stride[1] .. elements from data, which is where element (0, 0, ..) is. Each call that reads
+ * it makes a dense copy first. Two elements in one place are only for what is readonly. */
+HOP_MUST_USE hop_status hop_array_adopt_strided(hop_ctx *c, hop_dtype d, int rank,
+                                                const int64_t *dim, const int64_t *stride,
+                                                void *data, bool readonly, hop_drop *drop,
+                                                void *owner, hop_array **out_a);
 hop_array     *hop_array_retain(hop_array *a);
 void           hop_array_release(hop_array *a);          /* NULL is fine */
 void          *hop_array_data(hop_array *a);
+const int64_t *hop_array_strides(const hop_array *a);    /* NULL = dense, as all but the above */
 hop_dtype      hop_array_dtype(const hop_array *a);
 int            hop_array_rank(const hop_array *a);
 const int64_t *hop_array_dims(const hop_array *a);

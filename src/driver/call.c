@@ -66,12 +66,12 @@ static hop_exec *code_of(struct run *r)
 }
 
 /* Run the code; what cannot be compiled is interpreted, and says so. */
-static hop_status compute(struct run *r, const int64_t *syms, hop_tensor *const *x,
-                          hop_tensor **y)
+static hop_status compute(struct run *r, const int64_t *syms, hop_array *const *x,
+                          hop_array **y)
 {
 	hop_exec *code = r->interpret ? NULL : code_of(r);
 	if (code)
-		return hop_exec_tensors(&r->ip, code, x, y);
+		return hop_exec_arrays(&r->ip, code, x, y);
 	if (r->e.diag.st) {
 		if (r->e.diag.st != HOP_ETARGET && r->e.diag.st != HOP_EREFUSED)
 			return r->e.diag.st;
@@ -88,8 +88,8 @@ static hop_status run_graph(struct run *r)
 	int *rank = HOP_NEWN(a, int, g->nparam);
 	const int64_t **dim = HOP_NEWN(a, const int64_t *, g->nparam);
 	int64_t *syms = HOP_NEWN(a, int64_t, g->nsym);
-	hop_tensor **x = HOP_NEWN(a, hop_tensor *, g->nparam);
-	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout);
+	hop_array **x = HOP_NEWN(a, hop_array *, g->nparam);
+	hop_array **y = HOP_NEWN(a, hop_array *, g->nout);
 	HOP_TRY(check_inputs(r));
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		const hop_array *p = hop_fn_array(r->f, r->in, i);
@@ -97,22 +97,14 @@ static hop_status run_graph(struct run *r)
 		dim[i] = p->dim;
 	}
 	HOP_TRY(hop_bind_shapes(&r->e, g, rank, dim, syms));
-	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_array *p = hop_fn_array(r->f, r->in, i);
-		x[i] = hop_tensor_new(&r->ip, p->dtype, p->rank, p->dim);
-		if (p->bytes)
-			memcpy(x[i]->data, p->data, p->bytes);
-	}
+	for (uint32_t i = 0; i < g->nparam; i++)
+		x[i] = hop_interp_hold(&r->ip, hop_fn_array(r->f, r->in, i));
 	HOP_TRY(compute(r, syms, x, y));
 	for (int i = 0; i < r->f->nout; i++)
-		if (hop_array_new(r->f->ctx, y[i]->dtype, y[i]->rank, y[i]->dim, y[i]->data,
-		                  &r->out[i]))
-			hop_nomem(&r->e);
-	for (int i = 0; i < r->f->nwrote; i++) {
-		hop_array *p = hop_fn_array(r->f, r->in, (uint32_t)r->f->wrote[i]);
-		if (p->bytes)
-			memcpy(p->data, y[r->f->nout + i]->data, p->bytes);
-	}
+		r->out[i] = hop_interp_give(&r->ip, y[i]);
+	for (int i = 0; i < r->f->nwrote; i++)
+		hop_array_unpack(hop_fn_array(r->f, r->in, (uint32_t)r->f->wrote[i]),
+		                 y[r->f->nout + i]->data);
 	return HOP_OK;
 }
 
@@ -194,7 +186,7 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 struct bound {
 	hop_fn *f;
 	hop_mem mem;
-	void  **data;
+	hop_arg *arg;
 	size_t  bytes;
 };
 
@@ -203,7 +195,7 @@ static void drop_bound(void *p)
 	struct bound *b = p;
 	hop_mem m = b->mem;
 	hop_fn_release(b->f);
-	hop_raw_free(&m, b->data, b->bytes);
+	hop_raw_free(&m, b->arg, b->bytes);
 	hop_raw_free(&m, b, sizeof *b);
 }
 
@@ -211,17 +203,17 @@ static void drop_bound(void *p)
 static hop_status bind_hidden(hop_env *e, hop_fn *f, hop_exec *x)
 {
 	struct bound *b = hop_raw_try(&e->mem, sizeof *b);
-	size_t bytes = sizeof(void *) * ((size_t)f->nhidden + 1);
-	void **data = hop_raw_try(&e->mem, bytes);
-	if (!b || !data) {
+	size_t bytes = sizeof(hop_arg) * ((size_t)f->nhidden + 1);
+	hop_arg *arg = hop_raw_try(&e->mem, bytes);
+	if (!b || !arg) {
 		hop_raw_free(&e->mem, b, sizeof *b);
-		hop_raw_free(&e->mem, data, bytes);
+		hop_raw_free(&e->mem, arg, bytes);
 		return hop_fail(e, 0, HOP_ENOMEM, "compile: no memory");
 	}
 	for (int i = 0; i < f->nhidden; i++)
-		data[i] = f->hidden[i]->data;
-	*b = (struct bound){ .f = hop_fn_retain(f), .mem = e->mem, .data = data, .bytes = bytes };
-	hop_exec_bind(x, f->nhidden, data, drop_bound, b);
+		arg[i] = hop_array_arg(f->hidden[i]);
+	*b = (struct bound){ .f = hop_fn_retain(f), .mem = e->mem, .arg = arg, .bytes = bytes };
+	hop_exec_bind(x, f->nhidden, arg, drop_bound, b);
 	return HOP_OK;
 }
 

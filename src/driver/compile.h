@@ -9,13 +9,13 @@
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec **out_x);
 
-/* ---- tensors.c ---- */
+/* ---- arrays.c ---- */
 
-/* Run on tensors of an interpreter; out[] are new. */
-hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
-                            hop_tensor **out);
+/* Run on arrays of an interpreter; out[] are new. */
+hop_status hop_exec_arrays(hop_interp *p, const hop_exec *x, hop_array *const *in,
+                            hop_array **out);
 /* Compile and run; if there is no code generator, say so on standard error and interpret. */
 hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                         hop_tensor *const *in, hop_tensor **out);
+                         hop_array *const *in, hop_array **out);
 
 #endif

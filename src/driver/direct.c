@@ -27,7 +27,7 @@ static bool inputs_fit(struct call *c)
 		if (!a || a->ctx != c->f->ctx || a->dtype != (hop_dtype)g->type[i]->dtype ||
 		    a->rank != g->type[i]->rank)
 			return false;
-		c->ai[i] = (hop_arg){ .data = a->data, .dim = a->dim };
+		c->ai[i] = hop_array_arg(a);
 	}
 	for (int w = 0; w < c->f->nwrote; w++) {
 		uint32_t k = (uint32_t)c->f->wrote[w];
@@ -72,6 +72,7 @@ static void drop_outputs(struct call *c, bool failed)
 static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 {
 	hop_fn *f = c->f;
+	const hop_memory *mem = hop_code_memory(c->x->code);
 	hop_room room;
 	if (!inputs_fit(c) || hop_exec_sizes(c->x, c->ai, c->syms, NULL))
 		return false;
@@ -86,8 +87,10 @@ static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 		hop_spare_give(c->x, s);
 	for (int i = 0; !st && i < f->nwrote; i++) {
 		hop_array *to = hop_fn_array(c->f, c->in, (uint32_t)f->wrote[i]);
-		if (to->bytes)
-			hop_code_memory(c->x->code)->copy(NULL, to->data, c->wrote[i]->data, to->bytes);
+		if (to->dense)
+			mem->copy(NULL, to->data, c->wrote[i]->data, to->bytes);
+		else
+			hop_array_unpack(to, c->wrote[i]->data);
 	}
 	drop_outputs(c, st != HOP_OK);
 	*out_st = st;

@@ -2,13 +2,18 @@
 #ifndef HOP_DIRECT_H
 #define HOP_DIRECT_H
 
+#include "data/fn.h"
 #include "driver/compile.h"
-#include "trace/trace.h"
 
 /* The array of parameter i: the caller's, then those the function captured. */
 static inline hop_array *hop_fn_array(const hop_fn *f, hop_array *const *in, uint32_t i)
 {
 	return i < (uint32_t)f->nin ? in[i] : f->hidden[i - (uint32_t)f->nin];
+}
+
+static inline hop_arg hop_array_arg(const hop_array *a)
+{
+	return (hop_arg){ .data = a->data, .dim = a->dim, .stride = a->dense ? NULL : a->stride };
 }
 
 /* False: it does not fit in some way, nothing was run, and out is as it was. Else *out_st is

@@ -1,7 +1,8 @@
 /* transform.c -- transforms of functions: the graph is transformed, and its parameters and
  * results put in the order that include/hop/fn.h promises. The rules are elsewhere. */
 #include "ad/ad.h"
-#include "trace/trace.h"
+#include "data/fn.h"
+#include "ir/rule.h"
 
 #include <string.h>
 

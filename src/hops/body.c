@@ -132,7 +132,7 @@ hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, 
 	return st;
 }
 
-static size_t row_bytes(const hop_tensor *x)
+static size_t row_bytes(const hop_array *x)
 {
 	int64_t n = 1;
 	for (int i = 1; i < x->rank; i++)
@@ -140,23 +140,23 @@ static size_t row_bytes(const hop_tensor *x)
 	return (size_t)n * hop_dtype_bytes(x->dtype);
 }
 
-hop_tensor *hop_tensor_row(hop_interp *p, const hop_tensor *x, int64_t t)
+hop_array *hop_tensor_row(hop_interp *p, const hop_array *x, int64_t t)
 {
 	size_t n = row_bytes(x);
-	hop_tensor *r = hop_tensor_new(p, x->dtype, x->rank - 1, x->dim + 1);
+	hop_array *r = hop_interp_new(p, x->dtype, x->rank - 1, x->dim + 1);
 	memcpy(r->data, (const char *)x->data + (size_t)t * n, n);
 	return r;
 }
 
-void hop_tensor_put_row(hop_tensor *y, int64_t t, const hop_tensor *row)
+void hop_tensor_put_row(hop_array *y, int64_t t, const hop_array *row)
 {
 	size_t n = row_bytes(y);
 	memcpy((char *)y->data + (size_t)t * n, row->data, n);
 }
 
-hop_tensor *hop_tensor_i64(hop_interp *p, int64_t v)
+hop_array *hop_tensor_i64(hop_interp *p, int64_t v)
 {
-	hop_tensor *t = hop_tensor_new(p, HOP_i64, 0, NULL);
+	hop_array *t = hop_interp_new(p, HOP_i64, 0, NULL);
 	*(int64_t *)t->data = v;
 	return t;
 }

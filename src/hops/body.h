@@ -36,8 +36,8 @@ hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, 
 hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_sizes sargs);
 
 /* Copy slice t of x (leading axis) into a new tensor; write it back into y. */
-hop_tensor *hop_tensor_row(hop_interp *p, const hop_tensor *x, int64_t t);
-void        hop_tensor_put_row(hop_tensor *y, int64_t t, const hop_tensor *row);
-hop_tensor *hop_tensor_i64(hop_interp *p, int64_t v);
+hop_array *hop_tensor_row(hop_interp *p, const hop_array *x, int64_t t);
+void        hop_tensor_put_row(hop_array *y, int64_t t, const hop_array *row);
+hop_array *hop_tensor_i64(hop_interp *p, int64_t v);
 
 #endif

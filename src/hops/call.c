@@ -16,8 +16,8 @@ hop_status hop_infer_call(hop_infer *f)
 	return HOP_OK;
 }
 
-hop_status hop_eval_call(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_call(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
 	return hop_interp_body(p, n, HOP_ATTR(n, call)->body, in, out);
 }

@@ -62,17 +62,17 @@ hop_status hop_infer_switch(hop_infer *f)
 	return branches(f);
 }
 
-hop_status hop_eval_cond(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_cond(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
 	const struct hop_attr_cond *a = HOP_ATTR(n, cond);
-	return hop_interp_body(p, n, hop_tensor_i(in[0], 0) ? a->then : a->else_, in + 1, out);
+	return hop_interp_body(p, n, hop_array_i(in[0], 0) ? a->then : a->else_, in + 1, out);
 }
 
-hop_status hop_eval_switch(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                           hop_tensor **out)
+hop_status hop_eval_switch(hop_interp *p, const hop_node *n, hop_array *const *in,
+                           hop_array **out)
 {
 	hop_graphs b = HOP_ATTR(n, switch)->branch;
-	int64_t k = hop_tensor_i(in[0], 0);
+	int64_t k = hop_array_i(in[0], 0);
 	return hop_interp_body(p, n, b.v[k < 0 ? 0 : k < b.n ? k : b.n - 1], in + 1, out);
 }

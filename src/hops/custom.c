@@ -76,17 +76,17 @@ hop_status hop_infer_custom(hop_infer *f)
 	return HOP_OK;
 }
 
-hop_status hop_eval_custom(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                           hop_tensor **out)
+hop_status hop_eval_custom(hop_interp *p, const hop_node *n, hop_array *const *in,
+                           hop_array **out)
 {
 	const struct hop_attr_custom *a = HOP_ATTR(n, custom);
-	hop_tensor **res = HOP_NEWN(&p->env->tmp, hop_tensor *, a->fwd->nout);
+	hop_array **res = HOP_NEWN(&p->env->tmp, hop_array *, a->fwd->nout);
 	HOP_TRY(hop_interp_body(p, n, a->fwd, in, res));
 	for (uint32_t k = 0; k < a->fwd->nout; k++) {
 		if (k < n->nout)
 			out[k] = res[k];
 		else
-			hop_tensor_release(p, res[k]);
+			hop_interp_release(p, res[k]);
 	}
 	return HOP_OK;
 }

@@ -125,42 +125,42 @@ hop_status hop_infer_scan(hop_infer *f)
 	return HOP_OK;
 }
 
-hop_status hop_eval_scan(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_scan(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
 	hop_steps s = hop_steps_of(n);
 	hop_arena *tmp = &p->env->tmp;
-	hop_tensor **val = HOP_NEWN(tmp, hop_tensor *, s.nc + s.nx + s.nk);
-	hop_tensor **res = HOP_NEWN(tmp, hop_tensor *, s.body->nout);
+	hop_array **val = HOP_NEWN(tmp, hop_array *, s.nc + s.nx + s.nk);
+	hop_array **res = HOP_NEWN(tmp, hop_array *, s.body->nout);
 	int64_t len = hop_interp_size(p, s.length), steps = 0;
 	if (s.lead) {
-		int64_t c = hop_tensor_i(in[0], 0);
+		int64_t c = hop_array_i(in[0], 0);
 		len = c < 0 ? 0 : c < len ? c : len;
 	}
 	in += s.lead;
 	memcpy(val, in, (s.nc + s.nx + s.nk) * sizeof *val);
 	for (uint32_t k = 0; k < s.nc; k++)
-		hop_tensor_retain(val[k]);
+		hop_array_retain(val[k]);
 	for (uint32_t k = 0; k < s.ny; k++)
-		out[s.nc + k] = hop_tensor_of(p, p->g->type[n->out0.id + s.nc + k]);
+		out[s.nc + k] = hop_interp_of(p, p->g->type[n->out0.id + s.nc + k]);
 	for (bool stop = false; steps < len && !stop; steps++) {
 		int64_t t = s.reverse ? len - 1 - steps : steps;
 		for (uint32_t k = 0; k < s.nx; k++)
 			val[s.nc + k] = hop_tensor_row(p, in[s.nc + k], t);
 		HOP_TRY(hop_interp_body(p, n, s.body, val, res));
 		for (uint32_t k = 0; k < s.nx; k++)
-			hop_tensor_release(p, val[s.nc + k]);
+			hop_interp_release(p, val[s.nc + k]);
 		for (uint32_t k = 0; k < s.nc; k++) {
-			hop_tensor_release(p, val[k]);
+			hop_interp_release(p, val[k]);
 			val[k] = res[k];
 		}
 		for (uint32_t k = 0; k < s.ny; k++) {
 			hop_tensor_put_row(out[s.nc + k], t, res[s.nc + k]);
-			hop_tensor_release(p, res[s.nc + k]);
+			hop_interp_release(p, res[s.nc + k]);
 		}
 		if (s.stops) {
-			stop = hop_tensor_i(res[s.nc + s.ny], 0);
-			hop_tensor_release(p, res[s.nc + s.ny]);
+			stop = hop_array_i(res[s.nc + s.ny], 0);
+			hop_interp_release(p, res[s.nc + s.ny]);
 		}
 	}
 	for (uint32_t k = 0; k < s.nc; k++)

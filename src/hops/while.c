@@ -53,56 +53,56 @@ hop_status hop_infer_while(hop_infer *f)
 
 /* Tapes while running: a row a trip, gathered into tensors at the end. */
 struct tape {
-	hop_tensor **row;
+	hop_array **row;
 	size_t       n, cap;
 };
 
-static void push(hop_interp *p, struct tape *t, hop_tensor *row)
+static void push(hop_interp *p, struct tape *t, hop_array *row)
 {
 	t->row = hop_arena_grow(&p->env->tmp, t->row, sizeof *t->row, t->n + 1, &t->cap);
 	t->row[t->n++] = row;
 }
 
-static hop_tensor *gather_tape(hop_interp *p, struct tape *t, const hop_type *type)
+static hop_array *gather_tape(hop_interp *p, struct tape *t, const hop_type *type)
 {
-	hop_tensor *y = hop_tensor_of(p, type);
+	hop_array *y = hop_interp_of(p, type);
 	for (size_t i = 0; i < t->n; i++) {
 		hop_tensor_put_row(y, (int64_t)i, t->row[i]);
-		hop_tensor_release(p, t->row[i]);
+		hop_interp_release(p, t->row[i]);
 	}
 	return y;
 }
 
-static hop_status test(hop_interp *p, const hop_node *n, hop_tensor *const *val, bool *out)
+static hop_status test(hop_interp *p, const hop_node *n, hop_array *const *val, bool *out)
 {
-	hop_tensor *t;
+	hop_array *t;
 	HOP_TRY(hop_interp_body(p, n, HOP_ATTR(n, while)->test, val, &t));
-	*out = hop_tensor_i(t, 0);
-	hop_tensor_release(p, t);
+	*out = hop_array_i(t, 0);
+	hop_interp_release(p, t);
 	return HOP_OK;
 }
 
-hop_status hop_eval_while(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                          hop_tensor **out)
+hop_status hop_eval_while(hop_interp *p, const hop_node *n, hop_array *const *in,
+                          hop_array **out)
 {
 	const struct hop_attr_while *a = HOP_ATTR(n, while);
 	hop_arena *tmp = &p->env->tmp;
 	uint32_t nc = (uint32_t)a->ncarry, nt = a->body->nout - nc;
-	hop_tensor **val = HOP_NEWN(tmp, hop_tensor *, n->nin);
-	hop_tensor **res = HOP_NEWN(tmp, hop_tensor *, a->body->nout);
+	hop_array **val = HOP_NEWN(tmp, hop_array *, n->nin);
+	hop_array **res = HOP_NEWN(tmp, hop_array *, a->body->nout);
 	struct tape *tape = HOP_NEWN(tmp, struct tape, nt);
 	int64_t trips = 0;
 	bool go;
 	memcpy(val, in, n->nin * sizeof *val);
 	for (uint32_t k = 0; k < nc; k++)
-		hop_tensor_retain(val[k]);
+		hop_array_retain(val[k]);
 	for (;; trips++) {
 		HOP_TRY(test(p, n, val, &go));
 		if (!go || (a->max_trips && trips >= a->max_trips))
 			break;
 		HOP_TRY(hop_interp_body(p, n, a->body, val, res));
 		for (uint32_t k = 0; k < nc; k++) {
-			hop_tensor_release(p, val[k]);
+			hop_interp_release(p, val[k]);
 			val[k] = res[k];
 		}
 		for (uint32_t k = 0; k < nt; k++)

@@ -39,24 +39,24 @@ static uint32_t *count_uses(hop_env *e, const hop_graph *g)
 	return uses;
 }
 
-static void drop(hop_interp *p, hop_tensor **val, uint32_t *uses, uint32_t id)
+static void drop(hop_interp *p, hop_array **val, uint32_t *uses, uint32_t id)
 {
 	if (--uses[id] == 0) {
-		hop_tensor_release(p, val[id]);
+		hop_interp_release(p, val[id]);
 		val[id] = NULL;
 	}
 }
 
-static hop_status run_node(hop_interp *p, const hop_node *n, hop_tensor **val, uint32_t *uses)
+static hop_status run_node(hop_interp *p, const hop_node *n, hop_array **val, uint32_t *uses)
 {
 	const hop_graph *g = p->g;
-	hop_tensor **in = HOP_NEWN(&p->env->tmp, hop_tensor *, n->nin);
-	hop_tensor **out = HOP_NEWN(&p->env->tmp, hop_tensor *, n->nout);
+	hop_array **in = HOP_NEWN(&p->env->tmp, hop_array *, n->nin);
+	hop_array **out = HOP_NEWN(&p->env->tmp, hop_array *, n->nout);
 	for (uint32_t k = 0; k < n->nin; k++)
 		in[k] = val[n->in[k].id];
 	if (!(hop_optab[n->op].flags & HOP_F_R))
 		for (uint32_t k = 0; k < n->nout; k++)
-			out[k] = hop_tensor_of(p, g->type[n->out0.id + k]);
+			out[k] = hop_interp_of(p, g->type[n->out0.id + k]);
 	hop_status st = hop_optab[n->op].eval(p, n, in, out);
 	if (st)
 		return st;
@@ -65,7 +65,7 @@ static hop_status run_node(hop_interp *p, const hop_node *n, hop_tensor **val, u
 		if (uses[id])
 			val[id] = out[k];
 		else
-			hop_tensor_release(p, out[k]);
+			hop_interp_release(p, out[k]);
 	}
 	for (uint32_t k = 0; k < n->nin; k++)
 		drop(p, val, uses, n->in[k].id);
@@ -73,13 +73,13 @@ static hop_status run_node(hop_interp *p, const hop_node *n, hop_tensor **val, u
 }
 
 hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                            hop_tensor *const *in, hop_tensor **out)
+                            hop_array *const *in, hop_array **out)
 {
 	hop_env *e = p->env;
 	hop_mark m = hop_mark_at(&e->tmp);
 	const hop_graph *outer = p->g;
 	int64_t *outer_syms = p->syms;
-	hop_tensor **val = HOP_NEWN(&e->tmp, hop_tensor *, g->nvalue);
+	hop_array **val = HOP_NEWN(&e->tmp, hop_array *, g->nvalue);
 	uint32_t *uses = count_uses(e, g);
 	hop_status st = HOP_OK;
 	p->g = g;
@@ -88,7 +88,7 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 		memcpy(p->syms, syms, g->nsym * sizeof *syms);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (uses[i])
-			val[i] = hop_tensor_retain(in[i]);
+			val[i] = hop_array_retain(in[i]);
 	st = hop_interp_go_on(p);            /* of a body: once a trip */
 	if (!st)
 		st = hop_checks_test(e, g, p->syms, 0, (int)g->nsym);
@@ -103,9 +103,9 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 		hop_rewind(&e->tmp, mi);
 	}
 	for (uint32_t i = 0; i < g->nout && !st; i++)
-		out[i] = hop_tensor_retain(val[g->out[i].id]);
+		out[i] = hop_array_retain(val[g->out[i].id]);
 	for (uint32_t i = 0; i < g->nvalue; i++)
-		hop_tensor_release(p, val[i]);
+		hop_interp_release(p, val[i]);
 	p->g = outer;
 	p->syms = outer_syms;
 	hop_rewind(&e->tmp, m);
@@ -113,7 +113,7 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 }
 
 hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *body,
-                           hop_tensor *const *in, hop_tensor **out)
+                           hop_array *const *in, hop_array **out)
 {
 	hop_mark m = hop_mark_at(&p->env->tmp);
 	hop_sizes a = hop_node_sargs(n);

@@ -1,29 +1,19 @@
-/* interp.h -- the interpreter: runs the eval column. It is the oracle and the eager mode;
- * tensors are dense, row-major and owned by it, and nothing here is clever. */
+/* interp.h -- the interpreter: runs the eval column. It is the oracle and the eager mode; its arrays
+ * are dense and written only by the rule that fills them, and nothing here is clever. */
 #ifndef HOP_INTERP_H
 #define HOP_INTERP_H
 
+#include "data/array.h"
 #include "hop/run.h"
 #include "ir/rule.h"
-
-/* Dense, row-major. Counted; a tensor is written only by the rule that fills it. */
-struct hop_tensor {
-	uint32_t    refs;
-	hop_dtype   dtype;
-	int         rank;
-	int64_t     dim[HOP_MAXRANK];
-	int64_t     count;
-	void       *data;              /* count elements, 64-byte aligned; bool is 0 or 1 */
-	size_t      bytes;             /* of the allocation, header included */
-	hop_tensor *next, *prev;       /* the interpreter's live list: freed when it ends */
-};
 
 /* Where effects go. print: the formatted line. Returns non-zero to stop. */
 typedef int hop_print_fn(void *user, const char *line);
 
 struct hop_interp {
 	hop_env      *env;
-	hop_tensor    live;            /* list head */
+	hop_array   **kept;            /* [nkept] its arrays: a reference each */
+	size_t        nkept, keptcap;
 	const hop_graph *g;            /* graph being run, with its size symbols */
 	int64_t      *syms;            /* [g->nsym + g->nlocal] */
 	hop_print_fn *print;           /* NULL = stdout */
@@ -35,34 +25,36 @@ struct hop_interp {
 hop_status  hop_interp_go_on(hop_interp *p);
 
 void        hop_interp_init(hop_interp *p, hop_env *e);
-void        hop_interp_fini(hop_interp *p);        /* frees every live tensor */
+void        hop_interp_fini(hop_interp *p);        /* lets go of every array it has */
+
+/* ---- keep.c: arrays of an interpreter; one thread, like itself ---- */
+
 /* Never NULL: no memory is the env's exit. Contents are zero. */
-hop_tensor *hop_tensor_new(hop_interp *p, hop_dtype d, int rank, const int64_t *dim);
-hop_tensor *hop_tensor_retain(hop_tensor *t);
-void        hop_tensor_release(hop_interp *p, hop_tensor *t);
-/* A tensor of the type, its sizes evaluated with the symbols of the running graph. */
-hop_tensor *hop_tensor_of(hop_interp *p, const hop_type *t);
+hop_array  *hop_interp_new(hop_interp *p, hop_dtype d, int rank, const int64_t *dim);
+/* One of the type, its sizes evaluated with the symbols of the running graph. */
+hop_array  *hop_interp_of(hop_interp *p, const hop_type *t);
+/* A user's array as one of ours: the same memory, or a dense copy. */
+hop_array  *hop_interp_hold(hop_interp *p, hop_array *a);
+/* One reference less. Others are taken by hop_array_retain. */
+void        hop_interp_release(hop_interp *p, hop_array *a);
+/* Our reference becomes the user's: the array itself where nobody else has its memory, else a
+ * copy. */
+hop_array  *hop_interp_give(hop_interp *p, hop_array *a);
 
 /* Value of a size in the running graph; bind a local symbol. */
 int64_t hop_interp_size(hop_interp *p, hop_size s);
 void    hop_interp_bind(hop_interp *p, int64_t sym, int64_t value);
 
-/* Run a graph on tensors whose shapes fit. out[] are new references. syms: values of its
+/* Run a graph on arrays whose shapes fit. out[] are new references. syms: values of its
  * size parameters. */
 hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                            hop_tensor *const *in, hop_tensor **out);
+                            hop_array *const *in, hop_array **out);
 /* The same for a body of node n of the running graph: evaluates n's size arguments. */
 hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *body,
-                           hop_tensor *const *in, hop_tensor **out);
+                           hop_array *const *in, hop_array **out);
 /* Find the size parameters from the shapes of actual inputs; checks every dimension and
  * every recorded condition. Failures name the parameter and both shapes. */
 hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
                            const int64_t *const *dim, int64_t *syms);
-
-/* Element access for rules and tests; i is the row-major index. */
-double  hop_tensor_f(const hop_tensor *t, int64_t i);
-int64_t hop_tensor_i(const hop_tensor *t, int64_t i);
-void    hop_tensor_set_f(hop_tensor *t, int64_t i, double v);
-void    hop_tensor_set_i(hop_tensor *t, int64_t i, int64_t v);
 
 #endif

@@ -59,13 +59,12 @@ typedef struct hop_rule {
 } hop_rule;
 
 typedef struct hop_interp hop_interp;
-typedef struct hop_tensor hop_tensor;
 typedef struct hop_lower hop_lower;
 
 typedef hop_status hop_infer_fn(hop_infer *f);
 /* eval: compute results into out. Plain ops: out[] is allocated. R ops allocate. */
-typedef hop_status hop_eval_fn(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                               hop_tensor **out);
+typedef hop_status hop_eval_fn(hop_interp *p, const hop_node *n, hop_array *const *in,
+                               hop_array **out);
 /* jvp: in, out (already emitted, except for R ops, which emit and set out), din given;
  * set dout (initially all HOP_ZERO). Called only if some din is not zero. */
 typedef hop_status hop_jvp_fn(hop_build *b, hop_rule *r);

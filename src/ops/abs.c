@@ -3,19 +3,19 @@
 #include "ops/ops.h"
 
 /* abs x -- the absolute value; the least integer stays as it is */
-hop_status hop_eval_abs(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                        hop_tensor **out)
+hop_status hop_eval_abs(hop_interp *p, const hop_node *n, hop_array *const *in,
+                        hop_array **out)
 {
-	const hop_tensor *x = in[0];
+	const hop_array *x = in[0];
 	(void)p;
 	(void)n;
 	for (int64_t i = 0; i < x->count; i++) {
 		if (hop_dtype_real(x->dtype)) {
-			double v = hop_tensor_f(x, i);
-			hop_tensor_set_f(out[0], i, __builtin_fabs(v));
+			double v = hop_array_f(x, i);
+			hop_array_set_f(out[0], i, __builtin_fabs(v));
 		} else {
-			int64_t v = hop_tensor_i(x, i);
-			hop_tensor_set_i(out[0], i, v < 0 ? (int64_t)(0 - (uint64_t)v) : v);
+			int64_t v = hop_array_i(x, i);
+			hop_array_set_i(out[0], i, v < 0 ? (int64_t)(0 - (uint64_t)v) : v);
 		}
 	}
 	return HOP_OK;

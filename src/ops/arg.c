@@ -30,20 +30,20 @@ hop_status hop_infer_argmax(hop_infer *f)
 }
 
 /* Does element i of x come before element j? */
-static bool beats(const hop_tensor *x, int64_t i, int64_t j, bool max)
+static bool beats(const hop_array *x, int64_t i, int64_t j, bool max)
 {
 	if (!hop_dtype_float(x->dtype)) {
-		int64_t v = hop_tensor_i(x, i), w = hop_tensor_i(x, j);
+		int64_t v = hop_array_i(x, i), w = hop_array_i(x, j);
 		return max ? v > w : v < w;
 	}
-	double v = hop_tensor_f(x, i), w = hop_tensor_f(x, j);
+	double v = hop_array_f(x, i), w = hop_array_f(x, j);
 	return !isnan(w) && (isnan(v) || (max ? v > w : v < w));
 }
 
-hop_status hop_eval_argmax(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                           hop_tensor **out)
+hop_status hop_eval_argmax(hop_interp *p, const hop_node *n, hop_array *const *in,
+                           hop_array **out)
 {
-	const hop_tensor *x = in[0];
+	const hop_array *x = in[0];
 	int64_t axis = axis_of(n->attr), inner = 1, size = x->dim[axis];
 	(void)p;
 	for (int i = (int)axis + 1; i < x->rank; i++)
@@ -53,7 +53,7 @@ hop_status hop_eval_argmax(hop_interp *p, const hop_node *n, hop_tensor *const *
 		for (int64_t k = 1; k < size; k++)
 			if (beats(x, first + k * inner, first + best * inner, n->op == HOP_OP_argmax))
 				best = k;
-		hop_tensor_set_i(out[0], o, best);
+		hop_array_set_i(out[0], o, best);
 	}
 	return HOP_OK;
 }

@@ -42,17 +42,17 @@ hop_status hop_infer_float(hop_infer *f)
 	return HOP_OK;
 }
 
-static hop_status evaluate(hop_tensor *const *in, hop_tensor **out, double (*f)(double))
+static hop_status evaluate(hop_array *const *in, hop_array **out, double (*f)(double))
 {
 	for (int64_t i = 0; i < out[0]->count; i++)
-		hop_tensor_set_f(out[0], i, f(hop_tensor_f(in[0], i)));
+		hop_array_set_f(out[0], i, f(hop_array_f(in[0], i)));
 	return HOP_OK;
 }
 
 #define VALUE(name, value) \
 	static double at_##name(double x) { return value; } \
-	hop_status hop_eval_##name(hop_interp *p, const hop_node *n, hop_tensor *const *in, \
-	                           hop_tensor **out) \
+	hop_status hop_eval_##name(hop_interp *p, const hop_node *n, hop_array *const *in, \
+	                           hop_array **out) \
 	{ \
 		(void)p, (void)n; \
 		return evaluate(in, out, at_##name); \

@@ -82,7 +82,7 @@ typedef struct side {
 	int64_t        nb, nf, ns;
 } side;
 
-static side side_of(hop_interp *p, const hop_tensor *t, hop_ints batch, hop_ints sum)
+static side side_of(hop_interp *p, const hop_array *t, hop_ints batch, hop_ints sum)
 {
 	int64_t rest[HOP_MAXDIM];
 	side d;
@@ -96,19 +96,19 @@ static side side_of(hop_interp *p, const hop_tensor *t, hop_ints batch, hop_ints
 /* The elements of x as doubles, or as integers without sign, whose sums wrap. */
 typedef union number { double f; uint64_t i; } number;
 
-static number *numbers(hop_interp *p, const hop_tensor *x)
+static number *numbers(hop_interp *p, const hop_array *x)
 {
 	number *v = HOP_NEWN(&p->env->tmp, number, x->count);
 	for (int64_t i = 0; i < x->count; i++)
 		if (hop_dtype_real(x->dtype))
-			v[i].f = hop_tensor_f(x, i);
+			v[i].f = hop_array_f(x, i);
 		else
-			v[i].i = (uint64_t)hop_tensor_i(x, i);
+			v[i].i = (uint64_t)hop_array_i(x, i);
 	return v;
 }
 
 /* Sums of floats are rounded once, at the end. */
-static void product(const number *x, const side *l, const number *y, const side *r, hop_tensor *o)
+static void product(const number *x, const side *l, const number *y, const side *r, hop_array *o)
 {
 	int64_t at = 0;
 	bool real = hop_dtype_real(o->dtype);
@@ -123,14 +123,14 @@ static void product(const number *x, const side *l, const number *y, const side 
 				for (int64_t k = 0; !real && k < l->ns; k++)
 					w += u[l->s[k]].i * v[r->s[k]].i;
 				if (real)
-					hop_tensor_set_f(o, at++, f);
+					hop_array_set_f(o, at++, f);
 				else
-					hop_tensor_set_i(o, at++, (int64_t)w);
+					hop_array_set_i(o, at++, (int64_t)w);
 			}
 }
 
-hop_status hop_eval_dot(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                        hop_tensor **out)
+hop_status hop_eval_dot(hop_interp *p, const hop_node *n, hop_array *const *in,
+                        hop_array **out)
 {
 	const struct hop_attr_dot *a = n->attr;
 	hop_mark m = hop_mark_at(&p->env->tmp);

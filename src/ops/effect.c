@@ -226,7 +226,7 @@ hop_status hop_effect_run(hop_env *e, const hop_effect *f, uint32_t nin,
 	return HOP_OK;
 }
 
-static hop_status eval_effect(hop_interp *p, const hop_node *n, hop_tensor *const *in)
+static hop_status eval_effect(hop_interp *p, const hop_node *n, hop_array *const *in)
 {
 	const struct hop_attr_print *a = n->attr;
 	hop_mark m = hop_mark_at(&p->env->tmp);
@@ -240,15 +240,15 @@ static hop_status eval_effect(hop_interp *p, const hop_node *n, hop_tensor *cons
 	return st;
 }
 
-hop_status hop_eval_print(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                          hop_tensor **out)
+hop_status hop_eval_print(hop_interp *p, const hop_node *n, hop_array *const *in,
+                          hop_array **out)
 {
 	(void)out;
 	return eval_effect(p, n, in);
 }
 
-hop_status hop_eval_assert(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                           hop_tensor **out)
+hop_status hop_eval_assert(hop_interp *p, const hop_node *n, hop_array *const *in,
+                           hop_array **out)
 {
 	(void)out;
 	return eval_effect(p, n, in);

@@ -154,8 +154,8 @@ typedef struct taking {
 	int64_t batch, outer, n, inner, k;
 } taking;
 
-static hop_status taking_of(hop_interp *p, const hop_node *n, const hop_tensor *x,
-                            const hop_tensor *idx, const hop_tensor *u, int axis,
+static hop_status taking_of(hop_interp *p, const hop_node *n, const hop_array *x,
+                            const hop_array *idx, const hop_array *u, int axis,
                             int nbatch, taking *g)
 {
 	*g = (taking){ 1, 1, x->dim[axis], 1, 1 };
@@ -176,12 +176,12 @@ static hop_status taking_of(hop_interp *p, const hop_node *n, const hop_tensor *
 	                "fit", hop_optab[n->op].name);
 }
 
-hop_status hop_eval_gather(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                           hop_tensor **out)
+hop_status hop_eval_gather(hop_interp *p, const hop_node *n, hop_array *const *in,
+                           hop_array **out)
 {
 	const struct hop_attr_gather *a = n->attr;
-	const hop_tensor *x = in[0], *idx = in[1];
-	hop_tensor *o = out[0];
+	const hop_array *x = in[0], *idx = in[1];
+	hop_array *o = out[0];
 	taking g;
 	HOP_TRY(taking_of(p, n, x, idx, o, (int)a->axis, (int)a->nbatch, &g));
 	if (!o->count)
@@ -190,7 +190,7 @@ hop_status hop_eval_gather(hop_interp *p, const hop_node *n, hop_tensor *const *
 	char *dst = o->data;
 	for (int64_t b = 0; b < g.batch * g.outer; b++)
 		for (int64_t k = 0; k < g.k; k++, dst += row) {
-			int64_t at = hop_tensor_i(idx, b / g.outer * g.k + k);
+			int64_t at = hop_array_i(idx, b / g.outer * g.k + k);
 			if (!g.n) {
 				memset(dst, 0, row);
 				continue;
@@ -224,20 +224,20 @@ static int64_t meet_i(enum hop_mode mode, int64_t x, int64_t u)
 	}
 }
 
-static void meet(enum hop_mode mode, hop_tensor *t, int64_t i, const hop_tensor *u, int64_t j)
+static void meet(enum hop_mode mode, hop_array *t, int64_t i, const hop_array *u, int64_t j)
 {
 	if (hop_dtype_real(t->dtype))
-		hop_tensor_set_f(t, i, meet_f(mode, hop_tensor_f(t, i), hop_tensor_f(u, j)));
+		hop_array_set_f(t, i, meet_f(mode, hop_array_f(t, i), hop_array_f(u, j)));
 	else
-		hop_tensor_set_i(t, i, meet_i(mode, hop_tensor_i(t, i), hop_tensor_i(u, j)));
+		hop_array_set_i(t, i, meet_i(mode, hop_array_i(t, i), hop_array_i(u, j)));
 }
 
-hop_status hop_eval_scatter(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_eval_scatter(hop_interp *p, const hop_node *n, hop_array *const *in,
+                            hop_array **out)
 {
 	const struct hop_attr_scatter *a = n->attr;
-	const hop_tensor *x = in[0], *idx = in[1], *u = in[2];
-	hop_tensor *o = out[0];
+	const hop_array *x = in[0], *idx = in[1], *u = in[2];
+	hop_array *o = out[0];
 	taking g;
 	HOP_TRY(taking_of(p, n, x, idx, u, (int)a->axis, (int)a->nbatch, &g));
 	if (!x->count)
@@ -246,7 +246,7 @@ hop_status hop_eval_scatter(hop_interp *p, const hop_node *n, hop_tensor *const 
 	int64_t j = 0;
 	for (int64_t b = 0; b < g.batch * g.outer; b++)
 		for (int64_t k = 0; k < g.k; k++) {
-			int64_t at = hop_tensor_i(idx, b / g.outer * g.k + k);
+			int64_t at = hop_array_i(idx, b / g.outer * g.k + k);
 			at = (b * g.n + hop_clamp(at, 0, g.n - 1)) * g.inner;
 			for (int64_t i = 0; i < g.inner; i++)
 				meet((enum hop_mode)a->mode, o, at + i, u, j++);

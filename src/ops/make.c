@@ -32,8 +32,8 @@ hop_status hop_infer_constant(hop_infer *f)
 	return HOP_OK;
 }
 
-hop_status hop_eval_constant(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                             hop_tensor **out)
+hop_status hop_eval_constant(hop_interp *p, const hop_node *n, hop_array *const *in,
+                             hop_array **out)
 {
 	const hop_data *d = HOP_ATTR(n, constant)->value;
 	(void)p, (void)in;
@@ -56,17 +56,17 @@ hop_status hop_infer_iota(hop_infer *f)
 	return hop_infer_dims(f, (hop_dtype)a->dtype, NULL, a->dims, &f->out[0]);
 }
 
-hop_status hop_eval_iota(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_iota(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
-	hop_tensor *t = out[0];
+	hop_array *t = out[0];
 	int64_t axis = HOP_ATTR(n, iota)->axis, below = 1;
 	(void)p, (void)in;
 	for (int k = t->rank - 1; k > axis; k--)
 		below *= t->dim[k];
 	for (int64_t i = 0; i < t->count; i++) {
 		int64_t v = i / below % t->dim[axis];
-		hop_tensor_set_i(t, i, v);
+		hop_array_set_i(t, i, v);
 	}
 	return HOP_OK;
 }
@@ -85,12 +85,12 @@ hop_status hop_infer_size_of(hop_infer *f)
 	return HOP_OK;
 }
 
-hop_status hop_eval_size_of(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_eval_size_of(hop_interp *p, const hop_node *n, hop_array *const *in,
+                            hop_array **out)
 {
 	int nsym = (int)(p->g->nsym + p->g->nlocal);
 	(void)in;
-	hop_tensor_set_i(out[0], 0, hop_size_wrap(HOP_ATTR(n, size_of)->size, p->syms, nsym));
+	hop_array_set_i(out[0], 0, hop_size_wrap(HOP_ATTR(n, size_of)->size, p->syms, nsym));
 	return HOP_OK;
 }
 
@@ -120,13 +120,13 @@ hop_status hop_infer_as_size(hop_infer *f)
 	return HOP_OK;
 }
 
-hop_status hop_eval_as_size(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_eval_as_size(hop_interp *p, const hop_node *n, hop_array *const *in,
+                            hop_array **out)
 {
 	const struct hop_attr_as_size *a = n->attr;
-	int64_t v = hop_tensor_i(in[0], 0);
+	int64_t v = hop_array_i(in[0], 0);
 	v = v < a->min ? a->min : v > a->max ? a->max : v;
-	hop_tensor_set_i(out[0], 0, v);
+	hop_array_set_i(out[0], 0, v);
 	hop_interp_bind(p, a->sym, v);
 	return HOP_OK;
 }

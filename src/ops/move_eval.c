@@ -12,14 +12,14 @@ static hop_status misfit(hop_interp *p, const hop_node *n, int axis, int64_t a, 
 }
 
 /* Copy count elements of x as they lie. */
-static void copy_all(hop_tensor *to, const hop_tensor *x)
+static void copy_all(hop_array *to, const hop_array *x)
 {
 	if (x->count)
 		memcpy(to->data, x->data, (size_t)x->count * hop_dtype_bytes(x->dtype));
 }
 
 /* A strided copy into `to` at element `at`, from x at element `from`. */
-static void copy_part(hop_tensor *to, int64_t at, const int64_t *ds, const hop_tensor *x,
+static void copy_part(hop_array *to, int64_t at, const int64_t *ds, const hop_array *x,
                       int64_t from, const int64_t *ss, int rank, const int64_t *dim)
 {
 	size_t size = hop_dtype_bytes(x->dtype);
@@ -30,12 +30,12 @@ static void copy_part(hop_tensor *to, int64_t at, const int64_t *ds, const hop_t
 	            (const char *)x->data + from * (int64_t)size, ss);
 }
 
-hop_status hop_eval_broadcast(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                              hop_tensor **out)
+hop_status hop_eval_broadcast(hop_interp *p, const hop_node *n, hop_array *const *in,
+                              hop_array **out)
 {
 	hop_ints axes = HOP_ATTR(n, broadcast)->axes;
 	int64_t xs[HOP_MAXRANK], ss[HOP_MAXRANK] = { 0 }, ds[HOP_MAXRANK];
-	hop_tensor *o = out[0];
+	hop_array *o = out[0];
 	hop_strides(in[0], xs);
 	hop_strides(o, ds);
 	for (int i = 0; i < in[0]->rank; i++) {
@@ -48,8 +48,8 @@ hop_status hop_eval_broadcast(hop_interp *p, const hop_node *n, hop_tensor *cons
 	return HOP_OK;
 }
 
-hop_status hop_eval_reshape(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_eval_reshape(hop_interp *p, const hop_node *n, hop_array *const *in,
+                            hop_array **out)
 {
 	if (in[0]->count != out[0]->count)
 		return hop_fail(p->env, n->loc, HOP_EVALUE, "reshape: the operand has %lld "
@@ -59,13 +59,13 @@ hop_status hop_eval_reshape(hop_interp *p, const hop_node *n, hop_tensor *const 
 	return HOP_OK;
 }
 
-hop_status hop_eval_permute(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_eval_permute(hop_interp *p, const hop_node *n, hop_array *const *in,
+                            hop_array **out)
 {
 	(void)p;
 	hop_ints axes = HOP_ATTR(n, permute)->axes;
 	int64_t xs[HOP_MAXRANK], ss[HOP_MAXRANK], ds[HOP_MAXRANK];
-	hop_tensor *o = out[0];
+	hop_array *o = out[0];
 	hop_strides(in[0], xs);
 	hop_strides(o, ds);
 	for (int i = 0; i < o->rank; i++)
@@ -75,8 +75,8 @@ hop_status hop_eval_permute(hop_interp *p, const hop_node *n, hop_tensor *const 
 }
 
 /* Where start, start+step, ... lie in `wide`: the offset of the first and the strides. */
-static hop_status strided(hop_interp *p, const hop_node *n, const hop_tensor *wide,
-                          const hop_tensor *narrow, hop_sizes start, hop_ints step,
+static hop_status strided(hop_interp *p, const hop_node *n, const hop_array *wide,
+                          const hop_array *narrow, hop_sizes start, hop_ints step,
                           int64_t *out_at, int64_t *stride)
 {
 	hop_strides(wide, stride);
@@ -106,24 +106,24 @@ static hop_status strided(hop_interp *p, const hop_node *n, const hop_tensor *wi
 	return HOP_OK;
 }
 
-hop_status hop_eval_slice(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                          hop_tensor **out)
+hop_status hop_eval_slice(hop_interp *p, const hop_node *n, hop_array *const *in,
+                          hop_array **out)
 {
 	const struct hop_attr_slice *a = n->attr;
 	int64_t at, ss[HOP_MAXRANK], ds[HOP_MAXRANK];
-	hop_tensor *o = out[0];
+	hop_array *o = out[0];
 	HOP_TRY(strided(p, n, in[0], o, a->start, a->step, &at, ss));
 	hop_strides(o, ds);
 	copy_part(o, 0, ds, in[0], at, ss, o->rank, o->dim);
 	return HOP_OK;
 }
 
-hop_status hop_eval_pad(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                        hop_tensor **out)
+hop_status hop_eval_pad(hop_interp *p, const hop_node *n, hop_array *const *in,
+                        hop_array **out)
 {
 	const struct hop_attr_pad *a = n->attr;
 	int64_t at, ss[HOP_MAXRANK], ds[HOP_MAXRANK];
-	hop_tensor *o = out[0];
+	hop_array *o = out[0];
 	if (o->count)
 		memset(o->data, 0, (size_t)o->count * hop_dtype_bytes(o->dtype));
 	HOP_TRY(strided(p, n, o, in[0], a->start, a->step, &at, ds));
@@ -132,15 +132,15 @@ hop_status hop_eval_pad(hop_interp *p, const hop_node *n, hop_tensor *const *in,
 	return HOP_OK;
 }
 
-hop_status hop_eval_concat(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                           hop_tensor **out)
+hop_status hop_eval_concat(hop_interp *p, const hop_node *n, hop_array *const *in,
+                           hop_array **out)
 {
 	int axis = (int)HOP_ATTR(n, concat)->axis;
 	int64_t ss[HOP_MAXRANK], ds[HOP_MAXRANK], at = 0;
-	hop_tensor *o = out[0];
+	hop_array *o = out[0];
 	hop_strides(o, ds);
 	for (uint32_t k = 0; k < n->nin; k++) {
-		const hop_tensor *x = in[k];
+		const hop_array *x = in[k];
 		for (int i = 0; i < o->rank; i++)
 			if (i == axis ? x->dim[i] > o->dim[i] - at : x->dim[i] != o->dim[i])
 				return misfit(p, n, i, x->dim[i], i == axis ? o->dim[i] - at : o->dim[i]);
@@ -155,8 +155,8 @@ hop_status hop_eval_concat(hop_interp *p, const hop_node *n, hop_tensor *const *
 
 /* The offset in `wide` of a window as large as `narrow`, its starts clamped so that it
  * lies inside. */
-static hop_status window(hop_interp *p, const hop_node *n, const hop_tensor *wide,
-                         const hop_tensor *narrow, hop_tensor *const *at, int64_t *stride,
+static hop_status window(hop_interp *p, const hop_node *n, const hop_array *wide,
+                         const hop_array *narrow, hop_array *const *at, int64_t *stride,
                          int64_t *out_off)
 {
 	hop_strides(wide, stride);
@@ -167,27 +167,27 @@ static hop_status window(hop_interp *p, const hop_node *n, const hop_tensor *wid
 			return hop_fail(p->env, n->loc, HOP_EVALUE, "%s: a window of %lld on axis %d of "
 			                "size %lld", hop_optab[n->op].name, (long long)narrow->dim[i], i,
 			                (long long)wide->dim[i]);
-		*out_off += hop_clamp(hop_tensor_i(at[i], 0), 0, room) * stride[i];
+		*out_off += hop_clamp(hop_array_i(at[i], 0), 0, room) * stride[i];
 	}
 	return HOP_OK;
 }
 
-hop_status hop_eval_dynslice(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                             hop_tensor **out)
+hop_status hop_eval_dynslice(hop_interp *p, const hop_node *n, hop_array *const *in,
+                             hop_array **out)
 {
 	int64_t at, ss[HOP_MAXRANK], ds[HOP_MAXRANK];
-	hop_tensor *o = out[0];
+	hop_array *o = out[0];
 	HOP_TRY(window(p, n, in[0], o, in + 1, ss, &at));
 	hop_strides(o, ds);
 	copy_part(o, 0, ds, in[0], at, ss, o->rank, o->dim);
 	return HOP_OK;
 }
 
-hop_status hop_eval_dynupdate(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                              hop_tensor **out)
+hop_status hop_eval_dynupdate(hop_interp *p, const hop_node *n, hop_array *const *in,
+                              hop_array **out)
 {
 	int64_t at, ss[HOP_MAXRANK], ds[HOP_MAXRANK];
-	hop_tensor *o = out[0];
+	hop_array *o = out[0];
 	HOP_TRY(window(p, n, o, in[1], in + 2, ds, &at));
 	copy_all(o, in[0]);
 	hop_strides(in[1], ss);

@@ -13,42 +13,42 @@ typedef double  float_fn(double x, double y);
 typedef int64_t int_fn(int64_t x, int64_t y);
 
 /* Store an integer result, cut to the width of the dtype. */
-static void put_int(hop_tensor *t, int64_t i, int64_t v)
+static void put_int(hop_array *t, int64_t i, int64_t v)
 {
-	hop_tensor_set_i(t, i, hop_dtype_bool(t->dtype) ? v & 1 : v);
+	hop_array_set_i(t, i, hop_dtype_bool(t->dtype) ? v & 1 : v);
 }
 
 /* Element by element over one or two operands; the second is the first when there is
  * only one. Results are of the operands' dtype. */
-static hop_status apply(const hop_node *n, hop_tensor *const *in, hop_tensor **out,
+static hop_status apply(const hop_node *n, hop_array *const *in, hop_array **out,
                         float_fn *ff, int_fn *fi)
 {
-	hop_tensor *x = in[0], *y = in[n->nin - 1], *z = out[0];
+	hop_array *x = in[0], *y = in[n->nin - 1], *z = out[0];
 	bool real = hop_dtype_real(x->dtype);
 	HOP_ASSERT(real ? ff != NULL : fi != NULL);
 	for (int64_t i = 0; i < z->count; i++)
 		if (real)
-			hop_tensor_set_f(z, i, ff(hop_tensor_f(x, i), hop_tensor_f(y, i)));
+			hop_array_set_f(z, i, ff(hop_array_f(x, i), hop_array_f(y, i)));
 		else
-			put_int(z, i, fi(hop_tensor_i(x, i), hop_tensor_i(y, i)));
+			put_int(z, i, fi(hop_array_i(x, i), hop_array_i(y, i)));
 	return HOP_OK;
 }
 
 /* The same for comparisons. order says whether x is less than, equal to, greater than,
  * or not comparable with y, as a bit: 1, 2, 4, 8. */
-static hop_status compare(hop_tensor *const *in, hop_tensor **out, int accept)
+static hop_status compare(hop_array *const *in, hop_array **out, int accept)
 {
-	hop_tensor *x = in[0], *y = in[1], *z = out[0];
+	hop_array *x = in[0], *y = in[1], *z = out[0];
 	for (int64_t i = 0; i < z->count; i++) {
 		int order;
 		if (hop_dtype_real(x->dtype)) {
-			double a = hop_tensor_f(x, i), b = hop_tensor_f(y, i);
+			double a = hop_array_f(x, i), b = hop_array_f(y, i);
 			order = a < b ? 1 : a == b ? 2 : a > b ? 4 : 8;
 		} else {
-			int64_t a = hop_tensor_i(x, i), b = hop_tensor_i(y, i);
+			int64_t a = hop_array_i(x, i), b = hop_array_i(y, i);
 			order = a < b ? 1 : a == b ? 2 : 4;
 		}
-		hop_tensor_set_i(z, i, (order & accept) != 0);
+		hop_array_set_i(z, i, (order & accept) != 0);
 	}
 	return HOP_OK;
 }
@@ -124,8 +124,8 @@ static int64_t i_sign(int64_t x, int64_t y) { (void)y; return (x > 0) - (x < 0);
 /* ---- the cells ---- */
 
 #define EVAL(name, ff, fi) \
-	hop_status hop_eval_##name(hop_interp *p, const hop_node *n, hop_tensor *const *in, \
-	                           hop_tensor **out) \
+	hop_status hop_eval_##name(hop_interp *p, const hop_node *n, hop_array *const *in, \
+	                           hop_array **out) \
 	{ \
 		(void)p; \
 		return apply(n, in, out, ff, fi); \
@@ -149,8 +149,8 @@ EVAL( sign, f_sign,   i_sign )
 #undef EVAL
 
 #define EVAL(name, accept) \
-	hop_status hop_eval_##name(hop_interp *p, const hop_node *n, hop_tensor *const *in, \
-	                           hop_tensor **out) \
+	hop_status hop_eval_##name(hop_interp *p, const hop_node *n, hop_array *const *in, \
+	                           hop_array **out) \
 	{ \
 		(void)p, (void)n; \
 		return compare(in, out, accept); \
@@ -163,36 +163,36 @@ EVAL( ne,   1 | 4 | 8 )
 #undef EVAL
 
 /* Of the width of the dtype: bits that leave it are gone, none come in but zeros. */
-static hop_status shift(hop_tensor *const *in, hop_tensor **out, bool left)
+static hop_status shift(hop_array *const *in, hop_array **out, bool left)
 {
 	int w = 8 * (int)hop_dtype_bytes(in[0]->dtype);
 	for (int64_t i = 0; i < out[0]->count; i++) {
-		uint64_t x = (uint64_t)hop_tensor_i(in[0], i), n = (uint64_t)hop_tensor_i(in[1], i);
+		uint64_t x = (uint64_t)hop_array_i(in[0], i), n = (uint64_t)hop_array_i(in[1], i);
 		x = w == 32 ? (uint32_t)x : x;
 		put_int(out[0], i, n >= (uint64_t)w ? 0 : (int64_t)(left ? x << n : x >> n));
 	}
 	return HOP_OK;
 }
 
-hop_status hop_eval_shl(hop_interp *p, const hop_node *n, hop_tensor *const *in, hop_tensor **out)
+hop_status hop_eval_shl(hop_interp *p, const hop_node *n, hop_array *const *in, hop_array **out)
 {
 	(void)p, (void)n;
 	return shift(in, out, true);
 }
 
-hop_status hop_eval_shr(hop_interp *p, const hop_node *n, hop_tensor *const *in, hop_tensor **out)
+hop_status hop_eval_shr(hop_interp *p, const hop_node *n, hop_array *const *in, hop_array **out)
 {
 	(void)p, (void)n;
 	return shift(in, out, false);
 }
 
-hop_status hop_eval_select(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                           hop_tensor **out)
+hop_status hop_eval_select(hop_interp *p, const hop_node *n, hop_array *const *in,
+                           hop_array **out)
 {
 	size_t w = hop_dtype_bytes(out[0]->dtype);
 	(void)p, (void)n;
 	for (int64_t i = 0; i < out[0]->count; i++) {
-		const hop_tensor *from = hop_tensor_i(in[0], i) ? in[1] : in[2];
+		const hop_array *from = hop_array_i(in[0], i) ? in[1] : in[2];
 		memcpy((char *)out[0]->data + (size_t)i * w,
 		       (const char *)from->data + (size_t)i * w, w);
 	}
@@ -211,23 +211,23 @@ static int64_t saturate(double v, hop_dtype d)
 	return v < least ? hop_dtype_least(d) : (int64_t)v;
 }
 
-hop_status hop_eval_cast(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_cast(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
-	hop_tensor *x = in[0], *z = out[0];
+	hop_array *x = in[0], *z = out[0];
 	bool from = hop_dtype_real(x->dtype), to = hop_dtype_real(z->dtype);
 	(void)p, (void)n;
 	for (int64_t i = 0; i < z->count; i++) {
-		double f = from ? hop_tensor_f(x, i) : 0;
-		int64_t v = from ? 0 : hop_tensor_i(x, i);
+		double f = from ? hop_array_f(x, i) : 0;
+		int64_t v = from ? 0 : hop_array_i(x, i);
 		if (hop_dtype_bool(z->dtype))
-			hop_tensor_set_i(z, i, from ? f != 0 : v != 0);
+			hop_array_set_i(z, i, from ? f != 0 : v != 0);
 		else if (from && to)
-			hop_tensor_set_f(z, i, f);
+			hop_array_set_f(z, i, f);
 		else if (from)
-			hop_tensor_set_i(z, i, saturate(f, z->dtype));
+			hop_array_set_i(z, i, saturate(f, z->dtype));
 		else
-			hop_tensor_set_i(z, i, v);
+			hop_array_set_i(z, i, v);
 	}
 	return HOP_OK;
 }

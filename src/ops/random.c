@@ -40,44 +40,44 @@ hop_status hop_infer_fold_in(hop_infer *f)
 	return HOP_OK;
 }
 
-hop_status hop_eval_random_bits(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                                hop_tensor **out)
+hop_status hop_eval_random_bits(hop_interp *p, const hop_node *n, hop_array *const *in,
+                                hop_array **out)
 {
 	int64_t nkey = in[0]->count, each = nkey ? out[0]->count / nkey : 0;
 	(void)p, (void)n;
 	for (int64_t k = 0; k < nkey; k++) {
-		uint64_t key = (uint64_t)hop_tensor_i(in[0], k);
+		uint64_t key = (uint64_t)hop_array_i(in[0], k);
 		for (int64_t i = 0; i < each; i++)
-			hop_tensor_set_i(out[0], k * each + i,
+			hop_array_set_i(out[0], k * each + i,
 			                 (int32_t)hop_philox_word(key, (uint64_t)i));
 	}
 	return HOP_OK;
 }
 
-hop_status hop_eval_uniform(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_eval_uniform(hop_interp *p, const hop_node *n, hop_array *const *in,
+                            hop_array **out)
 {
 	int64_t nkey = in[0]->count, each = nkey ? out[0]->count / nkey : 0;
 	int man = hop_dtype_row(out[0]->dtype)->man;
 	(void)p, (void)n;
 	for (int64_t k = 0; k < nkey; k++) {
-		uint64_t key = (uint64_t)hop_tensor_i(in[0], k);
+		uint64_t key = (uint64_t)hop_array_i(in[0], k);
 		for (int64_t i = 0; i < each; i++)
-			hop_tensor_set_f(out[0], k * each + i,
+			hop_array_set_f(out[0], k * each + i,
 			                 man <= 23 ? hop_philox_small(key, (uint64_t)i, man)
 			                           : hop_philox_f64(key, (uint64_t)i));
 	}
 	return HOP_OK;
 }
 
-hop_status hop_eval_fold_in(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_eval_fold_in(hop_interp *p, const hop_node *n, hop_array *const *in,
+                            hop_array **out)
 {
 	(void)p, (void)n;
 	for (int64_t i = 0; i < out[0]->count; i++) {
-		uint64_t key = (uint64_t)hop_tensor_i(in[0], i);
-		uint64_t by = (uint64_t)hop_tensor_i(in[1], i);
-		hop_tensor_set_i(out[0], i, (int64_t)hop_philox_fold(key, by));
+		uint64_t key = (uint64_t)hop_array_i(in[0], i);
+		uint64_t by = (uint64_t)hop_array_i(in[1], i);
+		hop_array_set_i(out[0], i, (int64_t)hop_philox_fold(key, by));
 	}
 	return HOP_OK;
 }

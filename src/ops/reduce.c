@@ -35,10 +35,10 @@ hop_status hop_infer_reduce(hop_infer *f)
 /* ---- evaluation ---- */
 
 /* One result is the reduction of x at base + at[0 .. n-1]. */
-typedef void fold_fn(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+typedef void fold_fn(hop_array *o, int64_t i, const hop_array *x, int64_t base,
                      const int64_t *at, int64_t n);
 
-static hop_status reduce(hop_interp *p, hop_ints axes, const hop_tensor *x, hop_tensor *o,
+static hop_status reduce(hop_interp *p, hop_ints axes, const hop_array *x, hop_array *o,
                          fold_fn *fold)
 {
 	hop_mark m = hop_mark_at(&p->env->tmp);
@@ -55,48 +55,48 @@ static hop_status reduce(hop_interp *p, hop_ints axes, const hop_tensor *x, hop_
 
 /* Halves of halves, and f32 adds up in double: the interpreter is what others are
  * measured against. */
-static double sum_floats(const hop_tensor *x, int64_t base, const int64_t *at, int64_t n)
+static double sum_floats(const hop_array *x, int64_t base, const int64_t *at, int64_t n)
 {
 	double s = 0;
 	int64_t h = n / 2;
 	if (n > 256)
 		return sum_floats(x, base, at, h) + sum_floats(x, base, at + h, n - h);
 	for (int64_t k = 0; k < n; k++)
-		s += hop_tensor_f(x, base + at[k]);
+		s += hop_array_f(x, base + at[k]);
 	return s;
 }
 
-static void fold_sum(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+static void fold_sum(hop_array *o, int64_t i, const hop_array *x, int64_t base,
                      const int64_t *at, int64_t n)
 {
 	if (hop_dtype_real(x->dtype)) {
-		hop_tensor_set_f(o, i, sum_floats(x, base, at, n));
+		hop_array_set_f(o, i, sum_floats(x, base, at, n));
 	} else {
 		uint64_t s = 0;
 		for (int64_t k = 0; k < n; k++)
-			s += (uint64_t)hop_tensor_i(x, base + at[k]);
-		hop_tensor_set_i(o, i, (int64_t)s);
+			s += (uint64_t)hop_array_i(x, base + at[k]);
+		hop_array_set_i(o, i, (int64_t)s);
 	}
 }
 
-static void fold_prod(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+static void fold_prod(hop_array *o, int64_t i, const hop_array *x, int64_t base,
                       const int64_t *at, int64_t n)
 {
 	double f = 1;
 	uint64_t m = 1;
 	for (int64_t k = 0; k < n; k++)
 		if (hop_dtype_float(x->dtype))
-			f *= hop_tensor_f(x, base + at[k]);
+			f *= hop_array_f(x, base + at[k]);
 		else
-			m *= (uint64_t)hop_tensor_i(x, base + at[k]);
+			m *= (uint64_t)hop_array_i(x, base + at[k]);
 	if (hop_dtype_float(x->dtype))
-		hop_tensor_set_f(o, i, f);
+		hop_array_set_f(o, i, f);
 	else
-		hop_tensor_set_i(o, i, (int64_t)m);
+		hop_array_set_i(o, i, (int64_t)m);
 }
 
 /* A NaN wins. Integers start from the value that loses against all. */
-static void extreme(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+static void extreme(hop_array *o, int64_t i, const hop_array *x, int64_t base,
                     const int64_t *at, int64_t n, bool max)
 {
 	bool real = hop_dtype_real(x->dtype);
@@ -104,52 +104,52 @@ static void extreme(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
 	double f = max ? -INFINITY : INFINITY;
 	for (int64_t k = 0; k < n; k++)
 		if (real) {
-			double v = hop_tensor_f(x, base + at[k]);
+			double v = hop_array_f(x, base + at[k]);
 			f = isnan(v) || (max ? v > f : v < f) ? v : f;
 		} else {
-			int64_t v = hop_tensor_i(x, base + at[k]);
+			int64_t v = hop_array_i(x, base + at[k]);
 			m = (max ? v > m : v < m) ? v : m;
 		}
 	if (real)
-		hop_tensor_set_f(o, i, f);
+		hop_array_set_f(o, i, f);
 	else
-		hop_tensor_set_i(o, i, m);
+		hop_array_set_i(o, i, m);
 }
 
-static void fold_amax(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+static void fold_amax(hop_array *o, int64_t i, const hop_array *x, int64_t base,
                       const int64_t *at, int64_t n)
 {
 	extreme(o, i, x, base, at, n, true);
 }
 
-static void fold_amin(hop_tensor *o, int64_t i, const hop_tensor *x, int64_t base,
+static void fold_amin(hop_array *o, int64_t i, const hop_array *x, int64_t base,
                       const int64_t *at, int64_t n)
 {
 	extreme(o, i, x, base, at, n, false);
 }
 
-hop_status hop_eval_sum(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                        hop_tensor **out)
+hop_status hop_eval_sum(hop_interp *p, const hop_node *n, hop_array *const *in,
+                        hop_array **out)
 {
 	return reduce(p, HOP_ATTR(n, sum)->axes, in[0], out[0], fold_sum);
 }
 
-hop_status hop_eval_prod(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_prod(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
 	return reduce(p, HOP_ATTR(n, prod)->axes, in[0], out[0], fold_prod);
 }
 
 /* Of amax, and of bools any. */
-hop_status hop_eval_amax(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_amax(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
 	return reduce(p, hop_reduce_axes(n->attr), in[0], out[0], fold_amax);
 }
 
 /* Of amin, and of bools all. */
-hop_status hop_eval_amin(hop_interp *p, const hop_node *n, hop_tensor *const *in,
-                         hop_tensor **out)
+hop_status hop_eval_amin(hop_interp *p, const hop_node *n, hop_array *const *in,
+                         hop_array **out)
 {
 	return reduce(p, hop_reduce_axes(n->attr), in[0], out[0], fold_amin);
 }

@@ -96,7 +96,7 @@ hop_val hop_axes_front(hop_build *b, hop_val v, int rank, int from)
 
 /* ---- evaluation ---- */
 
-void hop_strides(const hop_tensor *t, int64_t *out_s)
+void hop_strides(const hop_array *t, int64_t *out_s)
 {
 	int64_t s = 1;
 	for (int i = t->rank - 1; i >= 0; i--) {
@@ -121,7 +121,7 @@ void hop_copy_nd(size_t bytes, int rank, const int64_t *dim, char *dst, const in
 	}
 }
 
-int64_t *hop_offsets(hop_interp *p, const hop_tensor *t, int n, const int64_t *axes,
+int64_t *hop_offsets(hop_interp *p, const hop_array *t, int n, const int64_t *axes,
                      int64_t *out_n)
 {
 	int64_t stride[HOP_MAXRANK], count = 1;

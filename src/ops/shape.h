@@ -69,12 +69,12 @@ hop_val  hop_axes_front(hop_build *b, hop_val v, int rank, int from);
 /* ---- evaluation ---- */
 
 /* Elements between neighbours along each axis of a dense tensor. */
-void hop_strides(const hop_tensor *t, int64_t *out_s);
+void hop_strides(const hop_array *t, int64_t *out_s);
 /* dst[i . ds] = src[i . ss] for every index i below dim; strides count elements. */
 void hop_copy_nd(size_t bytes, int rank, const int64_t *dim, char *dst, const int64_t *ds,
                  const char *src, const int64_t *ss);
 /* Offsets of all indices over some axes of t, row-major, in the scratch arena. */
-int64_t *hop_offsets(hop_interp *p, const hop_tensor *t, int n, const int64_t *axes,
+int64_t *hop_offsets(hop_interp *p, const hop_array *t, int n, const int64_t *axes,
                      int64_t *out_n);
 static inline int64_t hop_clamp(int64_t i, int64_t lo, int64_t hi)
 {

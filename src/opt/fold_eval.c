@@ -69,9 +69,9 @@ hop_val hop_fold_emit(hop_rw *w, const hop_type *t, const void *bytes)
 	return hop_emit_broadcast(&w->b, one, t->rank, t->dim, NULL);
 }
 
-static hop_tensor *load(hop_interp *p, const hop_data *d)
+static hop_array *load(hop_interp *p, const hop_data *d)
 {
-	hop_tensor *t = hop_tensor_of(p, d->type);
+	hop_array *t = hop_interp_of(p, d->type);
 	if (d->nbyte)
 		memcpy(t->data, d->bytes, d->nbyte);
 	return t;
@@ -86,20 +86,20 @@ struct job {
 	uint32_t          nin;
 	const hop_data *const *in;
 	const int64_t    *syms;
-	hop_tensor       *out;
+	hop_array       *out;
 };
 
 static hop_status work(struct job *j, const hop_type *t)
 {
 	hop_interp *p = &j->p;
-	hop_tensor **in = HOP_NEWN(&p->env->tmp, hop_tensor *, j->nin);
+	hop_array **in = HOP_NEWN(&p->env->tmp, hop_array *, j->nin);
 	for (uint32_t k = 0; k < j->nin; k++)
 		in[k] = j->in[k] ? load(p, j->in[k]) : NULL;
 	if (j->g)
 		return hop_interp_graph(p, j->g, j->syms, in, &j->out);
 	hop_graph around = { .ctx = p->env->ctx, .nvalue = 1, .type = &t };
 	p->g = &around;
-	j->out = hop_tensor_of(p, t);
+	j->out = hop_interp_of(p, t);
 	hop_status st = hop_optab[j->n->op].eval(p, j->n, in, &j->out);
 	p->g = NULL;
 	return st;
@@ -162,7 +162,7 @@ bool hop_fold_test(hop_rw *w, const hop_graph *g, const int64_t *syms,
 	j->syms = syms;
 	bool ok = run(e, j, NULL);
 	if (ok)
-		*out_b = hop_tensor_i(j->out, 0);
+		*out_b = hop_array_i(j->out, 0);
 	hop_interp_fini(&j->p);
 	hop_rewind(&e->tmp, m);
 	return ok;

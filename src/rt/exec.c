@@ -41,11 +41,11 @@ hop_status hop_exec_threads(hop_env *e, hop_exec *x, const hop_compile_opts *o)
 	return HOP_OK;
 }
 
-void hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*drop)(void *),
+void hop_exec_bind(hop_exec *x, int nhidden, const hop_arg *arg, void (*drop)(void *),
                    void *user)
 {
 	x->nhidden = nhidden;
-	x->hidden = (void **)(uintptr_t)data;
+	x->hidden = arg;
 	x->drop = drop;
 	x->drop_user = user;
 }

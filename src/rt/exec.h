@@ -24,7 +24,7 @@ struct hop_exec {
 	int              nthread;
 	hop_compile_times times;
 	int              nhidden;
-	void           **hidden;
+	const hop_arg   *hidden;         /* [nhidden] the last parameters */
 	void           (*drop)(void *);
 	void            *drop_user;
 	_Atomic(struct hop_spare *) spare;       /* spare.c: memory to work in, kept */
@@ -36,9 +36,9 @@ struct hop_exec {
 hop_exec  *hop_exec_open(hop_env *e, const hop_graph *g);
 /* The threads that the options ask for: the context's, the caller's or none. */
 hop_status hop_exec_threads(hop_env *e, hop_exec *x, const hop_compile_opts *o);
-/* Bind the last nhidden parameters to these addresses, which must outlive the exec;
- * `drop` is called with `user` when it dies. */
-void       hop_exec_bind(hop_exec *x, int nhidden, void *const *data, void (*drop)(void *),
+/* Bind the last nhidden parameters to this memory, which must outlive the exec; `drop` is called
+ * with `user` when it dies. */
+void       hop_exec_bind(hop_exec *x, int nhidden, const hop_arg *arg, void (*drop)(void *),
                          void *user);
 
 /* ---- bind.c, run.c ---- */

@@ -2,7 +2,7 @@
  * Allocates nothing, except for trails that grow and for the text of effects. */
 #include "rt/exec.h"
 
-#include <string.h>
+#include "data/array.h"
 
 enum { ALIGN = 64 };
 
@@ -52,19 +52,28 @@ static bool add_bytes(int64_t *sum, int64_t n)
 	return n >= 0 && !__builtin_add_overflow(*sum, n, sum);
 }
 
+/* Parameter i: the caller's, or one that is bound to the exec. NULL: of the caller, who has not
+ * said yet. */
+static const hop_arg *param(const hop_exec *x, const hop_arg *in, uint32_t i)
+{
+	uint32_t nin = x->g->nparam - (uint32_t)x->nhidden;
+	return i >= nin ? &x->hidden[i - nin] : in ? &in[i] : NULL;
+}
+
 bool hop_exec_measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
                       const hop_arg *out, hop_room *r)
 {
 	const hop_graph *g = x->g;
 	int64_t dim[HOP_MAXRANK];
-	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
 	r->params = (int64_t)((g->nparam + g->nout) * sizeof(void *) + ALIGN - 1) / ALIGN * ALIGN;
 	r->tapes = ((int64_t)x->prog->ntape * (int64_t)sizeof(struct hop_tape) + ALIGN - 1) /
 	           ALIGN * ALIGN;
 	r->packs = 0;
-	for (uint32_t i = 0; i < nin; i++)
-		if (in && in[i].stride && !add_bytes(&r->packs, type_bytes(g, g->type[i], syms, dim)))
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_arg *a = param(x, in, i);
+		if (a && a->stride && !add_bytes(&r->packs, type_bytes(g, g->type[i], syms, dim)))
 			return false;
+	}
 	for (uint32_t k = 0; k < g->nout; k++)      /* out NULL: room for all of them */
 		if ((!out || out[k].stride) &&
 		    !add_bytes(&r->packs, type_bytes(g, hop_graph_out_type(g, k), syms, dim)))
@@ -107,28 +116,6 @@ int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)
 
 /* ---- running ---- */
 
-/* Copy between a strided and a dense tensor, innermost axis in a plain loop. */
-static void copy_strided(size_t size, int rank, const int64_t *dim, char *a,
-                         const int64_t *as, char *b, const int64_t *bs)
-{
-	if (!rank) {
-		memcpy(a, b, size);
-		return;
-	}
-	for (int64_t i = 0; i < dim[0]; i++)
-		copy_strided(size, rank - 1, dim + 1, a + i * as[0] * (int64_t)size, as + 1,
-		             b + i * bs[0] * (int64_t)size, bs + 1);
-}
-
-static void dense_strides(int rank, const int64_t *dim, int64_t *s)
-{
-	int64_t n = 1;
-	for (int i = rank; i-- > 0; ) {
-		s[i] = n;
-		n *= dim[i];
-	}
-}
-
 /* Where each parameter is: the caller's memory, or a dense copy in the workspace. False:
  * there are elements, and no memory was named. */
 static bool place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
@@ -136,23 +123,21 @@ static bool place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 {
 	const hop_graph *g = x->g;
 	int64_t dim[HOP_MAXRANK], s[HOP_MAXRANK];
-	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
-	for (uint32_t i = 0; i < nin; i++) {
-		p[i] = in[i].data;
-		if (!p[i] && type_bytes(g, g->type[i], syms, dim))
-			return false;
-		if (!in[i].stride)
-			continue;
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const hop_arg *a = param(x, in, i);
 		const hop_type *t = g->type[i];
+		p[i] = a->data;
+		if (!p[i] && type_bytes(g, t, syms, dim))
+			return false;
+		if (!a->stride)
+			continue;
 		int64_t n = type_bytes(g, t, syms, dim);
-		dense_strides(t->rank, dim, s);
-		copy_strided(hop_dtype_bytes((hop_dtype)t->dtype), t->rank, dim, packs, s,
-		             in[i].data, in[i].stride);
+		hop_dense_strides(t->rank, dim, s);
+		hop_copy_strided(hop_dtype_bytes((hop_dtype)t->dtype), t->rank, dim, packs, s, a->data,
+		                 a->stride);
 		p[i] = packs;
 		packs += n;
 	}
-	for (int i = 0; i < x->nhidden; i++)
-		p[nin + (uint32_t)i] = x->hidden[i];
 	for (uint32_t k = 0; k < g->nout; k++) {
 		p[g->nparam + k] = out[k].data;
 		if (!out[k].data && type_bytes(g, hop_graph_out_type(g, k), syms, dim))
@@ -174,9 +159,9 @@ static void unpack(const hop_exec *x, const int64_t *syms, const hop_arg *out, v
 			continue;
 		const hop_type *t = hop_graph_out_type(g, k);
 		type_bytes(g, t, syms, dim);
-		dense_strides(t->rank, dim, s);
-		copy_strided(hop_dtype_bytes((hop_dtype)t->dtype), t->rank, dim, out[k].data,
-		             out[k].stride, p[g->nparam + k], s);
+		hop_dense_strides(t->rank, dim, s);
+		hop_copy_strided(hop_dtype_bytes((hop_dtype)t->dtype), t->rank, dim, out[k].data,
+		                 out[k].stride, p[g->nparam + k], s);
 	}
 }
 
@@ -221,6 +206,7 @@ hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in
 	if (!place(x, syms, in, out, p, w + r->params + r->tapes))
 		return HOP_EUSE;
 	int rc = hop_code_launch(x->code, NULL, p, syms, w + r->params + r->tapes + r->packs, &c.rt);
+	hop_code_memory(x->code)->wait(NULL);
 	hop_running_fini(&c);
 	if (!rc)
 		unpack(x, syms, out, p);

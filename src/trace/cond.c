@@ -221,7 +221,7 @@ static void choice_begin(hop_trace *t, void *arg)
 	hop_eager_settle(t);
 	if (t->b.st)
 		return;
-	int64_t k = hop_tensor_i(hop_eager_tensor(t, p), 0);
+	int64_t k = hop_array_i(hop_eager_array(t, p), 0);
 	c->taken = c->two ? !k : k < 0 ? 0 : k < c->n ? (int)k : c->n - 1;
 }
 

@@ -13,7 +13,7 @@ struct custom {
 	hop_value       *out;
 	bool             has_jvp;
 	hop_val         *val;
-	hop_tensor     **ten;          /* eager: the inputs */
+	hop_array     **ten;          /* eager: the inputs */
 	const hop_type **type;         /* inputs */
 	uint32_t         nfloat;       /* float inputs */
 	const hop_type **btype, **jtype;
@@ -40,9 +40,9 @@ static void custom_begin(hop_trace *t, void *arg)
 	}
 	if (t->eager) {
 		hop_eager_settle(t);
-		c->ten = HOP_NEWN(&t->arena, hop_tensor *, c->nin);
+		c->ten = HOP_NEWN(&t->arena, hop_array *, c->nin);
 		for (int i = 0; i < c->nin && !t->b.st; i++)
-			c->ten[i] = hop_eager_tensor(t, c->val[i]);
+			c->ten[i] = hop_eager_array(t, c->val[i]);
 	}
 	c->nj = (uint32_t)c->nin;
 	for (int i = 0; i < c->nin; i++)

@@ -1,5 +1,5 @@
 /* eager.c -- running ops as they are emitted, on real data, by the interpreter's rules. An
- * eager draft has constant sizes only and holds a tensor for each value. What a body's
+ * eager draft has constant sizes only and holds an array for each value. What a body's
  * scope holds is released when the body is done. */
 #include "trace/trace.h"
 
@@ -13,7 +13,7 @@ static void ten_room(hop_trace *t)
 		t->ten[t->nten++] = NULL;
 }
 
-const hop_type *hop_eager_type(hop_trace *t, const hop_tensor *x)
+const hop_type *hop_eager_type(hop_trace *t, const hop_array *x)
 {
 	hop_size dim[HOP_MAXRANK];
 	for (int i = 0; i < x->rank; i++)
@@ -21,7 +21,7 @@ const hop_type *hop_eager_type(hop_trace *t, const hop_tensor *x)
 	return hop_type_get(hop_env_of(t), x->dtype, x->rank, dim);
 }
 
-hop_val hop_eager_leaf(hop_trace *t, hop_tensor *x)
+hop_val hop_eager_leaf(hop_trace *t, hop_array *x)
 {
 	hop_val v = hop_build_leaf(&t->b, hop_eager_type(t, x));
 	ten_room(t);
@@ -29,25 +29,25 @@ hop_val hop_eager_leaf(hop_trace *t, hop_tensor *x)
 	return v;
 }
 
-hop_tensor *hop_eager_tensor(hop_trace *t, hop_val v)
+hop_array *hop_eager_array(hop_trace *t, hop_val v)
 {
 	HOP_ASSERT(v.id < t->nten && t->ten[v.id]);
 	return t->ten[v.id];
 }
 
-/* One node: plain ops write into tensors made here. Operators with bodies never get into an
+/* One node: plain ops write into arrays made here. Operators with bodies never get into an
  * eager draft. */
 static hop_status run_node(hop_trace *t, const hop_node *n)
 {
 	hop_interp *p = &t->root->ip;
 	hop_arena *tmp = &hop_env_of(t)->tmp;
 	hop_mark m = hop_mark_at(tmp);
-	hop_tensor **in = HOP_NEWN(tmp, hop_tensor *, n->nin);
-	hop_tensor **out = HOP_NEWN(tmp, hop_tensor *, n->nout);
+	hop_array **in = HOP_NEWN(tmp, hop_array *, n->nin);
+	hop_array **out = HOP_NEWN(tmp, hop_array *, n->nout);
 	for (uint32_t i = 0; i < n->nin; i++)
-		in[i] = hop_eager_tensor(t, n->in[i]);
+		in[i] = hop_eager_array(t, n->in[i]);
 	for (uint32_t i = 0; i < n->nout; i++)
-		out[i] = t->ten[n->out0.id + i] = hop_tensor_of(p, t->b.type[n->out0.id + i]);
+		out[i] = t->ten[n->out0.id + i] = hop_interp_of(p, t->b.type[n->out0.id + i]);
 	hop_status st = hop_optab[n->op].eval(p, n, in, out);
 	hop_rewind(tmp, m);
 	return st;
@@ -70,15 +70,15 @@ void hop_eager_settle(hop_trace *t)
 	}
 }
 
-hop_tensor *hop_eager_fetch(hop_trace *t, hop_trace *owner, uint32_t index)
+hop_array *hop_eager_fetch(hop_trace *t, hop_trace *owner, uint32_t index)
 {
 	for (; t != owner; t = t->up) {
 		uint32_t key[2] = { owner->serial, index };
 		uintptr_t had = (uintptr_t)hop_map_get(&t->mirrors, key, sizeof key);
 		if (had && !hop_is_bad(t->store[had - 1].cur))
-			return hop_eager_tensor(t, t->store[had - 1].cur);
+			return hop_eager_array(t, t->store[had - 1].cur);
 	}
-	return hop_eager_tensor(owner, owner->store[index].cur);
+	return hop_eager_array(owner, owner->store[index].cur);
 }
 
 /* Does a handle or another storage stand on this value? */
@@ -102,12 +102,12 @@ void hop_eager_commit(hop_trace *t, hop_trace *child)
 		if (s.owner == child || !s.version)
 			continue;
 		uint32_t at = hop_store_mirror(t, s.owner, s.index);
-		hop_tensor *x = hop_tensor_retain(hop_eager_tensor(child, s.cur));
+		hop_array *x = hop_array_retain(hop_eager_array(child, s.cur));
 		hop_val old = t->store[at].cur;
 		if (hop_is_bad(old) || in_use(t, at, old)) {
 			old = hop_eager_leaf(t, x);
 		} else {
-			hop_tensor_release(&t->root->ip, t->ten[old.id]);
+			hop_interp_release(&t->root->ip, t->ten[old.id]);
 			t->ten[old.id] = x;
 		}
 		hop_store_set(t, at, old);
@@ -123,7 +123,7 @@ int hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value *out)
 		return 0;
 	}
 	for (int i = 0; i < n; i++) {
-		hop_tensor *x = hop_tensor_retain(hop_eager_tensor(child, child->out[i]));
+		hop_array *x = hop_array_retain(hop_eager_array(child, child->out[i]));
 		out[i] = hop_value_new(t, hop_eager_leaf(t, x));
 	}
 	hop_eager_commit(t, child);
@@ -138,13 +138,13 @@ hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
 	hop_eager_settle(t);
 	if (t->b.st)
 		return t->b.st;
-	hop_tensor **x = HOP_NEWN(&t->arena, hop_tensor *, g->nparam);
-	hop_tensor **y = HOP_NEWN(&t->arena, hop_tensor *, g->nout);
+	hop_array **x = HOP_NEWN(&t->arena, hop_array *, g->nparam);
+	hop_array **y = HOP_NEWN(&t->arena, hop_array *, g->nout);
 	int64_t *syms = HOP_NEWN(&t->arena, int64_t, g->nsym);
 	for (int64_t i = 0; i < sargs.n; i++)
 		syms[i] = sargs.v[i].k;
 	for (uint32_t i = 0; i < g->nparam; i++)
-		x[i] = hop_eager_tensor(t, in[i]);
+		x[i] = hop_eager_array(t, in[i]);
 	if ((t->b.st = hop_interp_graph(&t->root->ip, g, syms, x, y)))
 		return t->b.st;
 	for (uint32_t i = 0; i < g->nout; i++)

@@ -1,24 +1,24 @@
 /* eager_loop.c -- while and scan run directly: each trip is a scope of its own, opened with
- * real tensors and closed before the next. Nothing is captured, except when a scan has no
+ * real arrays and closed before the next. Nothing is captured, except when a scan has no
  * step to show the types of its outputs. */
 #include "trace/loop.h"
 
 #include <string.h>
 
-/* The tensor takes the place of what is there. */
-static void replace(hop_trace *t, hop_tensor **at, hop_tensor *x)
+/* The array takes the place of what is there. */
+static void replace(hop_trace *t, hop_array **at, hop_array *x)
 {
-	hop_tensor_retain(x);
+	hop_array_retain(x);
 	if (*at)
-		hop_tensor_release(&t->root->ip, *at);
+		hop_interp_release(&t->root->ip, *at);
 	*at = x;
 }
 
-static void release_all(hop_trace *t, hop_tensor **x, uint32_t n)
+static void release_all(hop_trace *t, hop_array **x, uint32_t n)
 {
 	for (uint32_t i = 0; x && i < n; i++)
 		if (x[i])
-			hop_tensor_release(&t->root->ip, x[i]);
+			hop_interp_release(&t->root->ip, x[i]);
 }
 
 /* A child's draft may have failed or gained nodes in a check; make both final. */
@@ -33,15 +33,15 @@ static bool settled(hop_trace *t, hop_trace *child)
 
 /* ---- while ---- */
 
-static void while_tensors(hop_trace *t, void *arg)
+static void while_arrays(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	hop_eager_settle(t);
 	if (t->b.st)
 		return;
-	c->ten = HOP_NEWN(&t->arena, hop_tensor *, c->ncarry);
+	c->ten = HOP_NEWN(&t->arena, hop_array *, c->ncarry);
 	for (int i = 0; i < c->ncarry; i++)
-		c->ten[i] = hop_tensor_retain(hop_eager_tensor(t, c->val[i]));
+		c->ten[i] = hop_array_retain(hop_eager_array(t, c->val[i]));
 }
 
 /* The test may have written to its carries, too. */
@@ -51,9 +51,9 @@ static void test_step(hop_trace *t, void *arg)
 	hop_trace *test = c->test;
 	if (!hop_while_test_ok(t, test))
 		return;
-	c->go = hop_tensor_i(hop_eager_tensor(test, test->out[0]), 0) != 0;
+	c->go = hop_array_i(hop_eager_array(test, test->out[0]), 0) != 0;
 	for (int i = 0; i < c->ncarry; i++)
-		replace(t, &c->ten[i], hop_eager_tensor(test, test->store[i].cur));
+		replace(t, &c->ten[i], hop_eager_array(test, test->store[i].cur));
 	hop_eager_commit(t, test);
 }
 
@@ -63,7 +63,7 @@ static void body_step(hop_trace *t, void *arg)
 	if (!hop_while_body_ok(t, c, c->body) || !settled(t, c->body))
 		return;
 	for (int i = 0; i < c->ncarry; i++)
-		replace(t, &c->ten[i], hop_eager_tensor(c->body, c->body->out[i]));
+		replace(t, &c->ten[i], hop_eager_array(c->body, c->body->out[i]));
 	hop_eager_commit(t, c->body);
 	c->count++;
 }
@@ -72,7 +72,7 @@ static void while_results(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	for (int i = 0; i < c->ncarry; i++)
-		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_tensor_retain(c->ten[i])));
+		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_array_retain(c->ten[i])));
 	c->trips = hop_value_new(t, hop_emit_const_i(&t->b, HOP_i64, c->count));
 	c->n = t->b.st ? 0 : c->ncarry;
 }
@@ -90,7 +90,7 @@ static bool scope(hop_trace *t, const char *file, int line, const hop_body_args 
 
 bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c)
 {
-	bool ok = hop_enter(t, NULL, file, line, while_tensors, c);
+	bool ok = hop_enter(t, NULL, file, line, while_arrays, c);
 	while (ok) {
 		hop_body_args a = { .fn = c->test_fn, .user = c->user, .what = "the test of while",
 		                    .n = c->ncarry, .ten = c->ten, .eager = true };
@@ -108,19 +108,19 @@ bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_
 
 /* ---- scan ---- */
 
-static void scan_tensors(hop_trace *t, void *arg)
+static void scan_arrays(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	int n = c->ncarry + c->nx;
 	hop_eager_settle(t);
 	if (t->b.st)
 		return;
-	c->ten = HOP_NEWN(&t->arena, hop_tensor *, n);
+	c->ten = HOP_NEWN(&t->arena, hop_array *, n);
 	for (int i = 0; i < c->ncarry; i++)
-		c->ten[i] = hop_tensor_retain(hop_eager_tensor(t, c->val[i]));
+		c->ten[i] = hop_array_retain(hop_eager_array(t, c->val[i]));
 	c->total = c->length.k;
 	if (c->opts.counted) {
-		int64_t k = hop_tensor_i(hop_eager_tensor(t, c->count), 0);
+		int64_t k = hop_array_i(hop_eager_array(t, c->count), 0);
 		c->total = k < 0 ? 0 : k < c->total ? k : c->total;
 	}
 }
@@ -136,13 +136,13 @@ static void slice_step(hop_trace *t, void *arg)
 	struct hop_scan_call *c = arg;
 	hop_interp *p = &t->root->ip;
 	for (int i = 0; i < c->nx; i++) {
-		const hop_tensor *x = hop_eager_tensor(t, c->val[c->ncarry + i]);
-		hop_tensor *row = hop_tensor_new(p, x->dtype, x->rank - 1, x->dim + 1);
+		const hop_array *x = hop_eager_array(t, c->val[c->ncarry + i]);
+		hop_array *row = hop_interp_new(p, x->dtype, x->rank - 1, x->dim + 1);
 		size_t bytes = (size_t)row->count * hop_dtype_bytes(x->dtype);
 		if (bytes)
 			memcpy(row->data, (const char *)x->data + (size_t)place_of(c) * bytes, bytes);
 		replace(t, &c->ten[c->ncarry + i], row);
-		hop_tensor_release(p, row);
+		hop_interp_release(p, row);
 	}
 }
 
@@ -154,7 +154,7 @@ static bool make_ys(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 		               body->nret, c->cap);
 		return false;
 	}
-	c->ys = HOP_NEWN(&t->arena, hop_tensor *, c->ny);
+	c->ys = HOP_NEWN(&t->arena, hop_array *, c->ny);
 	for (uint32_t i = 0; i < c->ny; i++) {
 		const hop_type *y = hop_typeof(&body->b, body->out[(uint32_t)c->ncarry + i]);
 		int64_t dim[HOP_MAXRANK + 1] = { c->length.k };
@@ -165,15 +165,15 @@ static bool make_ys(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 			               HOP_MAXRANK);
 			return false;
 		}
-		c->ys[i] = hop_tensor_new(&t->root->ip, (hop_dtype)y->dtype, y->rank + 1, dim);
+		c->ys[i] = hop_interp_new(&t->root->ip, (hop_dtype)y->dtype, y->rank + 1, dim);
 	}
 	return true;
 }
 
 static void put_row(hop_trace *t, const struct hop_scan_call *c, uint32_t i,
-                    const hop_tensor *row)
+                    const hop_array *row)
 {
-	hop_tensor *y = c->ys[i];
+	hop_array *y = c->ys[i];
 	size_t bytes = (size_t)row->count * hop_dtype_bytes(row->dtype);
 	bool fits = y->dtype == row->dtype && y->rank == row->rank + 1;
 	for (int d = 0; fits && d < row->rank; d++)
@@ -199,11 +199,11 @@ static void scan_step(hop_trace *t, void *arg)
 		return;
 	}
 	for (uint32_t i = 0; i < nc; i++)
-		replace(t, &c->ten[i], hop_eager_tensor(b, b->out[i]));
+		replace(t, &c->ten[i], hop_eager_array(b, b->out[i]));
 	for (uint32_t i = 0; i < c->ny; i++)
-		put_row(t, c, i, hop_eager_tensor(b, b->out[nc + i]));
+		put_row(t, c, i, hop_eager_array(b, b->out[nc + i]));
 	if (!hop_is_bad(b->stop))
-		c->stop = hop_tensor_i(hop_eager_tensor(b, b->stop), 0) != 0;
+		c->stop = hop_array_i(hop_eager_array(b, b->stop), 0) != 0;
 	hop_eager_commit(t, b);
 	c->nrun++;
 }
@@ -222,10 +222,10 @@ static void scan_results(hop_trace *t, void *arg)
 	struct hop_scan_call *c = arg;
 	uint32_t nc = (uint32_t)c->ncarry;
 	for (uint32_t i = 0; i < nc; i++)
-		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_tensor_retain(c->ten[i])));
+		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_array_retain(c->ten[i])));
 	for (uint32_t i = 0; i < c->ny; i++)
 		c->out[nc + i] = hop_scan_stacked(t, c,
-		                                  hop_eager_leaf(t, hop_tensor_retain(c->ys[i])));
+		                                  hop_eager_leaf(t, hop_array_retain(c->ys[i])));
 	c->steps = hop_value_new(t, hop_emit_const_i(&t->b, HOP_i64, c->nrun));
 	c->n = t->b.st ? 0 : (int)(nc + c->ny);
 }
@@ -234,7 +234,7 @@ bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_ca
                     const hop_body_args *body)
 {
 	hop_body_args a = *body;
-	bool ok = hop_enter(t, NULL, file, line, scan_tensors, c);
+	bool ok = hop_enter(t, NULL, file, line, scan_arrays, c);
 	if (ok && !c->total)
 		ok = scope(t, file, line, &a, types_step, c, &c->body);
 	a.ten = c->ten;

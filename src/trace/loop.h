@@ -33,7 +33,7 @@ struct hop_while_call {
 	const hop_type **type;
 	hop_trace       *test, *body;
 	/* eager */
-	hop_tensor     **ten;
+	hop_array     **ten;
 	int64_t          count;
 	bool             go;
 };
@@ -55,7 +55,7 @@ struct hop_scan_call {
 	hop_val          count;        /* HOP_ZERO = not counted */
 	hop_trace       *body;
 	/* eager */
-	hop_tensor     **ten, **ys;
+	hop_array     **ten, **ys;
 	uint32_t         ny;
 	int64_t          step, total, nrun;
 	bool             stop;

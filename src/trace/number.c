@@ -39,7 +39,7 @@ hop_value hop_at_i(hop_trace *t, const char *file, int line, int64_t v)
 
 /* A scalar of the interpreter. t.data points into itself: not to be copied. */
 struct scalar {
-	hop_tensor t;
+	hop_array t;
 	union { double f; int64_t i; uint8_t b; } v;
 };
 
@@ -50,14 +50,14 @@ static hop_dtype kind_of(enum hop_weak w)
 
 static void give(struct scalar *s, hop_dtype d, const hop_cell *c)
 {
-	s->t = (hop_tensor){ .refs = 1, .dtype = d, .count = 1, .data = &s->v };
+	s->t = (hop_array){ .refs = 1, .dtype = d, .count = 1, .data = &s->v };
 	if (!c)
 		return;
 	bool real = c->weak == HOP_WEAK_FLOAT;
 	if (hop_dtype_real(d))
-		hop_tensor_set_f(&s->t, 0, real ? c->f : (double)c->i);
+		hop_array_set_f(&s->t, 0, real ? c->f : (double)c->i);
 	else
-		hop_tensor_set_i(&s->t, 0, real ? c->f != 0 : c->i);
+		hop_array_set_i(&s->t, 0, real ? c->f != 0 : c->i);
 }
 
 static hop_value take(hop_trace *t, const struct scalar *s)
@@ -65,7 +65,7 @@ static hop_value take(hop_trace *t, const struct scalar *s)
 	if (hop_dtype_real(s->t.dtype))
 		return hop_value_weak(t, HOP_WEAK_FLOAT, s->v.f, 0);
 	return hop_value_weak(t, hop_dtype_bool(s->t.dtype) ? HOP_WEAK_BOOL : HOP_WEAK_INT, 0,
-	                      hop_tensor_i(&s->t, 0));
+	                      hop_array_i(&s->t, 0));
 }
 
 /* In what the op computes on numbers of kind d at most, and what it gives; false if the
@@ -92,7 +92,7 @@ bool hop_number_op(hop_trace *t, int op, bool whole, int n, const hop_value *v,
                    hop_value *out)
 {
 	struct scalar in[3], res;
-	hop_tensor *at[3] = { &in[0].t, &in[1].t, &in[2].t }, *to = &res.t;
+	hop_array *at[3] = { &in[0].t, &in[1].t, &in[2].t }, *to = &res.t;
 	hop_cell cell[3];
 	hop_dtype d = HOP_bool, result;
 	bool choice = op == HOP_OP_select;

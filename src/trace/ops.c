@@ -232,7 +232,7 @@ static void make_as_size(hop_trace *t, void *arg)
 		hop_eager_settle(t);
 		if (hop_env_of(t)->diag.st)
 			return;
-		int64_t n = hop_tensor_i(hop_eager_tensor(t, v), 0);
+		int64_t n = hop_array_i(hop_eager_array(t, v), 0);
 		s->a = hop_size_int(n < s->min ? s->min : n > s->max ? s->max : n);
 		return;
 	}

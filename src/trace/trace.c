@@ -80,7 +80,7 @@ static void trace_end(hop_trace *t)
 {
 	for (size_t i = 0; i < t->nten; i++)
 		if (t->ten[i])
-			hop_tensor_release(&t->root->ip, t->ten[i]);
+			hop_interp_release(&t->root->ip, t->ten[i]);
 	t->nten = 0;
 	t->serial = 0;
 	hop_build_drop(&t->b);
@@ -166,7 +166,7 @@ static void body_open(hop_trace *t, void *arg)
 		if (a->in)
 			o->in[i] = a->in[i];
 		else if (a->ten)
-			o->in[i] = hop_value_new(c, hop_eager_leaf(c, hop_tensor_retain(a->ten[i])));
+			o->in[i] = hop_value_new(c, hop_eager_leaf(c, hop_array_retain(a->ten[i])));
 		else
 			o->in[i] = hop_value_new(c, hop_param_new(c, a->type[i]));
 	}

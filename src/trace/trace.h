@@ -11,6 +11,7 @@
 #ifndef HOP_TRACE_INTERNAL_H
 #define HOP_TRACE_INTERNAL_H
 
+#include "data/fn.h"
 #include "hops/hops.h"
 #include "interp/interp.h"
 
@@ -70,7 +71,7 @@ typedef struct hop_leaf {
 typedef struct hop_root {
 	hop_ctx          *ctx;
 	hop_env           env;
-	hop_interp        ip;          /* eager: tensors and effects */
+	hop_interp        ip;          /* eager: arrays and effects */
 	hop_graph         none;        /* what ip runs when it runs single nodes: no symbols */
 	struct hop_trace *top;         /* the one that may be used now */
 	struct hop_trace *pool;        /* ended ones, to be used again */
@@ -110,7 +111,7 @@ struct hop_trace {
 	hop_val      stop;             /* scan: or of the stop conditions; HOP_BAD = none */
 	/* eager */
 	size_t       nten, tencap;
-	hop_tensor **ten;              /* per draft value; NULL = not computed */
+	hop_array **ten;              /* per draft value; NULL = not computed */
 	size_t       ndone;            /* nodes of the draft already run */
 };
 
@@ -142,7 +143,7 @@ typedef struct hop_body_args {
 	bool                   eager, in_scan, in_custom;
 	int                    n;
 	const hop_type *const *type;
-	hop_tensor *const     *ten;    /* eager parameters, instead of types */
+	hop_array *const     *ten;    /* eager parameters, instead of types */
 	const hop_value       *in;
 } hop_body_args;
 /* Unguarded: opens a child, calls the user, closes. NULL after a failure, with its note. */
@@ -268,11 +269,11 @@ hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
 /* ---- eager.c ---- */
 
 void        hop_eager_settle(hop_trace *t);              /* run what was emitted */
-hop_tensor *hop_eager_tensor(hop_trace *t, hop_val v);   /* borrowed */
-hop_val     hop_eager_leaf(hop_trace *t, hop_tensor *x); /* takes a reference */
-const hop_type *hop_eager_type(hop_trace *t, const hop_tensor *x);
+hop_array *hop_eager_array(hop_trace *t, hop_val v);   /* borrowed */
+hop_val     hop_eager_leaf(hop_trace *t, hop_array *x); /* takes a reference */
+const hop_type *hop_eager_type(hop_trace *t, const hop_array *x);
 /* Contents of a storage as the nearest enclosing trace has them. */
-hop_tensor *hop_eager_fetch(hop_trace *t, hop_trace *owner, uint32_t index);
+hop_array *hop_eager_fetch(hop_trace *t, hop_trace *owner, uint32_t index);
 /* The writes of a child reach its parent. Guarded by the caller. */
 void        hop_eager_commit(hop_trace *t, hop_trace *child);
 /* Results of a child as values of its parent; then commit. */
@@ -283,54 +284,9 @@ int         hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value
 /* "carry.layer[2].h", or "carry[7]" without a tree. */
 const char *hop_path_text(hop_trace *t, const char *root, const hop_tree *tree, int i);
 
-/* ---- fn.c ---- */
+/* ---- use.c ---- */
 
-/* A captured function: the graph's parameters are the inputs, then the captured arrays; its
- * results are the function's, then the new contents of wrote[i], indices of parameters. */
-struct hop_fn {
-	uint32_t          refs;
-	hop_ctx          *ctx;
-	const hop_graph  *g;
-	int               nin, nout, nhidden, nwrote;
-	hop_array       **hidden;
-	int              *wrote;
-	char             *text;        /* made on demand */
-	size_t            ntext;
-	_Atomic(struct hop_exec *) exec;       /* driver/call.c: its code, and how to let it go */
-	void            (*_Atomic drop_exec)(void *x);
-};
 /* An array as a value of this trace: captured by the outermost one. */
 hop_value  hop_array_here(hop_trace *t, hop_array *a);
-/* A function over a sealed graph with the layout above; hidden arrays are retained. For
- * transforms. */
-hop_status hop_fn_new(hop_ctx *c, const hop_graph *g, int nin, int nout, int nhidden,
-                      hop_array *const *hidden, int nwrote, const int *wrote,
-                      hop_fn **out_f);
-
-struct hop_array {
-	uint32_t  refs;
-	hop_ctx  *ctx;
-	hop_dtype dtype;
-	int       rank;
-	int64_t   dim[HOP_RANK];
-	int64_t   count;
-	size_t    bytes;               /* of data */
-	void     *data;                /* behind this struct, aligned for any vector unit; or
-	                                  another's */
-	size_t    room;                /* bytes of this block, with data that is behind it */
-	bool      readonly;
-	hop_drop *drop;                /* of another's data; or NULL */
-	void     *owner;
-};
-enum { HOP_ARRAY_ALIGN = 64 };
-/* Whether they have an element in common. */
-static inline bool hop_array_meet(const hop_array *a, const hop_array *b)
-{
-	uintptr_t x = (uintptr_t)a->data, y = (uintptr_t)b->data;
-	return a->bytes && b->bytes && x < y + b->bytes && y < x + a->bytes;
-}
-/* Its elements are yet to be written. */
-hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
-                         hop_array **out_a);
 
 #endif

@@ -146,7 +146,7 @@ hop_val hop_store_cur(hop_trace *t, uint32_t store)
 	if (!hop_is_bad(s->cur))
 		return s->cur;
 	if (t->eager)
-		s->entry = hop_eager_leaf(t, hop_tensor_retain(hop_eager_fetch(t->up, s->owner,
+		s->entry = hop_eager_leaf(t, hop_array_retain(hop_eager_fetch(t->up, s->owner,
 		                                                               s->index)));
 	else
 		s->entry = leaf_new(t, s->type, (hop_leaf){ .kind = HOP_LEAF_STORE,

@@ -58,25 +58,25 @@ void judge_sizes(judge *j, const hop_graph *g, int64_t *syms)
 	}
 }
 
-static void fill(judge *j, hop_tensor *t)
+static void fill(judge *j, hop_array *t)
 {
 	for (int64_t i = 0; i < t->count; i++) {
 		if (hop_dtype_float(t->dtype))
-			hop_tensor_set_f(t, i, uniform(j));
+			hop_array_set_f(t, i, uniform(j));
 		else
-			hop_tensor_set_i(t, i, (int64_t)(next(j) % (t->dtype == HOP_bool ? 2 : 4)));
+			hop_array_set_i(t, i, (int64_t)(next(j) % (t->dtype == HOP_bool ? 2 : 4)));
 	}
 }
 
-static hop_tensor *make(judge *j, const hop_type *t, const int64_t *syms, int nsym)
+static hop_array *make(judge *j, const hop_type *t, const int64_t *syms, int nsym)
 {
 	int64_t dim[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++)
 		HOP_ASSERT(hop_size_eval(t->dim[i], syms, nsym, &dim[i]));
-	return hop_tensor_new(j->p, (hop_dtype)t->dtype, t->rank, dim);
+	return hop_interp_new(j->p, (hop_dtype)t->dtype, t->rank, dim);
 }
 
-void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_tensor **in)
+void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_array **in)
 {
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		in[i] = make(j, g->type[i], syms, (int)g->nsym);
@@ -84,29 +84,29 @@ void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_tensor 
 	}
 }
 
-static void drop(judge *j, uint32_t n, hop_tensor **t)
+static void drop(judge *j, uint32_t n, hop_array **t)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		hop_tensor_release(j->p, t[i]);
+		hop_interp_release(j->p, t[i]);
 		t[i] = NULL;
 	}
 }
 
-static hop_tensor *dup(judge *j, const hop_tensor *t)
+static hop_array *dup(judge *j, const hop_array *t)
 {
-	hop_tensor *r = hop_tensor_new(j->p, t->dtype, t->rank, t->dim);
+	hop_array *r = hop_interp_new(j->p, t->dtype, t->rank, t->dim);
 	memcpy(r->data, t->data, (size_t)t->count * hop_dtype_bytes(t->dtype));
 	return r;
 }
 
 /* x + h v for the active inputs. */
-static void moved(judge *j, const hop_graph *g, hop_tensor *const *x, hop_tensor *const *v,
-                  double h, hop_tensor **out)
+static void moved(judge *j, const hop_graph *g, hop_array *const *x, hop_array *const *v,
+                  double h, hop_array **out)
 {
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		out[i] = dup(j, x[i]);
 		for (int64_t k = 0; is_float(g->type[i]) && k < x[i]->count; k++)
-			hop_tensor_set_f(out[i], k, hop_tensor_f(x[i], k) + h * hop_tensor_f(v[i], k));
+			hop_array_set_f(out[i], k, hop_array_f(x[i], k) + h * hop_array_f(v[i], k));
 	}
 }
 
@@ -119,12 +119,12 @@ static bool near(double a, double b, double tol)
 	return fabs(a - b) <= tol * (1 + fabs(a) + fabs(b));
 }
 
-static bool close_to(const hop_tensor *a, const hop_tensor *b, double tol)
+static bool close_to(const hop_array *a, const hop_array *b, double tol)
 {
 	if (a->dtype != b->dtype || a->count != b->count)
 		return false;
 	for (int64_t i = 0; i < a->count; i++)
-		if (!near(hop_tensor_f(a, i), hop_tensor_f(b, i), tol))
+		if (!near(hop_array_f(a, i), hop_array_f(b, i), tol))
 			return false;
 	return true;
 }
@@ -141,7 +141,7 @@ struct setup {
 	const hop_graph *g;
 	long             lines;        /* that g prints on x */
 	int64_t         *syms;
-	hop_tensor     **x, **v, **y;
+	hop_array     **x, **v, **y;
 	bool            *act, *outs;
 	uint32_t         na, no;
 };
@@ -152,9 +152,9 @@ static bool open_setup(judge *j, struct setup *s, const hop_graph *g)
 	memset(s, 0, sizeof *s);
 	s->g = g;
 	s->syms = HOP_NEWN(a, int64_t, g->nsym);
-	s->x = HOP_NEWN(a, hop_tensor *, g->nparam);
-	s->v = HOP_NEWN(a, hop_tensor *, g->nparam);
-	s->y = HOP_NEWN(a, hop_tensor *, g->nout);
+	s->x = HOP_NEWN(a, hop_array *, g->nparam);
+	s->v = HOP_NEWN(a, hop_array *, g->nparam);
+	s->y = HOP_NEWN(a, hop_array *, g->nout);
 	s->act = HOP_NEWN(a, bool, g->nparam);
 	s->outs = HOP_NEWN(a, bool, g->nout);
 	judge_sizes(j, g, s->syms);
@@ -195,14 +195,14 @@ static double rounding(const hop_graph *g, double f32, double f64)
 /* ---- derivatives ---- */
 
 /* The tangents that forward mode gives, or false. */
-static bool run_jvp(judge *j, struct setup *s, hop_tensor **dy)
+static bool run_jvp(judge *j, struct setup *s, hop_array **dy)
 {
 	const hop_graph *g = s->g, *d;
 	hop_arena *a = &j->p->env->tmp;
 	if (hop_ad_jvp(j->p->env, g, s->act, s->outs, &d) || hop_verify(j->p->env, d))
 		return false;
-	hop_tensor **in = HOP_NEWN(a, hop_tensor *, d->nparam);
-	hop_tensor **out = HOP_NEWN(a, hop_tensor *, d->nout);
+	hop_array **in = HOP_NEWN(a, hop_array *, d->nparam);
+	hop_array **out = HOP_NEWN(a, hop_array *, d->nout);
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < g->nparam; i++)
 		in[n++] = s->x[i];
@@ -226,8 +226,8 @@ static double *quotients(judge *j, struct setup *s, double h, int64_t n)
 {
 	const hop_graph *g = s->g;
 	hop_arena *a = &j->p->env->tmp;
-	hop_tensor **xp = HOP_NEWN(a, hop_tensor *, g->nparam), **xm = HOP_NEWN(a, hop_tensor *, g->nparam);
-	hop_tensor **yp = HOP_NEWN(a, hop_tensor *, g->nout), **ym = HOP_NEWN(a, hop_tensor *, g->nout);
+	hop_array **xp = HOP_NEWN(a, hop_array *, g->nparam), **xm = HOP_NEWN(a, hop_array *, g->nparam);
+	hop_array **yp = HOP_NEWN(a, hop_array *, g->nout), **ym = HOP_NEWN(a, hop_array *, g->nout);
 	double *q = HOP_NEWN(a, double, n);
 	int64_t k = 0;
 	moved(j, g, s->x, s->v, h, xp);
@@ -239,7 +239,7 @@ static double *quotients(judge *j, struct setup *s, double h, int64_t n)
 			continue;
 		ok = yp[i]->count == ym[i]->count && k + yp[i]->count <= n;
 		for (int64_t e = 0; ok && e < yp[i]->count; e++)
-			q[k++] = (hop_tensor_f(yp[i], e) - hop_tensor_f(ym[i], e)) / (2 * h);
+			q[k++] = (hop_array_f(yp[i], e) - hop_array_f(ym[i], e)) / (2 * h);
 	}
 	if (ok) {
 		drop(j, g->nout, yp);
@@ -252,7 +252,7 @@ static double *quotients(judge *j, struct setup *s, double h, int64_t n)
 
 /* Where they differ a smaller step decides: it is right, or the function jumps there, since the
  * results differ by as much as they did, and by more than rounding does. */
-static void check_differences(judge *j, struct setup *s, hop_tensor **dy, const char *path)
+static void check_differences(judge *j, struct setup *s, hop_array **dy, const char *path)
 {
 	const double h = 1e-6, less = h / 16, jump = 1e-9;
 	int64_t n = 0, k = 0;
@@ -265,7 +265,7 @@ static void check_differences(judge *j, struct setup *s, hop_tensor **dy, const 
 	bool ok = q != NULL;
 	for (uint32_t i = 0; ok && i < nd; i++)
 		for (int64_t e = 0; ok && e < dy[i]->count; e++, k++) {
-			double d = hop_tensor_f(dy[i], e);
+			double d = hop_array_f(dy[i], e);
 			if (near(d, q[k], 2e-5))
 				continue;
 			r = r ? r : quotients(j, s, less, n);
@@ -278,28 +278,28 @@ static void check_differences(judge *j, struct setup *s, hop_tensor **dy, const 
 }
 
 /* A tensor in f64, each element moved by eps of itself, up or down. */
-static hop_tensor *raised(judge *j, const hop_tensor *t, double eps)
+static hop_array *raised(judge *j, const hop_array *t, double eps)
 {
-	hop_tensor *r = hop_tensor_new(j->p, hop_dtype_real(t->dtype) ? HOP_f64 : t->dtype, t->rank,
+	hop_array *r = hop_interp_new(j->p, hop_dtype_real(t->dtype) ? HOP_f64 : t->dtype, t->rank,
 	                               t->dim);
 	for (int64_t i = 0; i < t->count; i++)
 		if (hop_dtype_real(t->dtype))
-			hop_tensor_set_f(r, i, hop_tensor_f(t, i) * (1 + (next(j) % 2 ? eps : -eps)));
+			hop_array_set_f(r, i, hop_array_f(t, i) * (1 + (next(j) % 2 ? eps : -eps)));
 		else
-			hop_tensor_set_i(r, i, hop_tensor_i(t, i));
+			hop_array_set_i(r, i, hop_array_i(t, i));
 	return r;
 }
 
 /* a and b agree to tol, or to a few times of what b and c differ by. */
-static bool all_near(uint32_t n, hop_tensor *const *a, hop_tensor *const *b,
-                     hop_tensor *const *c, double tol)
+static bool all_near(uint32_t n, hop_array *const *a, hop_array *const *b,
+                     hop_array *const *c, double tol)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (a[i]->count != b[i]->count || a[i]->count != c[i]->count)
 			return false;
 		for (int64_t k = 0; k < a[i]->count; k++) {
-			double x = hop_tensor_f(a[i], k), y = hop_tensor_f(b[i], k);
-			if (!near(x, y, tol) && !(fabs(x - y) <= 4 * fabs(y - hop_tensor_f(c[i], k))))
+			double x = hop_array_f(a[i], k), y = hop_array_f(b[i], k);
+			if (!near(x, y, tol) && !(fabs(x - y) <= 4 * fabs(y - hop_array_f(c[i], k))))
 				return false;
 		}
 	}
@@ -309,14 +309,14 @@ static bool all_near(uint32_t n, hop_tensor *const *a, hop_tensor *const *b,
 /* The setup in f64, with inputs moved by eps of themselves, and its tangents; false if it does not
  * run. */
 static bool upcast(judge *j, struct setup *s, const hop_graph *up, double eps, struct setup *t,
-                   hop_tensor **dy)
+                   hop_array **dy)
 {
 	hop_arena *a = &j->p->env->tmp;
 	*t = *s;
 	t->g = up;
-	t->x = HOP_NEWN(a, hop_tensor *, up->nparam);
-	t->v = HOP_NEWN(a, hop_tensor *, up->nparam);
-	t->y = HOP_NEWN(a, hop_tensor *, up->nout);
+	t->x = HOP_NEWN(a, hop_array *, up->nparam);
+	t->v = HOP_NEWN(a, hop_array *, up->nparam);
+	t->y = HOP_NEWN(a, hop_array *, up->nout);
 	for (uint32_t i = 0; i < up->nparam; i++) {
 		t->x[i] = raised(j, s->x[i], eps);
 		t->v[i] = raised(j, s->v[i], eps);
@@ -331,12 +331,12 @@ static bool upcast(judge *j, struct setup *s, const hop_graph *up, double eps, s
  * the roundings of a few ops, or as much as they change when the inputs change by a rounding. A
  * program that goes another way in f64, as its value says, has other tangents there: those only
  * have to be adjoint. Gives the sum of all differences. */
-static double check_upcast(judge *j, struct setup *s, hop_tensor **dy, const char *path)
+static double check_upcast(judge *j, struct setup *s, hop_array **dy, const char *path)
 {
 	hop_env *e = j->p->env;
 	hop_module *m;
-	hop_tensor **up = HOP_NEWN(&e->tmp, hop_tensor *, s->no);
-	hop_tensor **off = HOP_NEWN(&e->tmp, hop_tensor *, s->no);
+	hop_array **up = HOP_NEWN(&e->tmp, hop_array *, s->no);
+	hop_array **off = HOP_NEWN(&e->tmp, hop_array *, s->no);
 	struct setup t, u;
 	double eps = gen_eps(s->g), tol = 16 * eps;
 	if (retype_graph(e, s->g, HOP_f64, &m)) {
@@ -351,7 +351,7 @@ static double check_upcast(judge *j, struct setup *s, hop_tensor **dy, const cha
 		ok = all_near(s->no, dy, up, off, tol);
 	for (uint32_t i = 0; same && ok && i < s->no; i++)
 		for (int64_t k = 0; k < dy[i]->count; k++)
-			far += fabs(hop_tensor_f(dy[i], k) - hop_tensor_f(up[i], k));
+			far += fabs(hop_array_f(dy[i], k) - hop_array_f(up[i], k));
 	j->checks++;
 	j->astray += ok && !same;
 	if (!ok)
@@ -366,16 +366,16 @@ static double check_upcast(judge *j, struct setup *s, hop_tensor **dy, const cha
 	return isfinite(far) ? far : 0;
 }
 
-static double inner(const hop_tensor *a, const hop_tensor *b)
+static double inner(const hop_array *a, const hop_array *b)
 {
 	double s = 0;
 	for (int64_t i = 0; i < a->count; i++)
-		s += hop_tensor_f(a, i) * hop_tensor_f(b, i);
+		s += hop_array_f(a, i) * hop_array_f(b, i);
 	return s;
 }
 
 /* <jvp v, w> = <v, vjp w>; where the jvp is known to be off by `far` in all, so may the vjp be. */
-static void check_adjoint(judge *j, struct setup *s, hop_tensor **dy, double far, const char *path)
+static void check_adjoint(judge *j, struct setup *s, hop_array **dy, double far, const char *path)
 {
 	const hop_graph *g = s->g, *d;
 	hop_arena *a = &j->p->env->tmp;
@@ -384,15 +384,15 @@ static void check_adjoint(judge *j, struct setup *s, hop_tensor **dy, double far
 		bad(j, path, "vjp", g);
 		return;
 	}
-	hop_tensor **in = HOP_NEWN(a, hop_tensor *, d->nparam);
-	hop_tensor **out = HOP_NEWN(a, hop_tensor *, d->nout);
+	hop_array **in = HOP_NEWN(a, hop_array *, d->nparam);
+	hop_array **out = HOP_NEWN(a, hop_array *, d->nout);
 	uint32_t n = g->nparam, k = 0;
 	double left = 0, right = 0, size = 0;
 	memcpy(in, s->x, g->nparam * sizeof *in);
 	for (uint32_t i = 0; i < g->nout; i++) {
 		if (!s->outs[i])
 			continue;
-		in[n] = hop_tensor_new(j->p, s->y[i]->dtype, s->y[i]->rank, s->y[i]->dim);
+		in[n] = hop_interp_new(j->p, s->y[i]->dtype, s->y[i]->rank, s->y[i]->dim);
 		fill(j, in[n]);
 		double part = inner(dy[k++], in[n++]);
 		left += part;
@@ -424,7 +424,7 @@ static void check_derivatives(judge *j, const hop_graph *g, const char *path)
 	hop_arena *a = &j->p->env->tmp;
 	hop_mark m = hop_mark_at(a);
 	struct setup s;
-	hop_tensor **dy = HOP_NEWN(a, hop_tensor *, g->nout);
+	hop_array **dy = HOP_NEWN(a, hop_array *, g->nout);
 	if (!open_setup(j, &s, g)) {
 		bad(j, path, "evaluation", g);
 	} else if (s.na && s.no) {
@@ -446,9 +446,9 @@ static void check_derivatives(judge *j, const hop_graph *g, const char *path)
 
 /* ---- batching ---- */
 
-static hop_tensor *lane_of(judge *j, const hop_tensor *t, int64_t lane)
+static hop_array *lane_of(judge *j, const hop_array *t, int64_t lane)
 {
-	hop_tensor *r = hop_tensor_new(j->p, t->dtype, t->rank - 1, t->dim + 1);
+	hop_array *r = hop_interp_new(j->p, t->dtype, t->rank - 1, t->dim + 1);
 	size_t n = (size_t)r->count * hop_dtype_bytes(t->dtype);
 	memcpy(r->data, (const char *)t->data + (size_t)lane * n, n);
 	return r;
@@ -475,23 +475,23 @@ static void check_batch(judge *j, const hop_graph *g, const bool *bin, const cha
 		return;
 	}
 	int64_t *syms = HOP_NEWN(a, int64_t, g->nsym);
-	hop_tensor **x = HOP_NEWN(a, hop_tensor *, g->nparam), **xl = HOP_NEWN(a, hop_tensor *, g->nparam);
-	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout), **yl = HOP_NEWN(a, hop_tensor *, g->nout);
+	hop_array **x = HOP_NEWN(a, hop_array *, g->nparam), **xl = HOP_NEWN(a, hop_array *, g->nparam);
+	hop_array **y = HOP_NEWN(a, hop_array *, g->nout), **yl = HOP_NEWN(a, hop_array *, g->nout);
 	judge_sizes(j, g, syms);
 	judge_inputs(j, h, syms, x);
 	bool ok = !hop_interp_graph(j->p, h, syms, x, y);
 	for (int64_t l = 0; ok && l < LANES; l++) {
 		for (uint32_t i = 0; i < g->nparam; i++)
-			xl[i] = bin[i] ? lane_of(j, x[i], l) : hop_tensor_retain(x[i]);
+			xl[i] = bin[i] ? lane_of(j, x[i], l) : hop_array_retain(x[i]);
 		ok = !hop_interp_graph(j->p, g, syms, xl, yl);
 		for (uint32_t k = 0; ok && k < g->nout; k++) {
-			hop_tensor *got = bo[k] ? lane_of(j, y[k], l) : hop_tensor_retain(y[k]);
+			hop_array *got = bo[k] ? lane_of(j, y[k], l) : hop_array_retain(y[k]);
 			/* a result of local size is padded to the largest lane */
 			if (got->count == yl[k]->count)
 				ok &= close_to(got, yl[k], 1e-9);
 			else
 				ok &= got->count > yl[k]->count;
-			hop_tensor_release(j->p, got);
+			hop_interp_release(j->p, got);
 		}
 		drop(j, g->nparam, xl);
 		drop(j, g->nout, yl);
@@ -510,7 +510,7 @@ void judge_other(judge *j, const hop_graph *g, const char *path)
 	hop_arena *a = &j->p->env->tmp;
 	hop_mark m = hop_mark_at(a);
 	struct setup s;
-	hop_tensor **y = HOP_NEWN(a, hop_tensor *, g->nout);
+	hop_array **y = HOP_NEWN(a, hop_array *, g->nout);
 	bool ok = open_setup(j, &s, g);
 	j->checks++;
 	ok = ok && !j->other(j->p, g, s.syms, s.x, y);

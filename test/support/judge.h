@@ -9,7 +9,7 @@
 
 /* Runs a graph: the interpreter, or anything that must agree with it. out[] are new. */
 typedef hop_status judge_run_fn(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                                hop_tensor *const *in, hop_tensor **out);
+                                hop_array *const *in, hop_array **out);
 
 typedef struct judge {
 	hop_interp   *p;
@@ -25,7 +25,7 @@ typedef struct judge {
 } judge;
 
 /* How a float parameter is drawn; the default is uniform in [0.2, 1.2]. */
-void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_tensor **in);
+void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_array **in);
 /* Sizes for the graph's size parameters. */
 void judge_sizes(judge *j, const hop_graph *g, int64_t *syms);
 /* j->other against the interpreter on g. */

@@ -16,16 +16,16 @@ static unsigned next(unsigned *s)
 	return *s >> 8;
 }
 
-static void fill(hop_tensor *t, unsigned *seed)
+static void fill(hop_array *t, unsigned *seed)
 {
 	for (int64_t i = 0; i < t->count; i++) {
 		unsigned r = next(seed);
 		if (hop_dtype_float(t->dtype))
-			hop_tensor_set_f(t, i, (double)(r % 4001) / 1000.0 - 2.0);
+			hop_array_set_f(t, i, (double)(r % 4001) / 1000.0 - 2.0);
 		else if (t->dtype == HOP_bool)
-			hop_tensor_set_i(t, i, r % 2);
+			hop_array_set_i(t, i, r % 2);
 		else
-			hop_tensor_set_i(t, i, (int64_t)(r % 7) - 1);
+			hop_array_set_i(t, i, (int64_t)(r % 7) - 1);
 	}
 }
 
@@ -50,11 +50,11 @@ static int quiet(void *user, const char *line)
 	return 0;
 }
 
-static bool differs(const hop_tensor *want, const hop_tensor *got, int64_t i, double tol)
+static bool differs(const hop_array *want, const hop_array *got, int64_t i, double tol)
 {
 	if (!hop_dtype_float(want->dtype))
-		return hop_tensor_i(want, i) != hop_tensor_i(got, i);
-	double w = hop_tensor_f(want, i), g = hop_tensor_f(got, i);
+		return hop_array_i(want, i) != hop_array_i(got, i);
+	double w = hop_array_f(want, i), g = hop_array_f(got, i);
 	if (w != w || g != g)
 		return (w != w) != (g != g);
 	if (isinf(w) || isinf(g))
@@ -76,12 +76,12 @@ static void show(hop_env *e, const hop_graph *g, const hop_prog *p)
 
 /* One lowering against results already computed. */
 static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
-                   const int64_t *syms, hop_tensor **in, hop_tensor **want)
+                   const int64_t *syms, hop_array **in, hop_array **want)
 {
 	hop_env    *e = ip->env;
 	hop_prog   *p;
 	void      **ptr = calloc(g->nparam + g->nout + 1, sizeof *ptr);
-	hop_tensor **got = calloc(g->nout + 1, sizeof *got);
+	hop_array **got = calloc(g->nout + 1, sizeof *got);
 	effects     fx = { 0 };
 	const char *why = "";
 	int         bad = 0;
@@ -98,7 +98,7 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 	for (uint32_t i = 0; i < g->nparam; i++)
 		ptr[i] = in[i]->data;
 	for (uint32_t i = 0; i < g->nout; i++) {
-		got[i] = hop_tensor_new(ip, want[i]->dtype, want[i]->rank, want[i]->dim);
+		got[i] = hop_interp_new(ip, want[i]->dtype, want[i]->rank, want[i]->dim);
 		memset(got[i]->data, 0x7f,
 		       (size_t)got[i]->count * hop_dtype_bytes(got[i]->dtype));
 		ptr[g->nparam + i] = got[i]->data;
@@ -112,14 +112,14 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 			if (differs(want[i], got[i], k, tol)) {
 				fprintf(stderr, "%s: result %u element %lld is %g, not %g\n",
 				        o && o->no_fuse ? "not fused" : "fused", i, (long long)k,
-				        hop_tensor_f(got[i], k), hop_tensor_f(want[i], k));
+				        hop_array_f(got[i], k), hop_array_f(want[i], k));
 				bad = 1;
 			}
 	if (bad)
 		show(e, g, p);
 	hop_prog_free(p, &e->mem);
 	for (uint32_t i = 0; i < g->nout; i++)
-		hop_tensor_release(ip, got[i]);
+		hop_interp_release(ip, got[i]);
 	free(got);
 	free(ptr);
 	return bad;
@@ -128,8 +128,8 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed)
 {
 	hop_interp   ip;
-	hop_tensor **in = calloc(g->nparam + 1, sizeof *in);
-	hop_tensor **want = calloc(g->nout + 1, sizeof *want);
+	hop_array **in = calloc(g->nparam + 1, sizeof *in);
+	hop_array **want = calloc(g->nout + 1, sizeof *want);
 	int          bad = 0, lines = 0;
 
 	hop_interp_init(&ip, e);
@@ -141,7 +141,7 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		for (int d = 0; d < t->rank; d++)
 			if (!hop_size_eval(t->dim[d], syms, (int)g->nsym, &dim[d]))
 				dim[d] = 1;
-		in[i] = hop_tensor_new(&ip, (hop_dtype)t->dtype, t->rank, dim);
+		in[i] = hop_interp_new(&ip, (hop_dtype)t->dtype, t->rank, dim);
 		fill(in[i], &seed);
 	}
 	if (hop_interp_graph(&ip, g, syms, in, want)) {

@@ -59,7 +59,7 @@ static void show(hop_env *e, const hop_graph *g)
 /* ---- other ways to run ---- */
 
 static hop_status run_optimised(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                                hop_tensor *const *in, hop_tensor **out)
+                                hop_array *const *in, hop_array **out)
 {
 	const hop_graph *o;
 	HOP_TRY(hop_pipeline_run(p->env, g, &o));

@@ -66,19 +66,19 @@ static void fail(bench *b, const subject *s, const int64_t *syms, const char *wh
 
 /* ---- values ---- */
 
-static void fill(bench *b, hop_tensor *t)
+static void fill(bench *b, hop_array *t)
 {
 	for (int64_t i = 0; i < t->count; i++) {
 		if (hop_dtype_float(t->dtype))
-			hop_tensor_set_f(t, i, (double)below(b, 4001) / 1000.0 - 2.0);
+			hop_array_set_f(t, i, (double)below(b, 4001) / 1000.0 - 2.0);
 		else
-			hop_tensor_set_i(t, i, t->dtype == HOP_bool ? below(b, 2)
+			hop_array_set_i(t, i, t->dtype == HOP_bool ? below(b, 2)
 			                                            : (int64_t)below(b, 9) - 1);
 	}
 }
 
 /* NULL: there is no such tensor, so that the input cannot even be made. */
-static hop_tensor *make(bench *b, const hop_type *t, const int64_t *syms, int nsym)
+static hop_array *make(bench *b, const hop_type *t, const int64_t *syms, int nsym)
 {
 	int64_t dim[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++) {
@@ -86,28 +86,28 @@ static hop_tensor *make(bench *b, const hop_type *t, const int64_t *syms, int ns
 		if (dim[i] < 0)
 			return NULL;
 	}
-	hop_tensor *v = hop_tensor_new(b->p, (hop_dtype)t->dtype, t->rank, dim);
+	hop_array *v = hop_interp_new(b->p, (hop_dtype)t->dtype, t->rank, dim);
 	fill(b, v);
 	return v;
 }
 
-static void drop(bench *b, uint32_t n, hop_tensor **t)
+static void drop(bench *b, uint32_t n, hop_array **t)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		hop_tensor_release(b->p, t[i]);
+		hop_interp_release(b->p, t[i]);
 		t[i] = NULL;
 	}
 }
 
 /* The first element of b that is not that of a; a->count when there is none; -1 when b has
  * another number of them. */
-static int64_t differ(const hop_tensor *a, const hop_tensor *b, const refuse_opts *o)
+static int64_t differ(const hop_array *a, const hop_array *b, const refuse_opts *o)
 {
 	double tol = o->loose ? 3e-2 : 1e-8;
 	if (a->count != b->count)
 		return -1;
 	for (int64_t i = 0; i < a->count && !o->any_values; i++) {
-		double x = hop_tensor_f(a, i), y = hop_tensor_f(b, i);
+		double x = hop_array_f(a, i), y = hop_array_f(b, i);
 		if (isnan(x) && isnan(y))
 			continue;
 		if (!(fabs(x - y) <= tol * (1 + fabs(x))) && x != y)
@@ -117,15 +117,15 @@ static int64_t differ(const hop_tensor *a, const hop_tensor *b, const refuse_opt
 }
 
 /* Every number a little off, by more than what rounding can do on the way. */
-static hop_tensor *nudged(bench *b, const hop_tensor *t)
+static hop_array *nudged(bench *b, const hop_array *t)
 {
-	hop_tensor *r = hop_tensor_new(b->p, t->dtype, t->rank, t->dim);
+	hop_array *r = hop_interp_new(b->p, t->dtype, t->rank, t->dim);
 	double e = b->o->loose ? 1e-6 : 1e-13;
 	for (int64_t i = 0; i < t->count; i++) {
 		if (hop_dtype_float(t->dtype))
-			hop_tensor_set_f(r, i, hop_tensor_f(t, i) * (1 + (below(b, 2) ? e : -e)));
+			hop_array_set_f(r, i, hop_array_f(t, i) * (1 + (below(b, 2) ? e : -e)));
 		else
-			hop_tensor_set_i(r, i, hop_tensor_i(t, i));
+			hop_array_set_i(r, i, hop_array_i(t, i));
 	}
 	return r;
 }
@@ -133,11 +133,11 @@ static hop_tensor *nudged(bench *b, const hop_tensor *t)
 /* Is the answer of the interpreter still the same when the input is nudged? A program may
  * multiply the last bit a millionfold at every step of a loop: then two answers prove
  * nothing. Only asked when two ways to run it disagree. want NULL: the input was refused. */
-static bool steady(bench *b, const hop_graph *g, const int64_t *syms, hop_tensor **in,
-                   hop_tensor **want)
+static bool steady(bench *b, const hop_graph *g, const int64_t *syms, hop_array **in,
+                   hop_array **want)
 {
-	hop_tensor **x = HOP_NEWN(&b->e->tmp, hop_tensor *, g->nparam);
-	hop_tensor **y = HOP_NEWN(&b->e->tmp, hop_tensor *, g->nout);
+	hop_array **x = HOP_NEWN(&b->e->tmp, hop_array *, g->nparam);
+	hop_array **y = HOP_NEWN(&b->e->tmp, hop_array *, g->nout);
 	uint64_t state = b->state;
 	bool same = true;
 	for (int k = 0; k < 4 && same; k++) {
@@ -166,23 +166,23 @@ static int quiet(void *user, const hop_leffect *f, void *const *args, const int6
 
 /* Memory for results of the sizes that the types say. Where they say none, the program has
  * to refuse before it writes. */
-static hop_tensor **make_outs(bench *b, const subject *s, const int64_t *syms)
+static hop_array **make_outs(bench *b, const subject *s, const int64_t *syms)
 {
 	const hop_graph *g = s->g;
-	hop_tensor **y = HOP_NEWN(&b->e->tmp, hop_tensor *, g->nout);
+	hop_array **y = HOP_NEWN(&b->e->tmp, hop_array *, g->nout);
 	for (uint32_t k = 0; k < g->nout; k++) {
 		const hop_type *t = hop_graph_out_type(g, k);
 		int64_t dim[HOP_MAXRANK];
 		for (int i = 0; i < t->rank; i++)
 			if (!hop_size_eval(t->dim[i], syms, (int)g->nsym, &dim[i]) || dim[i] < 0)
 				dim[i] = 0;
-		y[k] = hop_tensor_new(b->p, (hop_dtype)t->dtype, t->rank, dim);
+		y[k] = hop_interp_new(b->p, (hop_dtype)t->dtype, t->rank, dim);
 	}
 	return y;
 }
 
-static int run_loops(bench *b, const subject *s, const int64_t *syms, hop_tensor **in,
-                     hop_tensor **y, const char **why)
+static int run_loops(bench *b, const subject *s, const int64_t *syms, hop_array **in,
+                     hop_array **y, const char **why)
 {
 	const hop_graph *g = s->g;
 	void **ptr = HOP_NEWN(&b->e->tmp, void *, g->nparam + g->nout);
@@ -191,7 +191,7 @@ static int run_loops(bench *b, const subject *s, const int64_t *syms, hop_tensor
 	return hop_loop_run(s->prog, ptr, syms, quiet, NULL, why);
 }
 
-static hop_status run_native(bench *b, const subject *s, hop_tensor **in, hop_tensor **out)
+static hop_status run_native(bench *b, const subject *s, hop_array **in, hop_array **out)
 {
 	const hop_graph *g = s->g;
 	hop_arena *a = &b->e->tmp;
@@ -223,7 +223,7 @@ static hop_status run_native(bench *b, const subject *s, hop_tensor **in, hop_te
 			n *= dim[i];
 		f[nf] = fence_new((size_t)n * hop_dtype_bytes(d), hop_dtype_bytes(d), behind);
 		ao[k] = (hop_arg){ .data = f[nf++].p };
-		out[k] = hop_tensor_new(b->p, d, rank, dim);
+		out[k] = hop_interp_new(b->p, d, rank, dim);
 	}
 	if (!st) {
 		f[nf] = fence_new((size_t)bytes, 64, behind);
@@ -239,8 +239,8 @@ static hop_status run_native(bench *b, const subject *s, hop_tensor **in, hop_te
 }
 
 /* One way says st to an input, and y if that is HOP_OK; want, or NULL, says what is right. */
-static void compare(bench *b, const subject *s, const int64_t *syms, hop_tensor **in,
-                    hop_tensor **want, hop_status st, hop_tensor **y, const char *way)
+static void compare(bench *b, const subject *s, const int64_t *syms, hop_array **in,
+                    hop_array **want, hop_status st, hop_array **y, const char *way)
 {
 	char what[160];
 	uint32_t k = 0;
@@ -268,22 +268,22 @@ static void compare(bench *b, const subject *s, const int64_t *syms, hop_tensor 
 		snprintf(what, sizeof what, "%s gives result %u another size", way, k);
 	else
 		snprintf(what, sizeof what, "%s gives element %lld of result %u as %.17g, not %.17g",
-		         way, (long long)at, k, hop_tensor_f(y[k], at), hop_tensor_f(want[k], at));
+		         way, (long long)at, k, hop_array_f(y[k], at), hop_array_f(want[k], at));
 	fail(b, s, syms, what);
 }
 
 /* All ways on one input. True if it is refused. */
-static bool run_all(bench *b, const subject *s, const int64_t *syms, hop_tensor **in,
-                    hop_tensor **want)
+static bool run_all(bench *b, const subject *s, const int64_t *syms, hop_array **in,
+                    hop_array **want)
 {
 	hop_env *e = b->e;
 	hop_mark m = hop_mark_at(&e->tmp);
 	const hop_graph *g = s->g;
-	hop_tensor **y = HOP_NEWN(&e->tmp, hop_tensor *, g->nout), **z;
+	hop_array **y = HOP_NEWN(&e->tmp, hop_array *, g->nout), **z;
 	const char *why = "";
 	hop_status st = hop_interp_graph(b->p, g, syms, in, want);
 	bool refused = st == HOP_ESHAPE;
-	hop_tensor **right = refused ? NULL : want;
+	hop_array **right = refused ? NULL : want;
 	b->c->inputs++;
 	b->c->refused += refused;
 	if (st && !refused)
@@ -312,7 +312,7 @@ static bool run_all(bench *b, const subject *s, const int64_t *syms, hop_tensor 
 		compare(b, s, syms, in, right, st, y, "compiled code");
 		for (uint32_t k = 0; k < g->nout; k++)
 			if (y[k])
-				hop_tensor_release(b->p, y[k]);
+				hop_interp_release(b->p, y[k]);
 	}
 	hop_rewind(&e->tmp, m);
 	return refused;
@@ -321,10 +321,10 @@ static bool run_all(bench *b, const subject *s, const int64_t *syms, hop_tensor 
 /* ---- inputs that cannot even start ---- */
 
 /* A size out of its range, or dimensions that contradict each other. */
-static void run_misfit(bench *b, const subject *s, hop_tensor **in)
+static void run_misfit(bench *b, const subject *s, hop_array **in)
 {
 	const hop_graph *g = s->g;
-	hop_tensor **y = HOP_NEWN(&b->e->tmp, hop_tensor *, g->nout);
+	hop_array **y = HOP_NEWN(&b->e->tmp, hop_array *, g->nout);
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		const hop_type *t = g->type[i];
 		if (!t->rank)
@@ -336,7 +336,7 @@ static void run_misfit(bench *b, const subject *s, hop_tensor **in)
 		dim[k] = was && below(b, 2) ? was - 1 : was + 1;
 		if (sym >= 0 && dim[k] >= g->range[sym].lo && dim[k] <= g->range[sym].hi)
 			continue;              /* may be what another parameter says, too */
-		hop_tensor *odd = hop_tensor_new(b->p, in[i]->dtype, in[i]->rank, dim), *old = in[i];
+		hop_array *odd = hop_interp_new(b->p, in[i]->dtype, in[i]->rank, dim), *old = in[i];
 		in[i] = odd;
 		b->c->inputs++;
 		b->c->refused++;
@@ -345,7 +345,7 @@ static void run_misfit(bench *b, const subject *s, hop_tensor **in)
 			fail(b, s, none, "an argument of the wrong shape is accepted");
 		}
 		in[i] = old;
-		hop_tensor_release(b->p, odd);
+		hop_interp_release(b->p, odd);
 		break;
 	}
 }
@@ -444,17 +444,17 @@ static bool transform(bench *b, const hop_graph *f, struct change *c)
 	return false;
 }
 
-static hop_tensor *lane(bench *b, const hop_tensor *t, int64_t l)
+static hop_array *lane(bench *b, const hop_array *t, int64_t l)
 {
-	hop_tensor *r = hop_tensor_new(b->p, t->dtype, t->rank - 1, t->dim + 1);
+	hop_array *r = hop_interp_new(b->p, t->dtype, t->rank - 1, t->dim + 1);
 	size_t n = (size_t)r->count * hop_dtype_bytes(t->dtype);
 	memcpy(r->data, (const char *)t->data + (size_t)l * n, n);
 	return r;
 }
 
-static bool refuses(bench *b, const hop_graph *f, const int64_t *syms, hop_tensor **in)
+static bool refuses(bench *b, const hop_graph *f, const int64_t *syms, hop_array **in)
 {
-	hop_tensor **y = HOP_NEWN(&b->e->tmp, hop_tensor *, f->nout);
+	hop_array **y = HOP_NEWN(&b->e->tmp, hop_array *, f->nout);
 	hop_status st = hop_interp_graph(b->p, f, syms, in, y);
 	hop_diag_clear(b->e);
 	if (!st)
@@ -464,15 +464,15 @@ static bool refuses(bench *b, const hop_graph *f, const int64_t *syms, hop_tenso
 
 /* What f itself says to the inputs of its transform. */
 static bool expected(bench *b, const hop_graph *f, const struct change *c,
-                     const int64_t *syms, hop_tensor **in)
+                     const int64_t *syms, hop_array **in)
 {
 	if (c->kind < 2)
 		return refuses(b, f, syms, in);
-	hop_tensor **x = HOP_NEWN(&b->e->tmp, hop_tensor *, f->nparam);
+	hop_array **x = HOP_NEWN(&b->e->tmp, hop_array *, f->nparam);
 	bool any = false;
 	for (int64_t l = 0; l < LANES; l++) {
 		for (uint32_t i = 0; i < f->nparam; i++)
-			x[i] = c->act[i] ? lane(b, in[i], l) : hop_tensor_retain(in[i]);
+			x[i] = c->act[i] ? lane(b, in[i], l) : hop_array_retain(in[i]);
 		any |= refuses(b, f, syms, x);
 		drop(b, f->nparam, x);
 	}
@@ -480,7 +480,7 @@ static bool expected(bench *b, const hop_graph *f, const struct change *c,
 }
 
 /* Sizes and tensors; false when there are none of these sizes. */
-static bool draw(bench *b, const hop_graph *g, int64_t lanes, int64_t *syms, hop_tensor **in)
+static bool draw(bench *b, const hop_graph *g, int64_t lanes, int64_t *syms, hop_array **in)
 {
 	bool made = true;
 	some_sizes(b, g, syms);
@@ -496,7 +496,7 @@ static bool draw(bench *b, const hop_graph *g, int64_t lanes, int64_t *syms, hop
 /* Left to chance far more inputs fit than do not: for three in four a few are drawn until one
  * is refused. */
 static bool draw_input(bench *b, const hop_graph *g, int64_t lanes, int k, int64_t *syms,
-                       hop_tensor **in)
+                       hop_array **in)
 {
 	bool made = draw(b, g, lanes, syms, in);
 	for (int i = 0; k % 4 && i < TRIES && made && !refuses(b, g, syms, in); i++) {
@@ -512,8 +512,8 @@ static void run_subject(bench *b, const subject *s, const hop_graph *f,
 	hop_arena *a = &b->e->tmp;
 	const hop_graph *g = s->g;
 	int64_t *syms = HOP_NEWN(a, int64_t, g->nsym);
-	hop_tensor **in = HOP_NEWN(a, hop_tensor *, g->nparam);
-	hop_tensor **want = HOP_NEWN(a, hop_tensor *, g->nout);
+	hop_array **in = HOP_NEWN(a, hop_array *, g->nparam);
+	hop_array **want = HOP_NEWN(a, hop_array *, g->nout);
 	for (int k = 0; k < inputs; k++) {
 		hop_mark m = hop_mark_at(a);
 		char what[120];

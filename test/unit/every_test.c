@@ -80,37 +80,37 @@ static int64_t kept(rig *t, const hop_graph *j, int64_t s)
 	return sum;
 }
 
-static void run(rig *t, const hop_graph *j, int64_t length, int64_t count, hop_tensor **out)
+static void run(rig *t, const hop_graph *j, int64_t length, int64_t count, hop_array **out)
 {
-	hop_tensor *in[5];
-	in[0] = hop_tensor_new(&t->p, HOP_i64, 0, NULL);
-	hop_tensor_set_i(in[0], 0, count);
-	in[1] = hop_tensor_new(&t->p, HOP_f64, 1, (const int64_t[]){ 3 });
-	in[2] = hop_tensor_new(&t->p, HOP_f64, 2, (const int64_t[]){ length, 3 });
-	in[3] = hop_tensor_new(&t->p, HOP_f64, 1, (const int64_t[]){ 3 });
-	in[4] = hop_tensor_new(&t->p, HOP_f64, 1, &length);
+	hop_array *in[5];
+	in[0] = hop_interp_new(&t->p, HOP_i64, 0, NULL);
+	hop_array_set_i(in[0], 0, count);
+	in[1] = hop_interp_new(&t->p, HOP_f64, 1, (const int64_t[]){ 3 });
+	in[2] = hop_interp_new(&t->p, HOP_f64, 2, (const int64_t[]){ length, 3 });
+	in[3] = hop_interp_new(&t->p, HOP_f64, 1, (const int64_t[]){ 3 });
+	in[4] = hop_interp_new(&t->p, HOP_f64, 1, &length);
 	for (int i = 1; i < 5; i++)
 		for (int64_t k = 0; k < in[i]->count; k++)
-			hop_tensor_set_f(in[i], k, 0.7 + 0.4 * sin((double)(7 * i + k)));
+			hop_array_set_f(in[i], k, 0.7 + 0.4 * sin((double)(7 * i + k)));
 	if (hop_interp_graph(&t->p, j, &length, in, out))
 		fail_msg("%s", t->env.diag.text);
 	for (int i = 0; i < 5; i++)
-		hop_tensor_release(&t->p, in[i]);
+		hop_interp_release(&t->p, in[i]);
 }
 
 static void compare(rig *t, struct kind k)
 {
 	const hop_graph *all = joint_of(t, k, 0), *some = joint_of(t, k, k.every);
 	for (int64_t n = 0; n <= k.length + 1; n += k.counted ? 1 : k.length + 1) {
-		hop_tensor *a[4], *b[4];
+		hop_array *a[4], *b[4];
 		run(t, all, k.length, n, a);
 		run(t, some, k.length, n, b);
 		for (int i = 0; i < 4; i++) {
 			assert_true(a[i]->count == b[i]->count);
 			for (int64_t q = 0; q < a[i]->count; q++)
-				assert_true(fabs(hop_tensor_f(a[i], q) - hop_tensor_f(b[i], q)) < 1e-12);
-			hop_tensor_release(&t->p, a[i]);
-			hop_tensor_release(&t->p, b[i]);
+				assert_true(fabs(hop_array_f(a[i], q) - hop_array_f(b[i], q)) < 1e-12);
+			hop_interp_release(&t->p, a[i]);
+			hop_interp_release(&t->p, b[i]);
 		}
 	}
 	/* one carry of 24 bytes a chunk, and nothing else */

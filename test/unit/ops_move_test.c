@@ -71,18 +71,18 @@ static const hop_type *type_of(struct rig *r, hop_dtype d, int rank, const int *
 #define S(k) hop_size_int(k)
 
 /* Floats in -1 .. 1; integers in -3 .. 7, which leaves every axis of the cases below. */
-static hop_tensor *random_of(struct rig *r, const hop_type *t)
+static hop_array *random_of(struct rig *r, const hop_type *t)
 {
-	hop_tensor *x = hop_tensor_of(&r->p, t);
+	hop_array *x = hop_interp_of(&r->p, t);
 	for (int64_t i = 0; i < x->count; i++)
 		if (hop_dtype_float(x->dtype))
-			hop_tensor_set_f(x, i, 2 * uniform(r) - 1);
+			hop_array_set_f(x, i, 2 * uniform(r) - 1);
 		else
-			hop_tensor_set_i(x, i, (int64_t)(uniform(r) * 11) - 3);
+			hop_array_set_i(x, i, (int64_t)(uniform(r) * 11) - 3);
 	return x;
 }
 
-static void run(struct rig *r, const hop_graph *g, hop_tensor *const *in, hop_tensor **out)
+static void run(struct rig *r, const hop_graph *g, hop_array *const *in, hop_array **out)
 {
 	hop_status st = hop_interp_graph(&r->p, g, NULL, in, out);
 	if (st)
@@ -97,20 +97,20 @@ static void ok(struct rig *r, hop_status st)
 
 /* ---- derivatives ---- */
 
-static hop_tensor *moved(struct rig *r, const hop_tensor *x, const hop_tensor *d, double h)
+static hop_array *moved(struct rig *r, const hop_array *x, const hop_array *d, double h)
 {
-	hop_tensor *y = hop_tensor_new(&r->p, x->dtype, x->rank, x->dim);
+	hop_array *y = hop_interp_new(&r->p, x->dtype, x->rank, x->dim);
 	for (int64_t i = 0; i < x->count; i++)
-		hop_tensor_set_f(y, i, hop_tensor_f(x, i) + h * hop_tensor_f(d, i));
+		hop_array_set_f(y, i, hop_array_f(x, i) + h * hop_array_f(d, i));
 	return y;
 }
 
-static double inner(const hop_tensor *x, const hop_tensor *y)
+static double inner(const hop_array *x, const hop_array *y)
 {
 	double s = 0;
 	assert_int_equal(x->count, y->count);
 	for (int64_t i = 0; i < x->count; i++)
-		s += hop_tensor_f(x, i) * hop_tensor_f(y, i);
+		s += hop_array_f(x, i) * hop_array_f(y, i);
 	return s;
 }
 
@@ -124,8 +124,8 @@ static void near(double got, double want, double eps)
 static void check_grad(struct rig *r, const hop_graph *g, int depth)
 {
 	bool act[MAXIO], outs[MAXIO];
-	hop_tensor *in[2 * MAXIO], *lo[MAXIO], *hi[MAXIO], *d[MAXIO], *ct[MAXIO];
-	hop_tensor *o[2 * MAXIO], *a[MAXIO], *b[MAXIO];
+	hop_array *in[2 * MAXIO], *lo[MAXIO], *hi[MAXIO], *d[MAXIO], *ct[MAXIO];
+	hop_array *o[2 * MAXIO], *a[MAXIO], *b[MAXIO];
 	const hop_graph *j, *v;
 	const double h = 1e-5;
 	uint32_t n = g->nparam, k = g->nparam, m = g->nout;
@@ -148,11 +148,11 @@ static void check_grad(struct rig *r, const hop_graph *g, int depth)
 	double left = 0, right = 0;
 	k = n;
 	for (uint32_t i = 0; i < m; i++) {
-		hop_tensor *t = o[m + i];
+		hop_array *t = o[m + i];
 		assert_int_equal(t->count, a[i]->count);
 		for (int64_t e = 0; e < t->count; e++)
-			near(hop_tensor_f(t, e),
-			     (hop_tensor_f(b[i], e) - hop_tensor_f(a[i], e)) / (2 * h), 1e-6);
+			near(hop_array_f(t, e),
+			     (hop_array_f(b[i], e) - hop_array_f(a[i], e)) / (2 * h), 1e-6);
 		ct[i] = in[k++] = random_of(r, hop_graph_out_type(g, i));
 		left += inner(ct[i], t);
 	}
@@ -171,9 +171,9 @@ static void check_grad(struct rig *r, const hop_graph *g, int depth)
 
 /* ---- batching ---- */
 
-static hop_tensor *lane(struct rig *r, const hop_tensor *x, int i)
+static hop_array *lane(struct rig *r, const hop_array *x, int i)
 {
-	hop_tensor *y = hop_tensor_new(&r->p, x->dtype, x->rank - 1, x->dim + 1);
+	hop_array *y = hop_interp_new(&r->p, x->dtype, x->rank - 1, x->dim + 1);
 	size_t n = (size_t)y->count * hop_dtype_bytes(y->dtype);
 	memcpy(y->data, (const char *)x->data + (size_t)i * n, n);
 	return y;
@@ -181,7 +181,7 @@ static hop_tensor *lane(struct rig *r, const hop_tensor *x, int i)
 
 static void check_batch_of(struct rig *r, const hop_graph *g, const bool *bin)
 {
-	hop_tensor *in[MAXIO], *one[MAXIO], *o[MAXIO], *w[MAXIO];
+	hop_array *in[MAXIO], *one[MAXIO], *o[MAXIO], *w[MAXIO];
 	bool bout[MAXIO];
 	const hop_graph *v;
 	hop_batch_spec s = { .size = LANES, .in = bin };
@@ -194,12 +194,12 @@ static void check_batch_of(struct rig *r, const hop_graph *g, const bool *bin)
 			one[i] = bin[i] ? lane(r, in[i], k) : in[i];
 		run(r, g, one, w);
 		for (uint32_t i = 0; i < g->nout; i++) {
-			hop_tensor *t = bout[i] ? lane(r, o[i], k) : o[i];
+			hop_array *t = bout[i] ? lane(r, o[i], k) : o[i];
 			assert_int_equal(t->rank, w[i]->rank);
 			for (int q = 0; q < t->rank; q++)
 				assert_int_equal(t->dim[q], w[i]->dim[q]);
 			for (int64_t e = 0; e < t->count; e++)
-				near(hop_tensor_f(t, e), hop_tensor_f(w[i], e), 1e-12);
+				near(hop_array_f(t, e), hop_array_f(w[i], e), 1e-12);
 		}
 	}
 }
@@ -382,32 +382,32 @@ static void test_dot(void **state)
 
 /* ---- values that differences cannot show ---- */
 
-static hop_tensor *result(struct rig *r, hop_val v, hop_tensor *const *in)
+static hop_array *result(struct rig *r, hop_val v, hop_array *const *in)
 {
 	hop_graph *g;
-	hop_tensor *o;
+	hop_array *o;
 	ok(r, hop_seal(&r->b, 1, &v, NULL, &g));
 	run(r, g, in, &o);
 	return o;
 }
 
-static hop_tensor *vec(struct rig *r, hop_dtype d, int n, const double *v)
+static hop_array *vec(struct rig *r, hop_dtype d, int n, const double *v)
 {
 	int64_t dim = n;
-	hop_tensor *t = hop_tensor_new(&r->p, d, 1, &dim);
+	hop_array *t = hop_interp_new(&r->p, d, 1, &dim);
 	for (int i = 0; i < n; i++)
-		hop_tensor_set_f(t, i, v[i]);
+		hop_array_set_f(t, i, v[i]);
 	return t;
 }
 #define VEC(r, d, ...) vec(r, d, sizeof((double[]){ __VA_ARGS__ }) / sizeof(double), \
                            (double[]){ __VA_ARGS__ })
 
-static void same(const hop_tensor *t, int n, const double *v)
+static void same(const hop_array *t, int n, const double *v)
 {
 	assert_int_equal(t->count, n);
 	for (int i = 0; i < n; i++)
-		if (!(isnan(v[i]) ? isnan(hop_tensor_f(t, i)) : hop_tensor_f(t, i) == v[i]))
-			fail_msg("element %d is %g, not %g", i, hop_tensor_f(t, i), v[i]);
+		if (!(isnan(v[i]) ? isnan(hop_array_f(t, i)) : hop_array_f(t, i) == v[i]))
+			fail_msg("element %d is %g, not %g", i, hop_array_f(t, i), v[i]);
 }
 #define SAME(t, ...) same(t, sizeof((double[]){ __VA_ARGS__ }) / sizeof(double), \
                           (double[]){ __VA_ARGS__ })
@@ -420,54 +420,54 @@ static void test_values(void **state)
 	x = PARAM(r, HOP_i32, 4);
 	SAME(result(r, hop_emit_slice(b, x, (hop_size[]){ S(3) }, (hop_size[]){ S(4) },
 	                              (int64_t[]){ -1 }),
-	            (hop_tensor *[]){ VEC(r, HOP_i32, 1, 2, 3, 4) }), 4, 3, 2, 1);
+	            (hop_array *[]){ VEC(r, HOP_i32, 1, 2, 3, 4) }), 4, 3, 2, 1);
 	OPEN();
 	x = PARAM(r, HOP_bool, 3);
 	i = PARAM(r, HOP_i64, 4);
 	SAME(result(r, hop_emit_gather(b, x, i, 0, 0),
-	            (hop_tensor *[]){ VEC(r, HOP_bool, 1, 0, 1), VEC(r, HOP_i64, -9, 1, 2, 9e18) }),
+	            (hop_array *[]){ VEC(r, HOP_bool, 1, 0, 1), VEC(r, HOP_i64, -9, 1, 2, 9e18) }),
 	     1, 0, 1, 1);
 	OPEN();                           /* indices that meet add up; integers wrap */
 	x = PARAM(r, HOP_i32, 2);
 	i = PARAM(r, HOP_i32, 3);
 	u = PARAM(r, HOP_i32, 3);
 	SAME(result(r, hop_emit_scatter(b, HOP_MODE_add, x, i, u, 0, 0),
-	            (hop_tensor *[]){ VEC(r, HOP_i32, 2147483647, 5), VEC(r, HOP_i32, 0, 1, 1),
+	            (hop_array *[]){ VEC(r, HOP_i32, 2147483647, 5), VEC(r, HOP_i32, 0, 1, 1),
 	                              VEC(r, HOP_i32, 1, 10, 100) }), -2147483648.0, 115);
 	OPEN();                           /* NaN wins, bool is any, nothing is the least */
 	x = PARAM(r, HOP_f32, 3);
 	SAME(result(r, hop_emit_amax(b, x, 1, (int64_t[]){ 0 }),
-	            (hop_tensor *[]){ VEC(r, HOP_f32, 1, NAN, 7) }), NAN);
+	            (hop_array *[]){ VEC(r, HOP_f32, 1, NAN, 7) }), NAN);
 	OPEN();
 	x = PARAM(r, HOP_bool, 3);
 	SAME(result(r, hop_emit_amax(b, x, 1, (int64_t[]){ 0 }),
-	            (hop_tensor *[]){ VEC(r, HOP_bool, 0, 1, 0) }), 1);
+	            (hop_array *[]){ VEC(r, HOP_bool, 0, 1, 0) }), 1);
 	OPEN();
 	x = PARAM(r, HOP_i32, 0);
 	SAME(result(r, hop_emit_amax(b, x, 1, (int64_t[]){ 0 }),
-	            (hop_tensor *[]){ vec(r, HOP_i32, 0, NULL) }), INT32_MIN);
+	            (hop_array *[]){ vec(r, HOP_i32, 0, NULL) }), INT32_MIN);
 	OPEN();                           /* amin: the same the other way round */
 	x = PARAM(r, HOP_f32, 3);
 	SAME(result(r, hop_emit_amin(b, x, 1, (int64_t[]){ 0 }),
-	            (hop_tensor *[]){ VEC(r, HOP_f32, 1, NAN, -7) }), NAN);
+	            (hop_array *[]){ VEC(r, HOP_f32, 1, NAN, -7) }), NAN);
 	OPEN();
 	x = PARAM(r, HOP_bool, 3);
 	SAME(result(r, hop_emit_amin(b, x, 1, (int64_t[]){ 0 }),
-	            (hop_tensor *[]){ VEC(r, HOP_bool, 1, 0, 1) }), 0);
+	            (hop_array *[]){ VEC(r, HOP_bool, 1, 0, 1) }), 0);
 	OPEN();
 	x = PARAM(r, HOP_i32, 0);
 	SAME(result(r, hop_emit_amin(b, x, 1, (int64_t[]){ 0 }),
-	            (hop_tensor *[]){ vec(r, HOP_i32, 0, NULL) }), INT32_MAX);
+	            (hop_array *[]){ vec(r, HOP_i32, 0, NULL) }), INT32_MAX);
 	OPEN();                           /* f32 adds in double */
 	x = PARAM(r, HOP_f32, 3);
 	SAME(result(r, hop_emit_sum(b, x, 1, (int64_t[]){ 0 }),
-	            (hop_tensor *[]){ VEC(r, HOP_f32, 16777216, 1, 1) }), 16777218);
+	            (hop_array *[]){ VEC(r, HOP_f32, 16777216, 1, 1) }), 16777218);
 	OPEN();                           /* a sum over nothing, integers */
 	x = PARAM(r, HOP_i64, 2);
 	z = PARAM(r, HOP_i64, 2);
 	SAME(result(r, hop_emit_dot(b, x, z, (hop_ints){ 0, NULL }, (hop_ints){ 0, NULL },
 	                            INTS(0), INTS(0)),
-	            (hop_tensor *[]){ VEC(r, HOP_i64, 3, 4), VEC(r, HOP_i64, -1, 2) }), 5);
+	            (hop_array *[]){ VEC(r, HOP_i64, 3, 4), VEC(r, HOP_i64, -1, 2) }), 5);
 	END();
 }
 
@@ -480,11 +480,11 @@ static void test_ties(void **state)
 	hop_val v = hop_emit_amax(b, x, 1, (int64_t[]){ 0 });
 	hop_graph *g;
 	const hop_graph *d;
-	hop_tensor *o[2], *in[2] = { VEC(r, HOP_f64, 2, 1, 2, 0) };
+	hop_array *o[2], *in[2] = { VEC(r, HOP_f64, 2, 1, 2, 0) };
 	ok(r, hop_seal(b, 1, &v, NULL, &g));
 	ok(r, hop_ad_vjp(&r->e, g, (bool[]){ true }, (bool[]){ true }, &d));
-	in[1] = hop_tensor_new(&r->p, HOP_f64, 0, NULL);
-	hop_tensor_set_f(in[1], 0, 3);
+	in[1] = hop_interp_new(&r->p, HOP_f64, 0, NULL);
+	hop_array_set_f(in[1], 0, 3);
 	run(r, d, in, o);
 	SAME(o[1], 1.5, 0, 1.5, 0);
 	END();
@@ -502,7 +502,7 @@ static void test_symbolic(void **state)
 	hop_size start = hop_size_sub(&r->e, n, two);     /* the last two, if there are two */
 	hop_val v = hop_emit_slice(b, x, &start, &two, NULL);
 	hop_graph *g;
-	hop_tensor *o, *in = VEC(r, HOP_f64, 1, 2, 3);
+	hop_array *o, *in = VEC(r, HOP_f64, 1, 2, 3);
 	ok(r, hop_seal(b, 1, &v, NULL, &g));
 	ok(r, hop_interp_graph(&r->p, g, (int64_t[]){ 3 }, &in, &o));
 	SAME(o, 2, 3);
@@ -548,7 +548,7 @@ static void test_symbolic_rules(void **state)
 
 	/* n = 5, three lanes: as each lane alone */
 	int64_t syms[2] = { 5, LANES };
-	hop_tensor *in[4], *one[4], *o[2], *want[2];
+	hop_array *in[4], *one[4], *o[2], *want[2];
 	in[0] = random_of(r, type_of(r, HOP_f64, 2, (int[]){ 5, 4 }));
 	in[1] = random_of(r, type_of(r, HOP_i64, 1, (int[]){ LANES }));
 	in[2] = random_of(r, type_of(r, HOP_i64, 1, (int[]){ LANES }));
@@ -560,7 +560,7 @@ static void test_symbolic_rules(void **state)
 		ok(r, hop_interp_graph(&r->p, d, syms, one, want));
 		for (int q = 0; q < 2; q++)
 			for (int64_t e = 0; e < want[q]->count; e++)
-				near(hop_tensor_f(lane(r, o[q], k), e), hop_tensor_f(want[q], e), 1e-12);
+				near(hop_array_f(lane(r, o[q], k), e), hop_array_f(want[q], e), 1e-12);
 	}
 	END();
 }

@@ -84,41 +84,41 @@ static hop_graph *seal(struct rig *r, hop_build *b, uint32_t nout, const hop_val
 	return g;
 }
 
-static hop_tensor *tensor(struct rig *r, const hop_type *t, const double *v)
+static hop_array *tensor(struct rig *r, const hop_type *t, const double *v)
 {
-	hop_tensor *x = hop_tensor_of(&r->p, t);
+	hop_array *x = hop_interp_of(&r->p, t);
 	for (int64_t i = 0; i < x->count; i++)
 		if (hop_dtype_float(x->dtype))
-			hop_tensor_set_f(x, i, v[i]);
+			hop_array_set_f(x, i, v[i]);
 		else
-			hop_tensor_set_i(x, i, (int64_t)v[i]);
+			hop_array_set_i(x, i, (int64_t)v[i]);
 	return x;
 }
 
-static hop_tensor *ints(struct rig *r, hop_dtype d, int64_t n, const int64_t *v)
+static hop_array *ints(struct rig *r, hop_dtype d, int64_t n, const int64_t *v)
 {
-	hop_tensor *x = hop_tensor_of(&r->p, vec(r, d, n));
+	hop_array *x = hop_interp_of(&r->p, vec(r, d, n));
 	for (int64_t i = 0; i < n; i++)
-		hop_tensor_set_i(x, i, v[i]);
+		hop_array_set_i(x, i, v[i]);
 	return x;
 }
 
 static const int64_t nosyms[1];
 
-static void run(struct rig *r, const hop_graph *g, hop_tensor *const *in,
-                hop_tensor **out)
+static void run(struct rig *r, const hop_graph *g, hop_array *const *in,
+                hop_array **out)
 {
 	if (hop_interp_graph(&r->p, g, nosyms, in, out))
 		fail_msg("%s", r->e.diag.text);
 }
 
 /* One op on tensors, with its attributes. */
-static hop_tensor *once(struct rig *r, int op, const void *attr, uint32_t nin,
-                        hop_tensor *const *in)
+static hop_array *once(struct rig *r, int op, const void *attr, uint32_t nin,
+                        hop_array *const *in)
 {
 	hop_build b;
 	hop_val v[3];
-	hop_tensor *out[1];
+	hop_array *out[1];
 	hop_build_open(&b, &r->e);
 	for (uint32_t i = 0; i < nin; i++)
 		v[i] = hop_build_param(&b, shape(r, in[i]->dtype, in[i]->rank, in[i]->dim));
@@ -228,7 +228,7 @@ static void check_jvp(struct rig *r, const hop_graph *g, double x[][N], const ch
 {
 	const hop_type *t = vec(r, HOP_f64, N);
 	hop_graph *j = jvp(r, g);
-	hop_tensor *in[MOSTIO], *out[MOSTIO], *lo[MOSTIO], *hi[MOSTIO];
+	hop_array *in[MOSTIO], *out[MOSTIO], *lo[MOSTIO], *hi[MOSTIO];
 	double h = 1e-5, v[N];
 	uint32_t np = g->nparam;
 	for (uint32_t k = 0; k < np; k++) {
@@ -248,8 +248,8 @@ static void check_jvp(struct rig *r, const hop_graph *g, double x[][N], const ch
 	}
 	for (uint32_t k = 0; k < g->nout; k++)
 		for (int i = 0; i < N; i++) {
-			double want = (hop_tensor_f(hi[k], i) - hop_tensor_f(lo[k], i)) / (2 * h);
-			double got = hop_tensor_f(out[g->nout + k], i);
+			double want = (hop_array_f(hi[k], i) - hop_array_f(lo[k], i)) / (2 * h);
+			double got = hop_array_f(out[g->nout + k], i);
 			if (!(dist(got, want) < 1e-7))
 				fail_msg("%s: tangent %u[%d] is %.12g, differences say %.12g", what, k, i,
 				         got, want);
@@ -260,7 +260,7 @@ static void check_jvp(struct rig *r, const hop_graph *g, double x[][N], const ch
 static void check_dual(struct rig *r, const hop_graph *g, double x[][N], const char *what)
 {
 	const hop_type *t = vec(r, HOP_f64, N);
-	hop_tensor *in[MOSTIO], *jo[MOSTIO], *vo[MOSTIO];
+	hop_array *in[MOSTIO], *jo[MOSTIO], *vo[MOSTIO];
 	double v[MOSTIO][N], ct[MOSTIO][N];
 	uint32_t np = g->nparam;
 	for (uint32_t k = 0; k < MOSTIO; k++)
@@ -279,9 +279,9 @@ static void check_dual(struct rig *r, const hop_graph *g, double x[][N], const c
 	for (int i = 0; i < N; i++) {
 		double a = 0, b = 0;
 		for (uint32_t k = 0; k < g->nout; k++)
-			a += hop_tensor_f(jo[g->nout + k], i) * ct[k][i];
+			a += hop_array_f(jo[g->nout + k], i) * ct[k][i];
 		for (uint32_t k = 0; k < np; k++)
-			b += hop_tensor_f(vo[k], i) * v[k][i];
+			b += hop_array_f(vo[k], i) * v[k][i];
 		if (!(dist(a, b) < 1e-13))
 			fail_msg("%s: <ct, jvp> is %.17g, <vjp, v> is %.17g at %d", what, a, b, i);
 	}
@@ -368,7 +368,7 @@ static void test_ties(void **state)
 	for (int k = 0; k < 2; k++) {
 		int op = k ? HOP_OP_min : HOP_OP_max;
 		hop_build b;
-		hop_tensor *in[3], *out[2];
+		hop_array *in[3], *out[2];
 		hop_build_open(&b, &r->e);
 		hop_val p = hop_build_param(&b, t), q = hop_build_param(&b, t);
 		hop_val z = hop_emit_op(&b, op, NULL, 2, (hop_val[]){ p, q });
@@ -379,7 +379,7 @@ static void test_ties(void **state)
 		for (int i = 0; i < N; i++)
 			for (int s = 0; s < 2; s++) {
 				double want = max[i == 1 || i == 2 ? s ^ k : s][i];
-				assert_true(hop_tensor_f(out[s], i) == want);
+				assert_true(hop_array_f(out[s], i) == want);
 			}
 	}
 	END(r);
@@ -387,10 +387,10 @@ static void test_ties(void **state)
 
 /* ---- values ---- */
 
-static void want_ints(const hop_tensor *t, const int64_t *want)
+static void want_ints(const hop_array *t, const int64_t *want)
 {
 	for (int64_t i = 0; i < t->count; i++)
-		assert_int_equal(hop_tensor_i(t, i), want[i]);
+		assert_int_equal(hop_array_i(t, i), want[i]);
 }
 
 static void test_integers(void **state)
@@ -403,14 +403,14 @@ static void test_integers(void **state)
 	int64_t add[K] = { 9, -5, 7, INT32_MAX, INT32_MIN, 2, INT32_MIN + 1 };
 	int64_t mul[K] = { 14, -14, 0, INT32_MIN, 0, -15, -2 };
 	BEGIN(r);
-	hop_tensor *in[] = { ints(r, HOP_i32, K, x), ints(r, HOP_i32, K, y) };
+	hop_array *in[] = { ints(r, HOP_i32, K, x), ints(r, HOP_i32, K, y) };
 	want_ints(once(r, HOP_OP_div, NULL, 2, in), div);
 	want_ints(once(r, HOP_OP_rem, NULL, 2, in), rem);
 	want_ints(once(r, HOP_OP_add, NULL, 2, in), add);
 	want_ints(once(r, HOP_OP_mul, NULL, 2, in), mul);
 
 	int64_t big[3] = { INT64_MIN, INT64_MAX, INT64_MIN }, by[3] = { -1, 1, 0 };
-	hop_tensor *w[] = { ints(r, HOP_i64, 3, big), ints(r, HOP_i64, 3, by) };
+	hop_array *w[] = { ints(r, HOP_i64, 3, big), ints(r, HOP_i64, 3, by) };
 	want_ints(once(r, HOP_OP_div, NULL, 2, w), (int64_t[]){ INT64_MIN, INT64_MAX, 0 });
 	want_ints(once(r, HOP_OP_rem, NULL, 2, w), (int64_t[]){ 0, 0, INT64_MIN });
 	want_ints(once(r, HOP_OP_neg, NULL, 1, w),
@@ -419,7 +419,7 @@ static void test_integers(void **state)
 	          (int64_t[]){ INT64_MAX, INT64_MIN, INT64_MAX });
 
 	int64_t p[4] = { 0, 0, 1, 1 }, q[4] = { 0, 1, 0, 1 };
-	hop_tensor *l[] = { ints(r, HOP_bool, 4, p), ints(r, HOP_bool, 4, q) };
+	hop_array *l[] = { ints(r, HOP_bool, 4, p), ints(r, HOP_bool, 4, q) };
 	want_ints(once(r, HOP_OP_and, NULL, 2, l), (int64_t[]){ 0, 0, 0, 1 });
 	want_ints(once(r, HOP_OP_max, NULL, 2, l), (int64_t[]){ 0, 1, 1, 1 });
 	want_ints(once(r, HOP_OP_not, NULL, 1, l), (int64_t[]){ 1, 1, 0, 0 });
@@ -433,13 +433,13 @@ static void test_floats(void **state)
 	double x[K] = { 1, NAN, 2, -7.5, INFINITY }, y[K] = { NAN, 1, 2, 2, -INFINITY };
 	BEGIN(r);
 	const hop_type *t = vec(r, HOP_f32, K);
-	hop_tensor *in[] = { tensor(r, t, x), tensor(r, t, y) }, *z;
+	hop_array *in[] = { tensor(r, t, x), tensor(r, t, y) }, *z;
 	z = once(r, HOP_OP_max, NULL, 2, in);
-	assert_true(isnan(hop_tensor_f(z, 0)) && isnan(hop_tensor_f(z, 1)));
-	assert_true(hop_tensor_f(z, 3) == 2 && hop_tensor_f(z, 4) == INFINITY);
+	assert_true(isnan(hop_array_f(z, 0)) && isnan(hop_array_f(z, 1)));
+	assert_true(hop_array_f(z, 3) == 2 && hop_array_f(z, 4) == INFINITY);
 	z = once(r, HOP_OP_min, NULL, 2, in);
-	assert_true(isnan(hop_tensor_f(z, 0)) && isnan(hop_tensor_f(z, 1)));
-	assert_true(hop_tensor_f(once(r, HOP_OP_rem, NULL, 2, in), 3) == -1.5);
+	assert_true(isnan(hop_array_f(z, 0)) && isnan(hop_array_f(z, 1)));
+	assert_true(hop_array_f(once(r, HOP_OP_rem, NULL, 2, in), 3) == -1.5);
 	want_ints(once(r, HOP_OP_eq, NULL, 2, in), (int64_t[]){ 0, 0, 1, 0, 0 });
 	want_ints(once(r, HOP_OP_ne, NULL, 2, in), (int64_t[]){ 1, 1, 0, 1, 1 });
 	want_ints(once(r, HOP_OP_lt, NULL, 2, in), (int64_t[]){ 0, 0, 0, 1, 0 });
@@ -447,7 +447,7 @@ static void test_floats(void **state)
 	END(r);
 }
 
-static hop_tensor *cast(struct rig *r, hop_tensor *x, hop_dtype d)
+static hop_array *cast(struct rig *r, hop_array *x, hop_dtype d)
 {
 	struct hop_attr_cast a = { .dtype = d };
 	return once(r, HOP_OP_cast, &a, 1, &x);
@@ -458,15 +458,15 @@ static void test_cast(void **state)
 	enum { K = 6 };
 	double x[K] = { 2.9, -2.9, NAN, 1e30, -INFINITY, 0 };
 	BEGIN(r);
-	hop_tensor *f = tensor(r, vec(r, HOP_f64, K), x);
+	hop_array *f = tensor(r, vec(r, HOP_f64, K), x);
 	want_ints(cast(r, f, HOP_i32), (int64_t[]){ 2, -2, 0, INT32_MAX, INT32_MIN, 0 });
 	want_ints(cast(r, f, HOP_i64), (int64_t[]){ 2, -2, 0, INT64_MAX, INT64_MIN, 0 });
 	want_ints(cast(r, f, HOP_bool), (int64_t[]){ 1, 1, 1, 1, 1, 0 });
 	int64_t v[3] = { 0x100000001, -1, 0x8000008000000001 };
-	hop_tensor *i = ints(r, HOP_i64, 3, v);
+	hop_array *i = ints(r, HOP_i64, 3, v);
 	want_ints(cast(r, i, HOP_i32), (int64_t[]){ 1, -1, 1 });
 	/* Rounding to f64 on the way would make a tie of it. */
-	assert_true(hop_tensor_f(cast(r, i, HOP_f32), 2) == (double)(float)v[2]);
+	assert_true(hop_array_f(cast(r, i, HOP_f32), 2) == (double)(float)v[2]);
 	END(r);
 }
 
@@ -501,26 +501,26 @@ static void test_philox(void **state)
 	}
 	BEGIN(r);
 	int64_t key[2] = { 0, 42 };
-	hop_tensor *k = ints(r, HOP_i64, 2, key);
+	hop_array *k = ints(r, HOP_i64, 2, key);
 	hop_size dim = hop_size_int(6);
 	struct hop_attr_random_bits a = { .dims = { 1, &dim } };
-	hop_tensor *z = once(r, HOP_OP_random_bits, &a, 1, &k);
+	hop_array *z = once(r, HOP_OP_random_bits, &a, 1, &k);
 	assert_int_equal(z->rank, 2);
-	assert_int_equal((uint32_t)hop_tensor_i(z, 1), 0xe169c58d);
+	assert_int_equal((uint32_t)hop_array_i(z, 1), 0xe169c58d);
 	for (int i = 0; i < 12; i++)
-		assert_int_equal(hop_tensor_i(z, i),
+		assert_int_equal(hop_array_i(z, i),
 		                 (int32_t)hop_philox_word((uint64_t)key[i / 6], (uint64_t)i % 6));
 	struct hop_attr_uniform u = { .dtype = HOP_f32, .dims = { 1, &dim } };
-	hop_tensor *f = once(r, HOP_OP_uniform, &u, 1, &k);
+	hop_array *f = once(r, HOP_OP_uniform, &u, 1, &k);
 	for (int i = 0; i < 12; i++)
-		assert_true(hop_tensor_f(f, i) ==
-		            (double)((uint32_t)hop_tensor_i(z, i) >> 8) * 0x1p-24);
+		assert_true(hop_array_f(f, i) ==
+		            (double)((uint32_t)hop_array_i(z, i) >> 8) * 0x1p-24);
 	u.dtype = HOP_f64;
 	f = once(r, HOP_OP_uniform, &u, 1, &k);
 	for (int i = 0; i < 12; i++)
-		assert_true(hop_tensor_f(f, i) >= 0 && hop_tensor_f(f, i) < 1);
-	hop_tensor *fold = once(r, HOP_OP_fold_in, NULL, 2, (hop_tensor *[]){ k, k });
-	assert_int_not_equal(hop_tensor_i(fold, 0), hop_tensor_i(fold, 1));
+		assert_true(hop_array_f(f, i) >= 0 && hop_array_f(f, i) < 1);
+	hop_array *fold = once(r, HOP_OP_fold_in, NULL, 2, (hop_array *[]){ k, k });
+	assert_int_not_equal(hop_array_i(fold, 0), hop_array_i(fold, 1));
 	END(r);
 }
 
@@ -539,11 +539,11 @@ static void test_as_size(void **state)
 	hop_graph *g = seal(r, &b, 2, out);
 	for (int64_t n = -2; n <= 7; n++) {
 		int64_t want = n < 1 ? 1 : n > 4 ? 4 : n;
-		hop_tensor *in = hop_tensor_of(&r->p, hop_type_scalar(&r->e, HOP_i64)), *o[2];
-		hop_tensor_set_i(in, 0, n);
+		hop_array *in = hop_interp_of(&r->p, hop_type_scalar(&r->e, HOP_i64)), *o[2];
+		hop_array_set_i(in, 0, n);
 		run(r, g, &in, o);
 		assert_int_equal(o[0]->count, want);
-		assert_int_equal(hop_tensor_i(o[1], 0), want);
+		assert_int_equal(hop_array_i(o[1], 0), want);
 	}
 	END(r);
 }
@@ -593,14 +593,14 @@ static void test_batch(void **state)
 	const hop_type *t = vec(r, HOP_f64, 2);
 	hop_graph *g = single(r, HOP_OP_sub, NULL, 2, (const hop_type *[]){ t, t });
 	hop_graph *v = batch(r, g, (bool[]){ true, false }, 3, false);
-	hop_tensor *in[2], *out[1];
+	hop_array *in[2], *out[1];
 	in[0] = tensor(r, hop_type_prepend(&r->e, t, hop_size_int(3)),
 	               (double[]){ 1, 2, 3, 4, 5, 6 });
 	in[1] = tensor(r, t, (double[]){ 10, 20 });
 	run(r, v, in, out);
 	assert_int_equal(out[0]->rank, 2);
 	for (int i = 0; i < 6; i++)
-		assert_true(hop_tensor_f(out[0], i) == i + 1 - (i % 2 ? 20 : 10));
+		assert_true(hop_array_f(out[0], i) == i + 1 - (i % 2 ? 20 : 10));
 
 	/* A key in each lane. */
 	hop_size dim = hop_size_int(2);
@@ -610,7 +610,7 @@ static void test_batch(void **state)
 	v = batch(r, g, (bool[]){ true }, 3, false);
 	in[0] = ints(r, HOP_i64, 3, (int64_t[]){ 7, 8, 9 });
 	run(r, v, in, out);
-	assert_int_equal(hop_tensor_i(out[0], 5), (int32_t)hop_philox_word(9, 1));
+	assert_int_equal(hop_array_i(out[0], 5), (int32_t)hop_philox_word(9, 1));
 
 	/* A size is the same in every lane. */
 	hop_build b;
@@ -631,7 +631,7 @@ static void test_batch(void **state)
 static void test_print(void **state)
 {
 	BEGIN(r);
-	hop_tensor *in[3];
+	hop_array *in[3];
 	const hop_type *s = hop_type_scalar(&r->e, HOP_i64), *t = vec(r, HOP_f32, 2);
 	struct hop_attr_print a = { .text = { 9, "x {} y {}" } };
 	hop_graph *g = single(r, HOP_OP_print, &a, 2, (const hop_type *[]){ s, t });
@@ -673,9 +673,9 @@ static void test_print(void **state)
 	struct hop_attr_print all = { .text = { 2, "{}" } };
 	const hop_type *long_ = vec(r, HOP_i32, 2000);
 	hop_graph *big = single(r, HOP_OP_print, &all, 1, &long_);
-	in[0] = hop_tensor_of(&r->p, long_);
+	in[0] = hop_interp_of(&r->p, long_);
 	for (int i = 0; i < 2000; i++)
-		hop_tensor_set_i(in[0], i, i);
+		hop_array_set_i(in[0], i, i);
 	run(r, big, in, NULL);
 	assert_string_equal(r->said[0], "[0, 1, 2, ..., 1997, 1998, 1999]");
 	END(r);
@@ -687,7 +687,7 @@ static void test_assert(void **state)
 	struct hop_attr_assert a = { .text = { 8, "x was {}" } };
 	const hop_type *p = vec(r, HOP_bool, 2), *s = hop_type_scalar(&r->e, HOP_f64);
 	hop_graph *g = single(r, HOP_OP_assert, &a, 2, (const hop_type *[]){ p, s });
-	hop_tensor *in[3];
+	hop_array *in[3];
 	in[0] = tensor(r, p, (double[]){ 1, 1 });
 	in[1] = tensor(r, s, (double[]){ 2.5 });
 	run(r, g, in, NULL);

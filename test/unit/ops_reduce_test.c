@@ -42,11 +42,11 @@ static const hop_graph *graph(hop_interp *p, const char *text, hop_module **m)
 	return hop_module_find(*m, NULL);
 }
 
-static hop_tensor *vector(hop_interp *p, hop_dtype d, int64_t n, const double *v)
+static hop_array *vector(hop_interp *p, hop_dtype d, int64_t n, const double *v)
 {
-	hop_tensor *t = hop_tensor_new(p, d, 1, &n);
+	hop_array *t = hop_interp_new(p, d, 1, &n);
 	for (int64_t i = 0; i < n; i++)
-		hop_tensor_set_f(t, i, v[i]);
+		hop_array_set_f(t, i, v[i]);
 	return t;
 }
 
@@ -78,17 +78,17 @@ static void curved(hop_interp *p, judge_run_fn *run, const char *text)
 	                            &second), HOP_OK);
 	for (size_t k = 0; k < sizeof xs / sizeof *xs; k++) {
 		const double *x = xs[k];
-		hop_tensor *in[3] = { vector(p, HOP_f64, N, x), hop_tensor_new(p, HOP_f64, 0, NULL),
+		hop_array *in[3] = { vector(p, HOP_f64, N, x), hop_interp_new(p, HOP_f64, 0, NULL),
 		                      vector(p, HOP_f64, N, v) }, *out[3];
-		hop_tensor_set_f(in[1], 0, 1);
+		hop_array_set_f(in[1], 0, 1);
 		if (run(p, second, NULL, in, out))
 			fail_msg("%s", p->env->diag.text);
 		for (int i = 0; i < N; i++) {
 			double want = 0;
 			for (int j = 0; j < N; j++)
 				want += j == i ? 0 : v[j] * without(x, i, j);
-			assert_true(fabs(hop_tensor_f(out[1], i) - without(x, i, i)) < 1e-12);
-			assert_true(fabs(hop_tensor_f(out[2], i) - want) < 1e-12);
+			assert_true(fabs(hop_array_f(out[1], i) - without(x, i, i)) < 1e-12);
+			assert_true(fabs(hop_array_f(out[2], i) - want) < 1e-12);
 		}
 	}
 	hop_module_free(m, &p->env->mem);
@@ -139,16 +139,16 @@ static void found(hop_interp *p, judge_run_fn *run)
 		const hop_graph *g = graph(p, text, &m);
 		for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
 			bool real = hop_dtype_float((hop_dtype)d);
-			hop_tensor *x = hop_tensor_new(p, (hop_dtype)d, 1, (int64_t[]){ 4 }), *out[2];
+			hop_array *x = hop_interp_new(p, (hop_dtype)d, 1, (int64_t[]){ 4 }), *out[2];
 			for (int i = 0; i < 4; i++)
 				if (real)
-					hop_tensor_set_f(x, i, c[k].x[i]);
+					hop_array_set_f(x, i, c[k].x[i]);
 				else                             /* 0 1 1 0 in any of them */
-					hop_tensor_set_i(x, i, i == 1 || i == 2);
+					hop_array_set_i(x, i, i == 1 || i == 2);
 			if (run(p, g, NULL, &x, out))
 				fail_msg("%s", p->env->diag.text);
-			assert_int_equal(hop_tensor_i(out[0], 0), real ? c[k].max : 1);
-			assert_int_equal(hop_tensor_i(out[1], 0), real ? c[k].min : 0);
+			assert_int_equal(hop_array_i(out[0], 0), real ? c[k].max : 1);
+			assert_int_equal(hop_array_i(out[1], 0), real ? c[k].min : 0);
 		}
 		hop_module_free(m, &p->env->mem);
 	}
@@ -166,12 +166,12 @@ static void empty(hop_interp *p, judge_run_fn *run)
 	hop_module *m;
 	const hop_graph *g = graph(p, "hop 1\ngraph @f<n: 0..9>(%0: f64[n]) {\n"
 	                              "  %1 = argmax %0 {axis = 0}\n  return %1\n}\n", &m);
-	hop_tensor *x = vector(p, HOP_f64, 0, NULL), *out;
+	hop_array *x = vector(p, HOP_f64, 0, NULL), *out;
 	assert_int_equal(run(p, g, (int64_t[]){ 0 }, &x, &out), HOP_ESHAPE);
 	hop_diag_clear(p->env);
 	x = vector(p, HOP_f64, 3, (const double[]){ 1, 2, 0 });
 	assert_int_equal(run(p, g, (int64_t[]){ 3 }, &x, &out), HOP_OK);
-	assert_int_equal(hop_tensor_i(out, 0), 1);
+	assert_int_equal(hop_array_i(out, 0), 1);
 	hop_module_free(m, &p->env->mem);
 }
 

@@ -93,7 +93,7 @@ static void show(struct rig *r, const char *what, const hop_graph *g)
 
 /* ---- the same before and after ---- */
 
-static void inputs(struct rig *r, const hop_graph *g, int64_t *syms, hop_tensor **in)
+static void inputs(struct rig *r, const hop_graph *g, int64_t *syms, hop_array **in)
 {
 	for (uint32_t i = 0; i < g->nsym; i++)
 		syms[i] = g->range[i].lo > 5 ? g->range[i].lo : g->range[i].hi < 5 ? g->range[i].hi : 5;
@@ -102,12 +102,12 @@ static void inputs(struct rig *r, const hop_graph *g, int64_t *syms, hop_tensor 
 		const hop_type *t = g->type[i];
 		for (int k = 0; k < t->rank; k++)
 			assert_true(hop_size_eval(t->dim[k], syms, (int)g->nsym, &dim[k]));
-		in[i] = hop_tensor_new(&r->p, (hop_dtype)t->dtype, t->rank, dim);
+		in[i] = hop_interp_new(&r->p, (hop_dtype)t->dtype, t->rank, dim);
 		for (int64_t k = 0; k < in[i]->count; k++)
 			if (hop_dtype_float(in[i]->dtype))
-				hop_tensor_set_f(in[i], k, 2 * uniform(r) - 1);
+				hop_array_set_f(in[i], k, 2 * uniform(r) - 1);
 			else
-				hop_tensor_set_i(in[i], k, pick(r, 2));
+				hop_array_set_i(in[i], k, pick(r, 2));
 	}
 }
 
@@ -118,13 +118,13 @@ static bool agrees(double x, double y)
 	return fabs(x - y) <= 1e-7 * (1 + fabs(x));
 }
 
-static bool tensors_agree(const hop_tensor *x, const hop_tensor *y)
+static bool tensors_agree(const hop_array *x, const hop_array *y)
 {
 	if (x->dtype != y->dtype || x->count != y->count || x->rank != y->rank)
 		return false;
 	for (int64_t i = 0; i < x->count; i++)
-		if (hop_dtype_float(x->dtype) ? !agrees(hop_tensor_f(x, i), hop_tensor_f(y, i))
-		                              : hop_tensor_i(x, i) != hop_tensor_i(y, i))
+		if (hop_dtype_float(x->dtype) ? !agrees(hop_array_f(x, i), hop_array_f(y, i))
+		                              : hop_array_i(x, i) != hop_array_i(y, i))
 			return false;
 	return true;
 }
@@ -133,7 +133,7 @@ static void check_same(struct rig *r, const char *what, const hop_graph *g,
                        const hop_graph *h)
 {
 	int64_t syms[8];
-	hop_tensor *in[MAXOUT], *x[MAXOUT], *y[MAXOUT];
+	hop_array *in[MAXOUT], *x[MAXOUT], *y[MAXOUT];
 	if (hop_verify(&r->e, h)) {
 		show(r, what, h);
 		fail_msg("%s: %s", what, r->e.diag.text);
@@ -163,10 +163,10 @@ static void check_same(struct rig *r, const char *what, const hop_graph *g,
 		fail_msg("%s: program %d gives other results", what, r->nprog);
 	}
 	for (uint32_t i = 0; i < g->nparam; i++)
-		hop_tensor_release(&r->p, in[i]);
+		hop_interp_release(&r->p, in[i]);
 	for (uint32_t i = 0; i < g->nout; i++) {
-		hop_tensor_release(&r->p, x[i]);
-		hop_tensor_release(&r->p, y[i]);
+		hop_interp_release(&r->p, x[i]);
+		hop_interp_release(&r->p, y[i]);
 	}
 }
 

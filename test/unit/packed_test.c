@@ -134,13 +134,13 @@ static const hop_graph *graph(hop_dtype d, const char *text, hop_module **m)
 	return hop_module_find(*m, NULL);
 }
 
-static void same_bits(const hop_tensor *a, const hop_tensor *b)
+static void same_bits(const hop_array *a, const hop_array *b)
 {
 	assert_int_equal(a->count, b->count);
 	assert_int_equal(a->dtype, b->dtype);
 	for (int64_t i = 0; i < a->count; i++) {
 		size_t w = hop_dtype_bytes(a->dtype);
-		double x = hop_tensor_f(a, i), y = hop_tensor_f(b, i);
+		double x = hop_array_f(a, i), y = hop_array_f(b, i);
 		bool   same = !memcmp((char *)a->data + (size_t)i * w, (char *)b->data + (size_t)i * w, w);
 		if (!same && !(isnan(x) && isnan(y)) && !(x == 0 && y == 0))
 			fail_msg("%s element %d: %.9g interpreted, %.9g compiled", hop_dtype_name(a->dtype),
@@ -149,14 +149,14 @@ static void same_bits(const hop_tensor *a, const hop_tensor *b)
 }
 
 /* Both ways on the same inputs; out[] gets the interpreter's results. */
-static void both(const hop_graph *g, hop_tensor *const *in, hop_tensor **out)
+static void both(const hop_graph *g, hop_array *const *in, hop_array **out)
 {
-	hop_tensor *code[8];
+	hop_array *code[8];
 	if (hop_interp_graph(&ip, g, NULL, in, out) || native_run(&ip, g, NULL, in, code))
 		fail_msg("%s", env.diag.text);
 	for (uint32_t i = 0; i < g->nout; i++) {
 		same_bits(out[i], code[i]);
-		hop_tensor_release(&ip, code[i]);
+		hop_interp_release(&ip, code[i]);
 	}
 }
 
@@ -178,8 +178,8 @@ static void test_round(void **state)
 	for (int k = 0; k < NPACKED; k++) {
 		hop_module      *m;
 		const hop_graph *g = graph(packed[k], text, &m);
-		hop_tensor      *in[2] = { hop_tensor_of(&ip, g->type[0]), hop_tensor_of(&ip, g->type[1]) };
-		hop_tensor      *out[4];
+		hop_array      *in[2] = { hop_interp_of(&ip, g->type[0]), hop_interp_of(&ip, g->type[1]) };
+		hop_array      *out[4];
 		float           *x = in[0]->data;
 		for (uint32_t i = 0; i < ALL; i++) {
 			uint16_t u = (uint16_t)i, next = (uint16_t)(i + 1);
@@ -194,7 +194,7 @@ static void test_round(void **state)
 		same_bits(in[1], out[2]);
 		same_bits(out[0], out[3]);          /* f64 by way of f32, as PyTorch does */
 		for (int i = 0; i < 4; i++)
-			hop_tensor_release(&ip, out[i]);
+			hop_interp_release(&ip, out[i]);
 		hop_module_free(m, &env.mem);
 	}
 }
@@ -214,24 +214,24 @@ static void test_chain(void **state)
 	for (int k = 0; k < NPACKED; k++) {
 		hop_module      *m, *wide;
 		const hop_graph *g = graph(packed[k], text, &m);
-		hop_tensor      *in[2] = { hop_tensor_of(&ip, g->type[0]), hop_tensor_of(&ip, g->type[1]) };
-		hop_tensor      *f32[2], *out[5], *other[5];
+		hop_array      *in[2] = { hop_interp_of(&ip, g->type[0]), hop_interp_of(&ip, g->type[1]) };
+		hop_array      *f32[2], *out[5], *other[5];
 		int              differ = 0;
 		for (int64_t i = 0; i < 2 * 1003; i++)
-			hop_tensor_set_f(in[i % 2], i / 2, (double)(spread((uint32_t)i) % 4001) / 997 - 2.0);
+			hop_array_set_f(in[i % 2], i / 2, (double)(spread((uint32_t)i) % 4001) / 997 - 2.0);
 		both(g, in, out);
 		assert_int_equal(retype_graph(&env, g, HOP_f32, &wide), HOP_OK);
 		for (int i = 0; i < 2; i++) {
-			f32[i] = hop_tensor_of(&ip, hop_module_find(wide, NULL)->type[i]);
+			f32[i] = hop_interp_of(&ip, hop_module_find(wide, NULL)->type[i]);
 			for (int64_t j = 0; j < f32[i]->count; j++)
-				hop_tensor_set_f(f32[i], j, hop_tensor_f(in[i], j));
+				hop_array_set_f(f32[i], j, hop_array_f(in[i], j));
 		}
 		assert_int_equal(hop_interp_graph(&ip, hop_module_find(wide, NULL), NULL, f32, other),
 		                 HOP_OK);
 		for (int64_t i = 0; i < out[1]->count; i++) {
 			uint16_t once;
-			hop_elem_set_f(packed[k], &once, hop_tensor_f(other[1], i));
-			differ += hop_elem_f(packed[k], &once) != hop_tensor_f(out[1], i);
+			hop_elem_set_f(packed[k], &once, hop_array_f(other[1], i));
+			differ += hop_elem_f(packed[k], &once) != hop_array_f(out[1], i);
 		}
 		assert_true(differ > 100);
 		hop_module_free(wide, &env.mem);
@@ -257,17 +257,17 @@ static void test_sums(void **state)
 	for (int k = 0; k < NPACKED; k++) {
 		hop_module      *m;
 		const hop_graph *g = graph(packed[k], text, &m);
-		hop_tensor      *in[4], *out[4];
+		hop_array      *in[4], *out[4];
 		double           stop = ldexp(1, hop_dtype_row(packed[k])->man + 1);
 		for (int i = 0; i < 4; i++)
-			in[i] = hop_tensor_of(&ip, g->type[i]);
+			in[i] = hop_interp_of(&ip, g->type[i]);
 		for (int64_t i = 0; i < in[0]->count; i++)
-			hop_tensor_set_f(in[0], i, 1);
+			hop_array_set_f(in[0], i, 1);
 		for (int64_t i = 0; i < in[2]->count; i++)
-			hop_tensor_set_f(in[2], i, i % 4 == 0);
+			hop_array_set_f(in[2], i, i % 4 == 0);
 		both(g, in, out);
-		assert_true(hop_tensor_f(out[0], 0) == 4096 && hop_tensor_f(out[1], 0) == 4096);
-		assert_true(hop_tensor_f(out[2], 0) == stop && hop_tensor_f(out[3], 0) == stop);
+		assert_true(hop_array_f(out[0], 0) == 4096 && hop_array_f(out[1], 0) == 4096);
+		assert_true(hop_array_f(out[2], 0) == stop && hop_array_f(out[3], 0) == stop);
 		hop_module_free(m, &env.mem);
 	}
 }
@@ -290,11 +290,11 @@ static void test_products(void **state)
 	for (int k = 0; k < NPACKED * 3; k++) {
 		hop_module      *m;
 		const hop_graph *g = graph(packed[k / 3], text[k % 3], &m);
-		hop_tensor      *in[2], *out[2];
+		hop_array      *in[2], *out[2];
 		for (int i = 0; i < 2; i++) {
-			in[i] = hop_tensor_of(&ip, g->type[i]);
+			in[i] = hop_interp_of(&ip, g->type[i]);
 			for (int64_t j = 0; j < in[i]->count; j++)      /* sums of them are exact in f32 */
-				hop_tensor_set_f(in[i], j, (double)(spread((uint32_t)(j + i)) % 33) / 16 - 1);
+				hop_array_set_f(in[i], j, (double)(spread((uint32_t)(j + i)) % 33) / 16 - 1);
 		}
 		both(g, in, out);
 		hop_module_free(m, &env.mem);
@@ -310,12 +310,12 @@ static void test_uniform(void **state)
 	for (int k = 0; k < NPACKED; k++) {
 		hop_module      *m;
 		const hop_graph *g = graph(packed[k], text, &m);
-		hop_tensor      *in = hop_tensor_of(&ip, g->type[0]), *out;
+		hop_array      *in = hop_interp_of(&ip, g->type[0]), *out;
 		double           sum = 0;
-		hop_tensor_set_i(in, 0, 42);
+		hop_array_set_i(in, 0, 42);
 		both(g, &in, &out);
 		for (int64_t i = 0; i < out->count; i++) {
-			double v = hop_tensor_f(out, i);
+			double v = hop_array_f(out, i);
 			assert_true(v >= 0 && v < 1);
 			sum += v;
 		}

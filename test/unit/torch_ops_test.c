@@ -48,10 +48,10 @@ static double tolerance(const struct torch_op *op, hop_dtype d, bool grad, doubl
 	return grad ? 2 * last * (1 + fabs(want)) : is_exact(op->name) ? 0 : last * fabs(want);
 }
 
-static void near(const struct torch_op *op, bool grad, const hop_tensor *t, const double *want)
+static void near(const struct torch_op *op, bool grad, const hop_array *t, const double *want)
 {
 	for (int64_t i = 0; i < t->count; i++) {
-		double got = hop_tensor_f(t, i);
+		double got = hop_array_f(t, i);
 		if (!(fabs(got - want[i]) <= tolerance(op, t->dtype, grad, want[i])))
 			fail_msg("%s of %s: %s %d is %.17g, PyTorch says %.17g", op->name,
 			         hop_dtype_name(t->dtype), grad ? "gradient" : "result", (int)i, got,
@@ -71,17 +71,17 @@ static void one(hop_interp *p, const struct torch_op *op, judge_run_fn *run)
 	bool *want = HOP_NEWN(&e->tmp, bool, g->nparam);
 	bool ct = hop_dtype_float((hop_dtype)hop_graph_out_type(g, 0)->dtype);
 	const double *in = op->in, *grad = op->grad;
-	hop_tensor **x = HOP_NEWN(&e->tmp, hop_tensor *, g->nparam + 1);
-	hop_tensor **y = HOP_NEWN(&e->tmp, hop_tensor *, g->nparam + 1);
+	hop_array **x = HOP_NEWN(&e->tmp, hop_array *, g->nparam + 1);
+	hop_array **y = HOP_NEWN(&e->tmp, hop_array *, g->nparam + 1);
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		x[i] = hop_tensor_of(p, g->type[i]);
+		x[i] = hop_interp_of(p, g->type[i]);
 		want[i] = hop_dtype_float((hop_dtype)g->type[i]->dtype);
 		for (int64_t k = 0; k < x[i]->count; k++)
-			hop_tensor_set_f(x[i], k, *in++);
+			hop_array_set_f(x[i], k, *in++);
 	}
-	x[g->nparam] = hop_tensor_of(p, hop_graph_out_type(g, 0));
+	x[g->nparam] = hop_interp_of(p, hop_graph_out_type(g, 0));
 	for (int64_t k = 0; k < x[g->nparam]->count; k++)
-		hop_tensor_set_f(x[g->nparam], k, cos((double)k));
+		hop_array_set_f(x[g->nparam], k, cos((double)k));
 	if (hop_ad_vjp(e, g, &ct, want, &joint) || run(p, joint, NULL, x, y))
 		fail_msg("%s: %s", op->name, e->diag.text);
 	near(op, false, y[0], op->out);

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ctx/ctx.h"
+#include "data/array.h"
 #include "hop/dlpack.h"
-#include "trace/trace.h"
 
 enum { ON_CPU = 1, ON_CUDA_HOST = 3 };               /* devices whose memory is ours to read */
 enum { IS_INT = 0, IS_UINT = 1, IS_FLOAT = 2, IS_BFLOAT = 4, IS_COMPLEX = 5, IS_BOOL = 6 };
@@ -101,29 +102,19 @@ static bool is_bools(const hop_array *a)
 	return true;
 }
 
-static void copy_axis(const tensor *t, size_t size, int axis, const char *from, char **to)
-{
-	if (axis == t->ndim) {
-		memcpy(*to, from, size);
-		*to += size;
-		return;
-	}
-	int64_t step = t->strides[axis] * (int64_t)size;
-	for (int64_t i = 0; i < t->shape[axis]; i++)
-		copy_axis(t, size, axis + 1, from + i * step, to);
-}
-
 static hop_status copy(hop_ctx *c, hop_dtype d, const tensor *t, const char *from, hop_array **out_a)
 {
 	hop_status st = hop_array_raw(c, d, t->ndim, t->shape, out_a);
 	if (st)
 		return st;
 	hop_array *a = *out_a;
-	char *to = a->data;
-	if (a->count && is_dense(t))
-		memcpy(to, from, a->bytes);
-	else if (a->count)
-		copy_axis(t, hop_dtype_bytes(d), 0, from, &to);
+	int64_t dense[HOP_RANK];
+	if (a->count && is_dense(t)) {
+		memcpy(a->data, from, a->bytes);
+	} else if (a->count) {
+		hop_dense_strides(a->rank, a->dim, dense);
+		hop_copy_strided(hop_dtype_bytes(d), a->rank, a->dim, a->data, dense, from, t->strides);
+	}
 	for (int64_t i = 0; hop_dtype_bool(d) && i < a->count; i++)
 		((uint8_t *)a->data)[i] = ((uint8_t *)a->data)[i] != 0;
 	return HOP_OK;
@@ -233,16 +224,15 @@ static struct given *give(hop_array *a, tensor *t)
 {
 	hop_mem m = hop_ctx_mem(a->ctx);
 	struct given *g = hop_raw_try(&m, sizeof *g);
-	int64_t step = 1;
 	if (!g)
 		return NULL;
 	memset(g, 0, sizeof *g);
 	g->a = hop_array_retain(a);
-	for (int i = a->rank - 1; i >= 0; i--) {
-		g->shape[i] = a->dim[i];
-		g->strides[i] = step;
-		step *= a->dim[i];
-	}
+	memcpy(g->shape, a->dim, sizeof g->shape);
+	if (a->dense)
+		hop_dense_strides(a->rank, a->dim, g->strides);
+	else
+		memcpy(g->strides, a->stride, sizeof g->strides);
 	*t = (tensor){ .data = a->data, .device = { ON_CPU, 0 }, .ndim = a->rank,
 	               .shape = g->shape, .strides = g->strides };
 	t->dtype.code = hop_dtype_row(a->dtype)->dlpack;

@@ -1,9 +1,7 @@
 /* fn_text.c -- functions from text, and what a function takes and gives. The other way, to text,
  * is in fn.c. */
+#include "data/fn.h"
 #include "text/text.h"
-#include "trace/trace.h"
-
-#include <string.h>
 
 static hop_status parse(hop_env *e, hop_ctx *c, const char *text, size_t n, const char *name,
                         hop_fn **out_f)

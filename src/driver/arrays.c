@@ -1,4 +1,4 @@
-/* tensors.c -- compiled code on the interpreter's tensors: for tools, and for calls that do not fit
+/* arrays.c -- compiled code on the interpreter's arrays: for tools, and for calls that do not fit
  * the way without copies. */
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static hop_status pass_on(hop_env *e, hop_status st)
 	return e->diag.st = st;
 }
 
-hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const *in,
-                            hop_tensor **out)
+hop_status hop_exec_arrays(hop_interp *p, const hop_exec *x, hop_array *const *in,
+                            hop_array **out)
 {
 	hop_env *e = p->env;
 	const hop_graph *g = x->g;
@@ -41,19 +41,19 @@ hop_status hop_exec_tensors(hop_interp *p, const hop_exec *x, hop_tensor *const 
 	for (uint32_t k = 0; k < g->nout; k++) {
 		int64_t dim[HOP_MAXRANK];
 		int rank = hop_exec_result(x, ai, (int)k, dim);
-		out[k] = hop_tensor_new(p, (hop_dtype)hop_graph_out_type(g, k)->dtype, rank, dim);
+		out[k] = hop_interp_new(p, (hop_dtype)hop_graph_out_type(g, k)->dtype, rank, dim);
 		ao[k] = (hop_arg){ .data = out[k]->data };
 	}
-	hop_tensor *work = hop_tensor_new(p, HOP_bool, 1, &bytes);
+	hop_array *work = hop_interp_new(p, HOP_bool, 1, &bytes);
 	hop_run_opts o = { .size = sizeof o, .cancel = p->cancel };
 	hop_status st = hop_run_with(x, ai, ao, work->data, &o);
-	hop_tensor_release(p, work);
+	hop_interp_release(p, work);
 	hop_rewind(&e->tmp, m);
 	return st ? pass_on(e, st) : HOP_OK;
 }
 
 hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                         hop_tensor *const *in, hop_tensor **out)
+                         hop_array *const *in, hop_array **out)
 {
 	hop_exec *x;
 	hop_status st = hop_exec_new(p->env, g, NULL, &x);
@@ -63,7 +63,7 @@ hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
 		return hop_interp_graph(p, g, syms, in, out);
 	}
 	HOP_TRY(st);
-	st = hop_exec_tensors(p, x, in, out);
+	st = hop_exec_arrays(p, x, in, out);
 	hop_exec_release(x);
 	return st;
 }
