@@ -192,7 +192,7 @@ static void same(hop_trace *t, const hop_value *in, void *user)
 static void level(hop_trace *t, hop_value x, int left, hop_value *out)
 {
 	struct tower w = { left };
-	hop_scan_opts o = { .has_length = true, .length = hop_n(1) };
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(1) };
 	if (left % 2)
 		hop_scan(t, floor_of, &w, 1, &x, 0, NULL, &o, 1, out, NULL);
 	else

@@ -24,7 +24,7 @@ static void f(hop_trace *t, const hop_value *in, void *user)
 {
 	struct weights m = { in[1], in[2] };
 	struct state s = { hop_full(t, HOP_f64, 0, NULL, 0), hop_full(t, HOP_f64, 0, NULL, 0) };
-	hop_scan_opts opts = { .carry = &state_tree };
+	hop_scan_opts opts = { .size = sizeof opts, .carry = &state_tree };
 	hop_value out[3], steps;
 	(void)user;
 	hop_scan(t, step, &m, 2, &s.h, 1, in, &opts, 3, out, &steps);

@@ -20,7 +20,7 @@ static void newton(hop_trace *t, const hop_value *in, void *user)
 static void root(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value a = in[0], x;
-	hop_scan_opts opts = { .has_length = true, .length = hop_n(6) };
+	hop_scan_opts opts = { .size = sizeof opts, .has_length = true, .length = hop_n(6) };
 	(void)user;
 	hop_scan(t, newton, &a, 1, in, 0, NULL, &opts, 1, &x, NULL);
 	hop_return(t, x);

@@ -17,12 +17,15 @@ typedef void hop_parallel_fn(void *user, void (*body)(void *arg, int64_t begin, 
                              void *arg, int64_t n);
 
 typedef struct hop_compile_opts {
-	size_t           size;           /* sizeof in the caller's build; grow at the end only */
+	size_t           size;           /* sizeof in the caller's build; grows at the end only */
 	int              threads;        /* 0 = the context's, as many as the machine has; 1 = none */
 	bool             no_cache;       /* neither read nor write the object cache */
 	hop_parallel_fn *parallel;       /* the caller's threads instead of ours */
 	void            *parallel_user;
 } hop_compile_opts;
+#ifndef __cplusplus
+#define HOP_COMPILE_OPTS(...) (&(hop_compile_opts){ .size = sizeof(hop_compile_opts), __VA_ARGS__ })
+#endif
 
 /* Where the time of a compilation went, in seconds. */
 typedef struct hop_compile_times {

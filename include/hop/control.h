@@ -33,9 +33,13 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
 #define hop_switch(t, ...) hop_at_switch(t, __FILE__, __LINE__, __VA_ARGS__)
 
 typedef struct hop_while_opts {
+	size_t          size;          /* sizeof in the caller's build; grows at the end only */
 	int64_t         max_trips;     /* 0 = no bound */
 	const hop_tree *carry;         /* names of the carries, for messages; or NULL */
 } hop_while_opts;
+#ifndef __cplusplus
+#define HOP_WHILE_OPTS(...) (&(hop_while_opts){ .size = sizeof(hop_while_opts), __VA_ARGS__ })
+#endif
 
 /* While test(carries) says true, carries = body(carries). Carries start as copies of init:
  * writes to them stay inside. opts NULL = defaults. out_trips may be NULL. Returns ncarry. */
@@ -45,6 +49,7 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
 #define hop_while(t, ...) hop_at_while(t, __FILE__, __LINE__, __VA_ARGS__)
 
 typedef struct hop_scan_opts {
+	size_t          size;          /* sizeof in the caller's build; grows at the end only */
 	int             axis;          /* of the xs, and where the ys are stacked; without xs,
 	                                * not negative */
 	bool            reverse;       /* from the last step to the first */
@@ -55,6 +60,9 @@ typedef struct hop_scan_opts {
 	hop_value       count;
 	const hop_tree *carry, *x;     /* names, for messages; or NULL */
 } hop_scan_opts;
+#ifndef __cplusplus
+#define HOP_SCAN_OPTS(...) (&(hop_scan_opts){ .size = sizeof(hop_scan_opts), __VA_ARGS__ })
+#endif
 
 /* carries, ys[i] = body(carries, xs[i]). The body gets carries, then slices; it returns next
  * carries, then the outputs of the step. out: carries, then stacked outputs. out_steps
@@ -85,6 +93,7 @@ int hop_at_region(hop_trace *t, const char *file, int line, const char *name, ho
  * jvp (or NULL): inputs, tangents of the float inputs -> tangents of the float results.
  * Values captured from outside are constants to this derivative. */
 typedef struct hop_custom_rule {
+	size_t    size;                /* sizeof in the caller's build; grows at the end only */
 	hop_body *fwd, *bwd, *jvp;
 } hop_custom_rule;
 int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rule *rule,

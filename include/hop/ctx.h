@@ -34,6 +34,10 @@ typedef struct hop_ctx hop_ctx;
  * and not fork(). */
 typedef void *hop_alloc_fn(void *user, void *ptr, size_t osize, size_t nsize);
 
+/* Options of any function are a struct with its size first: that of the headers the caller was
+ * built with. A library that knows more fields takes those that are missing as zero; a size of
+ * zero, or one that is larger than the library's own, is HOP_EVALUE. No options at all (NULL) are
+ * all defaults. */
 typedef struct hop_ctx_opts {
 	size_t        size;      /* sizeof in the caller's build; grows at the end only */
 	hop_alloc_fn *alloc;     /* NULL = the C library's */
@@ -45,8 +49,7 @@ typedef struct hop_ctx_opts {
 #define HOP_CTX_OPTS(...) (&(hop_ctx_opts){ .size = sizeof(hop_ctx_opts), __VA_ARGS__ })
 #endif
 
-/* opts NULL = all defaults. On failure *out_c is NULL: HOP_ENOMEM, or HOP_EVALUE when
- * opts->size is not one this library knows. */
+/* opts NULL = all defaults. On failure *out_c is NULL: HOP_ENOMEM, or HOP_EVALUE. */
 HOP_MUST_USE hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c);
 
 /* Everything made from c must be gone, and no other thread may use it. NULL is fine. */

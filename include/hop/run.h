@@ -17,7 +17,7 @@ void hop_cancel_set(hop_cancel *c);
 void hop_cancel_reset(hop_cancel *c);
 
 typedef struct hop_run_opts {
-	size_t            size;      /* sizeof in the caller's build; grow at the end only */
+	size_t            size;      /* sizeof in the caller's build; grows at the end only */
 	const hop_cancel *cancel;    /* NULL = the run cannot be stopped; else it ends with
 	                                HOP_ECANCELED soon after the flag is set */
 	bool              interpret; /* hop_call: op by op, slowly, without compiled code: another

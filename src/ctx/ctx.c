@@ -362,19 +362,19 @@ static void unlock_ctx(void *user)
 
 hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 {
+	hop_ctx_opts o;
 	*out_c = NULL;
-	bool old = opts && opts->size == offsetof(hop_ctx_opts, threads);
-	if (opts && !old && (opts->size != sizeof *opts || opts->threads < 0))
+	if (hop_opts_read(NULL, "context", opts, &o, sizeof o) || o.threads < 0)
 		return HOP_EVALUE;
 	hop_mem mem = { hop_alloc_default, NULL };
-	if (opts && opts->alloc)
-		mem = (hop_mem){ opts->alloc, opts->user };
+	if (o.alloc)
+		mem = (hop_mem){ o.alloc, o.user };
 	hop_ctx *c = hop_raw_try(&mem, sizeof *c);
 	if (!c)
 		return HOP_ENOMEM;
 	memset(c, 0, sizeof *c);
 	c->mem = mem;
-	c->threads = opts && !old ? opts->threads : 0;
+	c->threads = o.threads;
 	if (pthread_mutex_init(&c->lock, NULL)) {
 		hop_raw_free(&mem, c, sizeof *c);
 		return HOP_ENOMEM;

@@ -58,4 +58,15 @@ void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m, int threads),
  * diag when a public entry fails. Needs no memory to say that there is none. */
 void hop_ctx_set_message(hop_ctx *c, const hop_diag *d);
 
+/* ---- opts.c ---- */
+
+/* A caller's options, their size first, as ours: what is not given is zero. given NULL = none of
+ * them. False for a size that is zero or larger than ours. */
+bool       hop_opts_take(const void *given, void *out, size_t ours);
+size_t     hop_opts_size(const void *given);
+#define HOP_OPTS_BAD "%s: the options say that they have %zu bytes: that must be the size of the " \
+                     "struct, and %zu is the most this library knows"
+/* The same as a status, HOP_EVALUE with a message on the context unless that is NULL. */
+hop_status hop_opts_read(hop_ctx *c, const char *op, const void *given, void *out, size_t ours);
+
 #endif

@@ -149,16 +149,18 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 	struct run r = { .f = f, .in = in, .out = out };
 	hop_status st;
 	hop_frame fr;
-	if (!f || (nin && !in) || (nout && !out) || (o && o->size && o->size != sizeof *o))
+	hop_run_opts own;
+	if (!f || (nin && !in) || (nout && !out))
 		return HOP_EUSE;
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
-	r.interpret = o && o->interpret;
-	if (nin == f->nin && nout == f->nout && !r.interpret && call_directly(f, in, out, o, &st))
+	HOP_TRY(hop_opts_read(f->ctx, "call", o, &own, sizeof own));
+	r.interpret = own.interpret;
+	if (nin == f->nin && nout == f->nout && !r.interpret && call_directly(f, in, out, &own, &st))
 		return st;
 	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
 	hop_interp_init(&r.ip, &r.e);
-	r.ip.cancel = o ? o->cancel : NULL;
+	r.ip.cancel = own.cancel;
 	if (HOP_GUARD(&r.e, &fr)) {
 		st = hop_guard_nomem(&r.e, &fr);
 	} else {
@@ -223,15 +225,17 @@ hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts, hop_exec **out_x
 	hop_frame fr;
 	hop_exec *volatile x = NULL;
 	hop_status st;
+	hop_compile_opts own;
 	if (!f || !out_x)
 		return HOP_EUSE;
 	*out_x = NULL;
+	HOP_TRY(hop_opts_read(f->ctx, "compile", opts, &own, sizeof own));
 	hop_env_init(&e, f->ctx, hop_ctx_mem(f->ctx));
 	if (HOP_GUARD(&e, &fr)) {
 		st = hop_guard_nomem(&e, &fr);
 	} else {
 		hop_exec *made;
-		st = hop_exec_new(&e, f->g, opts, &made);
+		st = hop_exec_new(&e, f->g, &own, &made);
 		x = made;
 		if (!st)
 			st = bind_hidden(&e, f, made);

@@ -68,9 +68,6 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	static const hop_compile_opts none;
 	*out_x = NULL;
 	o = o ? o : &none;
-	if (o->size && o->size != sizeof *o)
-		return hop_fail(e, 0, HOP_EVALUE, "compile: the options have %zu bytes, this library "
-		                "knows %zu: rebuild with its headers", o->size, sizeof *o);
 	hop_exec *x = hop_exec_open(e, g);
 	hop_status st = guarded_build(e, g, o, x);
 	if (!st)

@@ -5,7 +5,8 @@
 #include "interp/interp.h"
 #include "rt/exec.h"
 
-/* Hidden parameters are the graph's last ones, bound to arrays the exec keeps. */
+/* o: NULL, or ours in full: its size is not looked at. Hidden parameters are the graph's last
+ * ones, bound to arrays the exec keeps. */
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec **out_x);
 

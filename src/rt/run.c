@@ -185,14 +185,15 @@ hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out
 {
 	int64_t syms[HOP_MAXSYM];
 	hop_room r;
-	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace ||
-	    (o && o->size && o->size != sizeof *o))
+	hop_run_opts own;
+	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace)
 		return HOP_EUSE;
+	HOP_TRY(hop_opts_read(x->ctx, "run", o, &own, sizeof own));
 	if (hop_exec_sizes(x, in, syms, NULL))
 		return refuse(x, in);
 	if (!hop_exec_measure(x, syms, in, out, &r))
 		return HOP_ENOMEM;
-	return hop_exec_go(x, syms, in, out, &r, workspace, o);
+	return hop_exec_go(x, syms, in, out, &r, workspace, &own);
 }
 
 hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,

@@ -11,9 +11,10 @@ struct custom {
 	int              nin, cap, n;
 	const hop_value *in;
 	hop_value       *out;
-	bool             has_jvp;
+	const void      *given;        /* the caller's rule */
+	hop_custom_rule  rule;
 	hop_val         *val;
-	hop_array     **ten;          /* eager: the inputs */
+	hop_array      **ten;          /* eager: the inputs */
 	const hop_type **type;         /* inputs */
 	uint32_t         nfloat;       /* float inputs */
 	const hop_type **btype, **jtype;
@@ -24,6 +25,12 @@ struct custom {
 static void custom_begin(hop_trace *t, void *arg)
 {
 	struct custom *c = arg;
+	if (!hop_trace_opts(t, c->given, &c->rule, sizeof c->rule))
+		return;
+	if (!c->rule.fwd || !c->rule.bwd) {
+		hop_trace_fail(t, HOP_EUSE, "custom: fwd and bwd must be given");
+		return;
+	}
 	if (c->nin < 0 || (c->nin && !c->in) || c->cap < 0 || (c->cap && !c->out)) {
 		hop_trace_fail(t, HOP_EUSE, "custom: a count is negative or a list is missing");
 		return;
@@ -141,7 +148,7 @@ static bool seal_jvp(hop_join *j, struct custom *c, const hop_graph **out_g)
 {
 	hop_trace *b = c->body[JVP];
 	*out_g = NULL;
-	if (!c->has_jvp)
+	if (!c->rule.jvp)
 		return true;
 	uint32_t n = (uint32_t)c->nin;
 	hop_layout l = layout(j, n, c->nj - n, c->jtype, NULL, true);
@@ -160,14 +167,14 @@ static void custom_end(hop_trace *t, void *arg)
 		memcpy(fo + f->nret, f->save, f->nsave * sizeof *fo);
 	hop_outs o[3] = { { f, f->nret + f->nsave, fo },
 	                  { c->body[BWD], c->body[BWD]->nret, c->body[BWD]->out } };
-	if (c->has_jvp)
+	if (c->rule.jvp)
 		o[JVP] = (hop_outs){ c->body[JVP], c->body[JVP]->nret, c->body[JVP]->out };
 	if (f->nret > (uint32_t)c->cap) {
 		hop_trace_fail(t, HOP_EUSE, "custom: gives %u results, there is room for %d",
 		               f->nret, c->cap);
 		return;
 	}
-	if (!hop_join_open(&j, t, c->has_jvp ? 3 : 2, o, 0, NULL) ||
+	if (!hop_join_open(&j, t, c->rule.jvp ? 3 : 2, o, 0, NULL) ||
 	    !hop_join_pure(&j, "custom"))
 		return;
 	/* every body has the same size parameters, so all types count */
@@ -201,25 +208,14 @@ static void eager_end(hop_trace *t, void *arg)
 	c->n = hop_eager_results(t, c->body[FWD], c->cap, c->out);
 }
 
-static void no_rule(hop_trace *t, void *arg)
-{
-	(void)arg;
-	hop_trace_fail(t, HOP_EUSE, "custom: fwd and bwd must be given");
-}
-
 /* Eager traces keep no tape, so only fwd runs. */
 int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rule *rule,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out)
 {
-	struct custom c = { .nin = nin, .in = in, .cap = cap, .out = out };
-	if (!rule || !rule->fwd || !rule->bwd) {
-		hop_enter(t, "custom", file, line, no_rule, NULL);
-		return 0;
-	}
-	c.has_jvp = rule->jvp != NULL;
+	struct custom c = { .nin = nin, .in = in, .cap = cap, .out = out, .given = rule };
 	if (!hop_enter(t, "custom", file, line, custom_begin, &c))
 		return 0;
-	hop_body_args a = { .fn = rule->fwd, .user = user, .what = "the forward body of custom",
+	hop_body_args a = { .fn = c.rule.fwd, .user = user, .what = "the forward body of custom",
 	                    .n = nin, .type = c.type, .in_custom = true };
 	if (t->eager) {
 		a.eager = true;
@@ -233,12 +229,12 @@ int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rul
 	bool ok = (c.body[FWD] = hop_body_run(t, file, line, &a)) &&
 	          hop_enter(t, NULL, file, line, bwd_types, &c);
 	if (ok) {
-		a = (hop_body_args){ .fn = rule->bwd, .user = user, .n = (int)c.nb, .type = c.btype,
+		a = (hop_body_args){ .fn = c.rule.bwd, .user = user, .n = (int)c.nb, .type = c.btype,
 		                     .what = "the backward body of custom" };
 		ok = (c.body[BWD] = hop_body_run(t, file, line, &a)) != NULL;
 	}
-	if (ok && c.has_jvp) {
-		a = (hop_body_args){ .fn = rule->jvp, .user = user, .n = (int)c.nj, .type = c.jtype,
+	if (ok && c.rule.jvp) {
+		a = (hop_body_args){ .fn = c.rule.jvp, .user = user, .n = (int)c.nj, .type = c.jtype,
 		                     .what = "the jvp body of custom" };
 		ok = (c.body[JVP] = hop_body_run(t, file, line, &a)) != NULL;
 	}

@@ -83,6 +83,8 @@ void hop_while_begin(hop_trace *t, void *arg)
 		               "the body of while" : "the test of while");
 		return;
 	}
+	if (!hop_trace_opts(t, c->given, &c->opts, sizeof c->opts))
+		return;
 	if (c->opts.max_trips < 0) {
 		hop_trace_fail(t, HOP_EVALUE, "while: max_trips is %lld",
 		               (long long)c->opts.max_trips);
@@ -274,11 +276,9 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
                  hop_value *out, hop_value *out_trips)
 {
 	struct hop_while_call c = { .test_fn = test, .body_fn = body, .user = user,
-	                            .ncarry = ncarry, .init = init, .out = out };
+	                            .ncarry = ncarry, .init = init, .out = out, .given = opts };
 	if (out_trips)
 		*out_trips = (hop_value){ 0, 0 };
-	if (opts)
-		c.opts = *opts;
 	if (!hop_enter(t, "while", file, line, hop_while_begin, &c))
 		return 0;
 	bool ok = t->eager ? hop_while_eager(t, file, line, &c) : capture(t, file, line, &c);

@@ -27,6 +27,7 @@ struct hop_while_call {
 	void            *user;
 	int              ncarry, n;
 	const hop_value *init;
+	const void      *given;        /* the caller's options */
 	hop_while_opts   opts;
 	hop_value       *out, trips;
 	hop_val         *val;          /* carries in the parent */
@@ -47,6 +48,7 @@ struct hop_scan_call {
 	bool             unordered;    /* a map */
 	int              ncarry, nx, cap, n;
 	const hop_value *init, *xs;
+	const void      *given;        /* the caller's options; NULL = opts are filled in */
 	hop_scan_opts    opts;
 	hop_value       *out, steps;
 	hop_val         *val;          /* carries, then xs with the scanned axis first */

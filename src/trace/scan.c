@@ -66,6 +66,8 @@ static void scan_begin(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	hop_scan_opts *o = &c->opts;
+	if (c->given && !hop_trace_opts(t, c->given, o, sizeof *o))
+		return;
 	if (c->ncarry < 0 || c->nx < 0 || (c->ncarry && !c->init) || (c->nx && !c->xs) ||
 	    c->cap < 0 || (c->cap && !c->out)) {
 		hop_trace_fail(t, HOP_EUSE, "%s: a count is negative or a list is missing", c->op);
@@ -203,9 +205,8 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
                 const hop_scan_opts *opts, int cap, hop_value *out, hop_value *out_steps)
 {
 	struct hop_scan_call c = { .op = "scan", .what = "the body of scan", .ncarry = ncarry,
-	                           .nx = nx, .cap = cap, .init = init, .xs = xs, .out = out };
-	if (opts)
-		c.opts = *opts;
+	                           .nx = nx, .cap = cap, .init = init, .xs = xs, .out = out,
+	                           .given = opts };
 	run(t, file, line, &c, body, user);
 	if (out_steps)
 		*out_steps = c.steps;

@@ -25,6 +25,14 @@ static bool usable(hop_trace *t)
 	return true;
 }
 
+bool hop_trace_opts(hop_trace *t, const void *given, void *out, size_t ours)
+{
+	if (hop_opts_take(given, out, ours))
+		return true;
+	hop_trace_fail(t, HOP_EVALUE, HOP_OPTS_BAD, t->op, hop_opts_size(given), ours);
+	return false;
+}
+
 bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
                void *arg)
 {

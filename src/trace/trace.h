@@ -122,6 +122,9 @@ static inline hop_env *hop_env_of(hop_trace *t) { return &t->root->env; }
 
 /* ---- trace.c: the guarded door, roots and bodies ---- */
 
+/* A caller's options as ours (ctx/ctx.h); false after a failure. */
+bool hop_trace_opts(hop_trace *t, const void *given, void *out, size_t ours);
+
 /* Run make(t, arg) as one public call of op at file:line: checks t, guards, and in eager mode
  * runs what was emitted. False when the trace is or becomes failed. Every public function
  * goes through here, so that no other file knows how a call is guarded. op NULL: a further

@@ -95,13 +95,14 @@ hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t)
 
 hop_status hop_eager_new_with(hop_ctx *c, const hop_run_opts *o, hop_trace **out_t)
 {
-	if (!out_t || !c || (o && o->size && o->size != sizeof *o))
+	hop_run_opts own;
+	if (!out_t || !c)
 		return HOP_EUSE;
-	hop_status st = hop_root_new(c, true, out_t);
-	if (st)
-		return st;
+	*out_t = NULL;
+	HOP_TRY(hop_opts_read(c, "eager trace", o, &own, sizeof own));
+	HOP_TRY(hop_root_new(c, true, out_t));
 	(*out_t)->what = "this eager trace";
-	(*out_t)->root->ip.cancel = o ? o->cancel : NULL;
+	(*out_t)->root->ip.cancel = own.cancel;
 	return HOP_OK;
 }
 

@@ -104,7 +104,7 @@ static void custom_bwd(hop_trace *t, const hop_value *in, void *user)
 
 static void writer(hop_trace *t, const hop_value *in, void *user)
 {
-	static const hop_custom_rule rule = { custom_fwd, custom_bwd, NULL };
+	static const hop_custom_rule rule = { sizeof rule, custom_fwd, custom_bwd, NULL };
 	struct written w = { *(int *)user, hop_zeros_like(t, in[0]) };
 	hop_value acc = hop_clone(t, w.acc), out[2] = { { 0, 0 }, { 0, 0 } }, init[2];
 
@@ -130,6 +130,7 @@ static void writer(hop_trace *t, const hop_value *in, void *user)
 		hop_scan_opts o;
 
 		memset(&o, 0, sizeof o);
+		o.size = sizeof o;
 		o.has_length = true;
 		o.length = hop_n(3);
 		hop_scan(t, write_body, &w, 1, in, 0, NULL, &o, 1, out, NULL);
@@ -258,7 +259,7 @@ static void pass_bwd(hop_trace *t, const hop_value *in, void *user)
 
 static void alias(hop_trace *t, const hop_value *in, void *user)
 {
-	static const hop_custom_rule rule = { twice_body, pass_bwd, NULL };
+	static const hop_custom_rule rule = { sizeof rule, twice_body, pass_bwd, NULL };
 	hop_value y = hop_mulf(t, in[0], 2), a[3] = { in[0], y, y };
 	hop_value out[3] = { { 0, 0 }, { 0, 0 }, { 0, 0 } };
 
@@ -335,6 +336,7 @@ static void idle(hop_trace *t, const hop_value *in, void *user)
 		hop_scan_opts o;
 
 		memset(&o, 0, sizeof o);
+		o.size = sizeof o;
 		o.has_length = true;
 		o.length = hop_n(0);
 		hop_scan(t, square_body, NULL, 1, in, 0, NULL, &o, 1, out, NULL);

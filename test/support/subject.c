@@ -206,7 +206,7 @@ static hop_value apply(hop_trace *t, const struct link *s, hop_value x)
 		hop_region(t, "part", call_body, user, 1, &x, 1, out);
 		return hop_mulf(t, out[0], 1.1);
 	case OP_CUSTOM: {
-		static const hop_custom_rule rule = { custom_fwd, custom_bwd, custom_jvp };
+		static const hop_custom_rule rule = { sizeof rule, custom_fwd, custom_bwd, custom_jvp };
 
 		in[0] = x;
 		in[1] = s->k;

@@ -34,8 +34,10 @@ BODY(pi_, hop_return(t, hop_f(t, 3.14)))
 BODY(writes_, hop_add_(t, *outside, *outside); hop_return(t, in[0]))
 BODY(writes_sum_, hop_add_(t, *outside, *outside); hop_return(t, hop_sum_all(t, in[0])))
 BODY(uses_outer_, hop_return(t, hop_sin(user, in[0])))
-static const hop_custom_rule no_fwd = { NULL, same_, NULL }, no_bwd = { same_, NULL, NULL },
-	rule = { same_, same_, NULL }, rule_writes = { writes_, same_, NULL };
+#define RULE(...) { sizeof(hop_custom_rule), __VA_ARGS__ }
+static const hop_custom_rule no_fwd = RULE(NULL, same_, NULL), no_bwd = RULE(same_, NULL, NULL),
+	rule = RULE(same_, same_, NULL), rule_writes = RULE(writes_, same_, NULL);
+#undef RULE
 
 /* ---- wrong calls ---- */
 
@@ -105,15 +107,15 @@ BODY(while_vector, hop_while(t, same_, same_, NULL, 1, in, NULL, out, NULL); DON
 BODY(while_few, hop_while(t, always_, none_, NULL, 1, in, NULL, out, NULL); DONE)
 BODY(while_short, hop_while(t, always_, short_, NULL, 1, in, NULL, out, NULL); DONE)
 BODY(while_dtype, hop_while(t, always_, whole_, NULL, 1, in, NULL, out, NULL); DONE)
-static const hop_while_opts negative = { .max_trips = -1 };
+static const hop_while_opts negative = { .size = sizeof negative, .max_trips = -1 };
 struct pair { hop_value a, b; };
 HOP_TREE(pair_tree, struct pair, a, b);
-static const hop_while_opts named = { .carry = &pair_tree };
+static const hop_while_opts named = { .size = sizeof named, .carry = &pair_tree };
 BODY(while_trips, hop_while(t, never_, same_, NULL, 1, in, &negative, out, NULL); DONE)
 BODY(while_tree, hop_while(t, never_, same_, NULL, 1, in, &named, out, NULL); DONE)
 
 #define SCAN(name, fn, nc, init, nx, xs, cap, ...) \
-	BODY(name, hop_scan_opts o = { __VA_ARGS__ }; \
+	BODY(name, hop_scan_opts o = { .size = sizeof o, __VA_ARGS__ }; \
 	     hop_scan(t, fn, NULL, nc, init, nx, xs, &o, cap, out, NULL); DONE)
 #define LEN(n) .has_length = true, .length = { n, NULL }
 SCAN(scan_fn, NULL, 1, in, 0, NULL, 4, LEN(2))

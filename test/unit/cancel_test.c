@@ -82,7 +82,7 @@ static void step(hop_trace *t, const hop_value *in, void *user)
 static void f_scan(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value x, s = hop_sum_all(t, in[0]);
-	hop_scan_opts o = { .has_length = true,
+	hop_scan_opts o = { .size = sizeof o, .has_length = true,
 	                    .length = hop_n((int64_t)1 << 40) };
 	(void)user;
 	hop_scan(t, step, NULL, 1, &s, 0, NULL, &o, 1, &x, NULL);
@@ -217,7 +217,7 @@ static void test_flag(void **state)
 	for (int w = EAGER; w <= RUN; w++) {
 		assert_int_equal(go(once, (enum way)w, 3, NULL), HOP_OK);
 		assert_int_equal(go(once, (enum way)w, 3, &o), HOP_OK);
-		assert_int_equal(go(once, (enum way)w, 3, &odd), HOP_EUSE);
+		assert_int_equal(go(once, (enum way)w, 3, &odd), HOP_EVALUE);
 		hop_cancel_set(&c);
 		assert_int_equal(go(f_grow, (enum way)w, 3, &o), HOP_ECANCELED);
 		hop_cancel_reset(&c);

@@ -148,7 +148,7 @@ struct tower { int left; };
 static void floor_of(hop_trace *t, const hop_value *in, void *user)
 {
 	struct tower w = { ((struct tower *)user)->left - 1 };
-	hop_scan_opts o = { .has_length = true, .length = hop_n(1) };
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(1) };
 	hop_value x = hop_sin(t, in[0]);
 	if (w.left)
 		hop_scan(t, floor_of, &w, 1, &x, 0, NULL, &o, 1, &x, NULL);

@@ -455,7 +455,7 @@ static void add_third(hop_trace *t, const hop_value *in, void *user)
 static void in_scan(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value outer = third(t), out[2] = { { 0, 0 }, { 0, 0 } };
-	hop_scan_opts o = { .has_length = true, .length = hop_n(2) };
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(2) };
 	(void)user;
 	hop_scan(t, add_third, &outer, 1, in, 0, NULL, &o, 2, out, NULL);
 	hop_return(t, out[0]);

@@ -36,7 +36,7 @@ BODY(product_region, hop_region(t, "r", product, NULL, 2, in, 1, out); hop_retur
 BODY(product_step, const hop_value *v = user;
      hop_return(t, hop_add(t, in[0], hop_sum_all(t, hop_mul(t, v[1], v[0])))))
 BODY(product_scan, hop_value s = hop_sum_all(t, in[0]);
-     hop_scan_opts o = { .has_length = true, .length = hop_n(3), .counted = true,
+     hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(3), .counted = true,
                          .count = in[2] };
      hop_scan(t, product_step, (void *)(uintptr_t)in, 1, &s, 0, NULL, &o, 1, out, NULL);
      hop_return(t, out[0]))

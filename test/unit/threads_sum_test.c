@@ -61,7 +61,7 @@ static void add_up(hop_trace *t, const hop_value *in, void *user)
 static void steps(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value     c = hop_sum_all(t, in[0]), x = in[0], y;
-	hop_scan_opts o = { .has_length = true, .length = hop_n(3) };
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(3) };
 
 	(void)user;
 	hop_scan(t, add_up, &x, 1, &c, 0, NULL, &o, 1, &y, NULL);

@@ -278,7 +278,7 @@ static void wrong_carry(hop_trace *t, const hop_value *in, void *user)
 static void f_paths(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value init[9], out[9];
-	hop_scan_opts o = { .has_length = true, .length = hop_n(2), .carry = &net_tree };
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(2), .carry = &net_tree };
 	(void)user;
 	for (int i = 0; i < 9; i++)
 		init[i] = in[0];
@@ -312,7 +312,7 @@ static void f_levels(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value out[1], y = in[1];
 	(void)user;
-	hop_scan_opts o = { .has_length = true, .length = hop_n(2) };
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(2) };
 	hop_scan(t, mid, &y, 1, in, 0, NULL, &o, 1, out, NULL);
 	hop_return(t, out[0]);
 }
@@ -435,7 +435,7 @@ static void asserting(hop_trace *t, const hop_value *in, void *user)
 static void f_asserts(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value out[1];
-	hop_scan_opts o = { .has_length = true, .length = hop_n(4) };
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(4) };
 	hop_scan(t, asserting, user, 1, in, 0, NULL, &o, 1, out, NULL);
 	hop_return(t, out[0]);
 }

@@ -224,7 +224,7 @@ static void do_body(struct world *w)
 	/* hop first: the bodies read the world as it is now */
 	if (w->t) {
 		hop_trace *t = w->t;
-		hop_scan_opts o = { .has_length = true, .length = hop_n(2) };
+		hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(2) };
 		hop_value p = w->val[j];
 		while (hop_rank(t, p) && !hop_failed(t))
 			p = hop_index(t, p, 0, 0);

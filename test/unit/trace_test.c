@@ -336,7 +336,7 @@ static void halve(hop_trace *t, const hop_value *in, void *user)
 
 static void f_bounded(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_while_opts o = { .max_trips = 3 };
+	hop_while_opts o = { .size = sizeof o, .max_trips = 3 };
 	hop_value out[1], trips;
 	(void)user;
 	hop_while(t, forever, halve, NULL, 1, in, &o, out, &trips);
@@ -371,7 +371,7 @@ static void scans(void **state)
 	(void)state;
 	double x[4] = { 0.1, -0.2, 0.3, 0.5 }, w = 0.7;
 	for (int rev = 0; rev < 2; rev++) {
-		hop_scan_opts o = { .reverse = rev };
+		hop_scan_opts o = { .size = sizeof o, .reverse = rev };
 		double h = 0.4, ys[4], hs[4];
 		for (int k = 0; k < 4; k++) {
 			int i = rev ? 3 - k : k;
@@ -384,7 +384,7 @@ static void scans(void **state)
 		                       .want = { &h, ys, hs, (double[]){ 4 } },
 		                       .n = { 1, 4, 4, 1 } });
 	}
-	hop_scan_opts none = { 0 };
+	hop_scan_opts none = { .size = sizeof none };
 	rig_run(&(struct rig){ .f = f_scan, .user = &none, .nin = 3,      /* length 0 */
 	                       .in = { num(0.4), vec(0, x), num(w) }, .nout = 4,
 	                       .want = { (double[]){ 0.4 }, x, x, (double[]){ 0 } },
@@ -403,7 +403,7 @@ static void stopping(hop_trace *t, const hop_value *in, void *user)
 static void f_stop(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value out[2], steps, log = hop_zeros_like(t, in[0]);
-	hop_scan_opts o = { .axis = 1 };
+	hop_scan_opts o = { .size = sizeof o, .axis = 1 };
 	(void)user;
 	hop_scan(t, stopping, &log, 1, in, 1, in + 1, &o, 2, out, &steps);
 	hop_return(t, out[0], out[1], log, steps);
@@ -440,7 +440,7 @@ static void counting(hop_trace *t, const hop_value *in, void *user)
 static void f_counted(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value out[2], steps;
-	hop_scan_opts o = { .has_length = true, .length = hop_n(5), .counted = true,
+	hop_scan_opts o = { .size = sizeof o, .has_length = true, .length = hop_n(5), .counted = true,
 	                    .count = in[0] };
 	hop_value zero = hop_i(t, 0);
 	(void)user;

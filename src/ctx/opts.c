@@ -1,0 +1,34 @@
+/* opts.c -- options from callers that were built with older headers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ctx/ctx.h"
+
+size_t hop_opts_size(const void *given)
+{
+	size_t n;
+	memcpy(&n, given, sizeof n);
+	return n;
+}
+
+bool hop_opts_take(const void *given, void *out, size_t ours)
+{
+	size_t n = given ? hop_opts_size(given) : 0;
+	memset(out, 0, ours);
+	if (given && (n < sizeof n || n > ours))
+		return false;
+	if (given)
+		memcpy(out, given, n);
+	return true;
+}
+
+hop_status hop_opts_read(hop_ctx *c, const char *op, const void *given, void *out, size_t ours)
+{
+	char text[200];
+	if (hop_opts_take(given, out, ours))
+		return HOP_OK;
+	snprintf(text, sizeof text, "error: " HOP_OPTS_BAD, op, hop_opts_size(given), ours);
+	if (c)
+		hop_ctx_set_message(c, &(hop_diag){ .st = HOP_EVALUE, .text = text, .len = strlen(text) });
+	return HOP_EVALUE;
+}
