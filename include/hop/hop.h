@@ -2,6 +2,7 @@
 #ifndef HOP_H
 #define HOP_H
 
+#include "hop/compile.h"
 #include "hop/control.h"
 #include "hop/ctx.h"
 #include "hop/dlpack.h"
@@ -9,6 +10,7 @@
 #include "hop/nn.h"
 #include "hop/old.h"
 #include "hop/ops.h"
+#include "hop/rows.h"
 #include "hop/run.h"
 #include "hop/shape.h"
 #include "hop/status.h"
