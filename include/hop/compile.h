@@ -22,6 +22,8 @@ typedef struct hop_compile_opts {
 	bool             no_cache;       /* neither read nor write the object cache */
 	hop_parallel_fn *parallel;       /* the caller's threads instead of ours */
 	void            *parallel_user;
+	const char      *target;         /* which code generator; NULL = as HOP_TARGET says, else
+	                                  * LLVM. HOP_EVALUE lists those there are */
 } hop_compile_opts;
 #ifndef __cplusplus
 #define HOP_COMPILE_OPTS(...) (&(hop_compile_opts){ .size = sizeof(hop_compile_opts), __VA_ARGS__ })
@@ -33,7 +35,7 @@ typedef struct hop_compile_times {
 	bool   from_cache;               /* code was loaded, not generated */
 } hop_compile_times;
 
-/* opts may be NULL. HOP_ETARGET when LLVM is not there. */
+/* opts may be NULL. HOP_ETARGET when the target's code generator is not there. */
 HOP_MUST_USE hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts,
                                     hop_exec **out_x);
 hop_exec *hop_exec_retain(hop_exec *x);

@@ -38,7 +38,7 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	hop_machine m;
 	double t0 = now();
 	HOP_TRY(check_results(e, g));
-	HOP_TRY(hop_target_pick(e, NULL, &t));
+	HOP_TRY(hop_target_pick(e, o->target, &t));
 	HOP_TRY(t->machine(e, &to, &m));
 	HOP_TRY(hop_pipeline_run(e, g, &opt));
 	double t1 = now();
