@@ -77,6 +77,9 @@ static bool strides_fit(int rank, const int64_t *dim, const int64_t *stride, boo
 {
 	int64_t reach = 0, far;
 	uint32_t done = 0;
+	for (int i = 0; i < rank; i++)
+		if (stride[i] > HOP_SIZE_MAX || stride[i] < -HOP_SIZE_MAX)
+			return false;
 	for (int k = 0; k < rank; k++) {
 		int next = -1;
 		for (int i = 0; i < rank; i++)
@@ -85,8 +88,7 @@ static bool strides_fit(int rank, const int64_t *dim, const int64_t *stride, boo
 		done |= 1u << next;
 		if (dim[next] == 1)
 			continue;
-		if (stride[next] > HOP_SIZE_MAX || stride[next] < -HOP_SIZE_MAX ||
-		    (!readonly && llabs(stride[next]) <= reach) ||
+		if ((!readonly && llabs(stride[next]) <= reach) ||
 		    __builtin_mul_overflow(dim[next] - 1, llabs(stride[next]), &far) ||
 		    __builtin_add_overflow(reach, far, &reach) || reach > HOP_SIZE_MAX)
 			return false;
