@@ -312,8 +312,6 @@ static void put_addrs(divide *d, hop_stmt *s)
 	int k = hop_stmt_blocks(s, sub);
 	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
 		put_addr(d, a);
-	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first && !s->gemm->beta)
-		s->gemm->c = (hop_addr){ .buf = s->gemm->a.buf, .offset = hop_size_int(0) };
 	if (s->kind == HOP_L_GROW) {
 		put_addr(d, &tape);
 		s->buf = tape.buf;

@@ -166,27 +166,33 @@ static void put_loop(reader *q, hop_stmt *s)
 		put_def(q, s->acc[i].result);
 }
 
-/* Strides that go down would reach below where its operands begin: see meet_addr. */
-static void put_gemm(reader *q, hop_gemm *g)
+static void put_tsize(reader *q, hop_size s)
 {
-	const hop_size z[] = { g->m, g->n, g->k, g->as[0], g->as[1], g->bs[0], g->bs[1],
-	                       g->cs[0], g->cs[1] };
-	put(q, g->dtype);
-	put(q, g->beta);
-	for (size_t i = 0; i < sizeof z / sizeof *z; i++) {
-		put_size(q, z[i]);
-		q->ok = q->ok && z[i].k >= 0;
+	put_size(q, s);
+	q->ok = q->ok && s.k >= 0;
+}
+
+/* Strides that go down would reach below where its operands begin: see meet_addr. */
+static void put_tile(reader *q, hop_tile *t)
+{
+	put(q, (int64_t)(intptr_t)t->of);
+	put(q, t->dtype);
+	for (int i = 0; i < t->of->nextent; i++)
+		put_tsize(q, t->extent[i]);
+	for (int i = 0; i < t->of->narg; i++) {
+		put(q, t->arg[i].access);
+		if (!t->arg[i].access)
+			continue;
+		for (int k = 0; k < t->of->arg[i].naxis; k++)
+			put_tsize(q, t->arg[i].stride[k]);
+		put_addr(q, &t->arg[i].at, t->arg[i].access & HOP_WRITE);
 	}
-	put_addr(q, &g->a, false);
-	put_addr(q, &g->b, false);
-	if (!g->epilogue.first || g->beta)
-		put_addr(q, &g->c, true);
-	if (!g->epilogue.first)
-		return;
-	put_def(q, g->em);
-	put_def(q, g->en);
-	put_def(q, g->ev);
-	put_block(q, &g->epilogue);
+	for (int i = 0; i < t->of->nhole; i++) {
+		hop_hole *h = &t->hole[i];
+		for (int k = 0; h->body.first && k < t->of->hole[i].npos + t->of->hole[i].nval; k++)
+			put_def(q, h->reg[k]);
+		put_block(q, &h->body);
+	}
 }
 
 static void put_stmt(reader *q, hop_stmt *s)
@@ -196,8 +202,8 @@ static void put_stmt(reader *q, hop_stmt *s)
 		put_op(q, s);
 	else if (s->kind == HOP_L_LOOP)
 		put_loop(q, s);
-	else if (s->kind == HOP_L_GEMM)
-		put_gemm(q, s->gemm);
+	else if (s->kind == HOP_L_TILE)
+		put_tile(q, s->tile);
 	else
 		q->ok = false;
 }
@@ -212,13 +218,12 @@ static void forget(reader *q)
 	q->text.n = 0;
 }
 
-/* Is it a nest that stands alone? Its text, registers and buffers are in q then. Products
+/* Is it a nest that stands alone? Its text, registers and buffers are in q then. Tiles
  * without more are outline.c's: by their shape, wherever they stand. */
 static bool read_nest(reader *q, hop_stmt *s)
 {
 	forget(q);
-	if (s->kind == HOP_L_LOOP ? s->nacc > 0
-	                          : s->kind != HOP_L_GEMM || !s->gemm->epilogue.first)
+	if (s->kind == HOP_L_LOOP ? s->nacc > 0 : s->kind != HOP_L_TILE || !hop_tile_filled(s->tile))
 		return false;
 	q->ok = true;
 	hop_stmt_all_addrs(q->f, s, meet_addr, q);
@@ -256,18 +261,6 @@ static int order(reader *q)
 	return nin;
 }
 
-/* A product whose epilogue stores has no place of its own. */
-static void drop_c(hop_stmt *s)
-{
-	hop_block *sub[2];
-	int k = hop_stmt_blocks(s, sub);
-	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first && !s->gemm->beta)
-		s->gemm->c = (hop_addr){ .buf = 0 };
-	for (int i = 0; i < k; i++)
-		for (hop_stmt *b = sub[i]->first; b; b = b->next)
-			drop_c(b);
-}
-
 /* The function whose body is s, which is used up. */
 static hop_lfunc function(reader *q, hop_stmt *s, int nin)
 {
@@ -291,7 +284,6 @@ static hop_lfunc function(reader *q, hop_stmt *s, int nin)
 		k->next = NULL;
 		k->dst = i + 1;
 	}
-	drop_c(s);
 	hop_stmt_all_addrs(q->f, s, move_addr, q);
 	hop_stmt_regs(s, rename_reg, q);
 	hop_stmt *body = hop_l_stmt(&b, HOP_L_LOOP);

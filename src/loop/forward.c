@@ -35,7 +35,6 @@ typedef struct pass {
 	size_t     capopen;
 	int        nblock;
 	bool       changed;
-	int        step;            /* count_stmt */
 } pass;
 
 static hop_reg follow(pass *p, hop_reg r)
@@ -263,22 +262,16 @@ static void forward(pass *p, hop_block *b)
 
 /* ---- what nobody reads ---- */
 
-static void use_addr(void *user, hop_addr *a, bool is_write)
-{
-	pass *p = user;
-	if (!is_write)
-		p->nread[a->buf] += p->step;
-	for (int i = 0; i < a->nterm; i++)
-		p->nuse[a->term[i].reg] += p->step;
-}
-
 /* What the statement itself uses, once more or (by -1) once less. */
 static void count_stmt(pass *p, hop_stmt *s, int by)
 {
-	p->step = by;
-	hop_stmt_addrs(p->f, s, use_addr, p);
-	if (s->kind == HOP_L_GEMM && s->gemm->beta)
-		p->nread[s->gemm->c.buf] += by;
+	hop_addr *a;
+	for (int i = 0; (a = hop_stmt_addr(s, i)); i++) {
+		if (hop_stmt_access(s, i) & HOP_READ)
+			p->nread[a->buf] += by;
+		for (int k = 0; k < a->nterm; k++)
+			p->nuse[a->term[k].reg] += by;
+	}
 	p->nuse[s->bound] += by;
 	for (int i = 0; i < s->na; i++)
 		p->nuse[s->a[i]] += by;
@@ -299,15 +292,22 @@ static void count(pass *p, hop_block *b)
 	}
 }
 
+/* Nobody reads what the statement itself writes. */
+static bool unread(pass *p, hop_stmt *s)
+{
+	hop_addr *a;
+	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
+		if (hop_stmt_access(s, i) & HOP_WRITE &&
+		    (p->f->buf[a->buf].kind != HOP_BUF_TEMP || p->nread[a->buf]))
+			return false;
+	return true;
+}
+
 static bool useless(pass *p, hop_stmt *s)
 {
-	const hop_lbuf *b;
 	switch (s->kind) {
 	case HOP_L_OP:
-		if (s->sop != HOP_SOP_store)
-			return !p->nuse[s->dst];
-		b = &p->f->buf[s->u.addr.buf];
-		return b->kind == HOP_BUF_TEMP && !p->nread[s->u.addr.buf];
+		return s->sop == HOP_SOP_store ? unread(p, s) : !p->nuse[s->dst];
 	case HOP_L_LOOP:
 		for (int i = 0; i < s->nacc; i++)
 			if (!p->nuse[s->acc[i].result]) {
@@ -321,10 +321,8 @@ static bool useless(pass *p, hop_stmt *s)
 		return !s->nacc && !s->body.first;
 	case HOP_L_IF:
 		return !s->body.first && !s->other.first;
-	case HOP_L_GEMM:
-		b = &p->f->buf[s->gemm->c.buf];
-		return !s->gemm->epilogue.first && b->kind == HOP_BUF_TEMP &&
-		       !p->nread[s->gemm->c.buf];
+	case HOP_L_TILE:
+		return !hop_tile_filled(s->tile) && unread(p, s);
 	default:
 		return false;
 	}
@@ -347,11 +345,11 @@ static void sweep(pass *p, hop_block *b)
 		hop_stmt *s = all[n];
 		hop_block *sub[2];
 		int k = hop_stmt_blocks(s, sub);
-		bool tile = s->kind == HOP_L_GEMM && s->gemm->epilogue.first;
+		bool tile = s->kind == HOP_L_TILE && hop_tile_filled(s->tile);
 		for (int i = k; i-- > 0;)
 			sweep(p, sub[i]);
-		/* an epilogue that stores nothing would mean: store the sum */
-		tile = tile && !s->gemm->epilogue.first;
+		/* a hole that stores nothing would mean: do what is done without */
+		tile = tile && !hop_tile_filled(s->tile);
 		if (tile || useless(p, s)) {
 			if (!tile)               /* it was counted as another statement */
 				count_stmt(p, s, -1);

@@ -131,25 +131,15 @@ bool hop_fuse_swaps(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 
 /* ---- legality ---- */
 
-static void mark_block(hop_fpass *p, const hop_block *b)
+static void mark_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
-	for (const hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2];
-		int k = hop_stmt_blocks((hop_stmt *)s, sub);
-		if (s->dst)
-			p->mark[s->dst] = p->stamp;
-		if (s->kind == HOP_L_LOOP) {
-			p->extent[s->dst] = s->bound ? hop_size_int(-1) : s->extent;
-			for (int i = 0; i < s->nacc; i++)
-				p->mark[s->acc[i].result] = p->stamp;
-		}
-		if (s->kind == HOP_L_GEMM) {
-			p->mark[s->gemm->em] = p->mark[s->gemm->en] = p->stamp;
-			p->mark[s->gemm->ev] = p->stamp;
-		}
-		for (int i = 0; i < k; i++)
-			mark_block(p, sub[i]);
-	}
+	hop_fpass *p = user;
+	(void)t;
+	if (!def)
+		return;
+	p->mark[*r] = p->stamp;
+	if (def->kind == HOP_L_LOOP && def->dst == *r)
+		p->extent[*r] = def->bound ? hop_size_int(-1) : def->extent;
 }
 
 static bool nonneg(hop_fpass *p, hop_size s)
@@ -190,7 +180,7 @@ static bool row_of(hop_fpass *p, const hop_addr *a, hop_reg var, row *out)
 	return has;
 }
 
-/* GEMM operands move by their strides as well: not seen through. */
+/* Operands of tiles move by their strides as well: not seen through. */
 static bool all_rows(hop_fpass *p, const hop_fentry *x, int buf, hop_reg var, row *first,
                      bool *any)
 {
@@ -286,11 +276,11 @@ static bool joins(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 		return false;
 	if (depends(p, b->s, a->s))
 		return false;
-	if (has_kind(&a->s->body, HOP_L_GEMM) || has_kind(&b->s->body, HOP_L_GEMM))
+	if (has_kind(&a->s->body, HOP_L_TILE) || has_kind(&b->s->body, HOP_L_TILE))
 		return false;
 	p->stamp++;
-	mark_block(p, &a->s->body);
-	mark_block(p, &b->s->body);
+	hop_block_regs(&a->s->body, mark_reg, p);
+	hop_block_regs(&b->s->body, mark_reg, p);
 	for (size_t i = 0; i < a->nacc; i++)
 		for (size_t j = 0; j < b->nacc; j++) {
 			if (a->acc[i].buf != b->acc[j].buf)

@@ -49,6 +49,13 @@ hop_reg hop_l_reg(hop_lbuild *b)
 	return ++b->f->nreg;
 }
 
+hop_stmt *hop_l_tile(hop_lbuild *b, hop_tile *t)
+{
+	hop_stmt *s = hop_l_stmt(b, HOP_L_TILE);
+	s->tile = t;
+	return s;
+}
+
 /* The array doubles when its count is a power of two, so no capacity is kept. */
 int hop_l_buf(hop_lbuild *b, hop_lbuf v)
 {
@@ -219,35 +226,42 @@ static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
 	hop_putc(o, '}');
 }
 
-static void put_strides(hop_buf *o, const hop_addr *a, const hop_size *st)
+static void put_operand(hop_buf *o, const hop_tile *t, int i)
 {
-	put_addr(o, a);
-	hop_put(o, " by ");
-	put_size(o, st[0]);
-	hop_putc(o, ',');
-	put_size(o, st[1]);
+	hop_putf(o, " %s ", t->of->arg[i].name);
+	put_addr(o, &t->arg[i].at);
+	for (int k = 0; k < t->of->arg[i].naxis; k++) {
+		hop_put(o, k ? "," : " by ");
+		put_size(o, t->arg[i].stride[k]);
+	}
 }
 
-static void put_gemm(hop_buf *o, const hop_gemm *g, int depth)
+static void put_hole(hop_buf *o, const hop_tile *t, int i, int depth)
 {
-	hop_putf(o, "gemm %s %s", hop_dtype_name(g->dtype), g->beta ? "add " : "");
-	put_size(o, g->m);
-	hop_put(o, " x ");
-	put_size(o, g->n);
-	hop_put(o, " x ");
-	put_size(o, g->k);
-	hop_put(o, " a ");
-	put_strides(o, &g->a, g->as);
-	hop_put(o, " b ");
-	put_strides(o, &g->b, g->bs);
-	hop_put(o, " c ");
-	put_strides(o, &g->c, g->cs);
-	if (!g->epilogue.first)
-		return;
-	hop_putf(o, " each r%d r%d r%d {\n", g->em, g->en, g->ev);
-	put_block(o, &g->epilogue, depth + 1);
+	const hop_hole *h = &t->hole[i];
+	hop_put(o, " each");
+	for (int k = 0; k < t->of->hole[i].npos + t->of->hole[i].nval; k++)
+		hop_putf(o, " r%d", h->reg[k]);
+	hop_put(o, " {\n");
+	put_block(o, &h->body, depth + 1);
 	indent(o, depth);
 	hop_putc(o, '}');
+}
+
+static void put_tile(hop_buf *o, const hop_tile *t, int depth)
+{
+	bool add = t->of->out && t->arg[t->of->out - 1].access & HOP_READ;
+	hop_putf(o, "%s %s%s", t->of->name, hop_dtype_name(t->dtype), add ? " add" : "");
+	for (int i = 0; i < t->of->nextent; i++) {
+		hop_put(o, i ? " x " : " ");
+		put_size(o, t->extent[i]);
+	}
+	for (int i = 0; i < t->of->narg; i++)
+		if (t->arg[i].access)
+			put_operand(o, t, i);
+	for (int i = 0; i < t->of->nhole; i++)
+		if (t->hole[i].body.first)
+			put_hole(o, t, i, depth);
 }
 
 static void put_args(hop_buf *o, const hop_stmt *s)
@@ -303,8 +317,8 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 		indent(o, depth);
 		hop_putc(o, '}');
 		break;
-	case HOP_L_GEMM:
-		put_gemm(o, s->gemm, depth);
+	case HOP_L_TILE:
+		put_tile(o, s->tile, depth);
 		break;
 	case HOP_L_CALL:
 		put_call(o, s);

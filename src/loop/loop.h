@@ -82,7 +82,7 @@ enum hop_lkind {
 	HOP_L_LOOP,        /* for dst (i64) in 0 .. extent-1 */
 	HOP_L_IF,          /* if a[0] (bool): body else other */
 	HOP_L_WHILE,       /* do { other; if (!a[0]) break; body; } a[0] is defined in other */
-	HOP_L_GEMM,        /* tile template: matrix product, see hop_gemm */
+	HOP_L_TILE,        /* a template applied to operands, see hop_tile */
 	HOP_L_CALL,        /* call function `callee` with buffer arguments; its frame is at
 	                      byte `frame` of this one; size symbols are given by `sizes` */
 	HOP_L_GROW,        /* make tape buffer `buf` hold a[0] (i64) elements, keeping old ones */
@@ -108,27 +108,79 @@ typedef struct hop_acc {
 	hop_reg      init, value, result;
 } hop_acc;
 
+typedef struct hop_stmt hop_stmt;
 typedef struct hop_block {
-	struct hop_stmt *first, *last;
+	hop_stmt *first, *last;
 } hop_block;
 
-/* C[m,n] = (beta ? C : 0) + sum over k of A[m,k] * B[k,n]; one dtype for all.
- * Row and column strides are free (a transposed operand is a stride pattern). `epilogue`
- * is run for each element of C: it sees registers em, en (i64 position) and ev (the sum)
- * and ends in stores; if it is empty, the sum is stored to C. */
-typedef struct hop_gemm {
+/* ---- tiles ---- */
+
+enum { HOP_TILE_EXTENTS = 4, HOP_TILE_ARGS = 4, HOP_TILE_AXES = 3, HOP_TILE_HOLES = 2,
+       HOP_TILE_REGS = 4 };
+enum { HOP_READ = 1, HOP_WRITE = 2 };
+
+/* Element (i, j, ..) is at `at` + i * stride[0] + j * stride[1] ..; the terms of `at` are
+ * outer registers. Along which extents it runs is the template's. */
+typedef struct hop_targ {
+	hop_addr at;
+	hop_size stride[HOP_TILE_AXES];
+	int      access;                /* HOP_READ | HOP_WRITE; 0: a hole has its place */
+} hop_targ;
+
+/* Statements that the template runs for each element: they see its position, a register (i64)
+ * for each extent they may be affine in, then values of the tile's dtype, and end in stores.
+ * Empty, the template does what it does without. */
+typedef struct hop_hole {
+	hop_reg   reg[HOP_TILE_REGS];   /* positions, then values */
+	hop_block body;
+} hop_hole;
+
+/* What a target may do better than loops: a template over a box of extents. Passes know it by
+ * its description only. Contrast HOP_L_CALL, whose callee is a loop program. */
+typedef struct hop_tile {
+	const struct hop_template *of;
 	hop_dtype dtype;
-	hop_size  m, n, k;
-	hop_addr  a, b, c;                      /* base addresses; terms are outer registers */
-	hop_size  as[2], bs[2], cs[2];          /* strides: a[m,k], b[k,n], c[m,n] */
-	bool      beta;
-	hop_reg   em, en, ev;
-	hop_block epilogue;
-} hop_gemm;
+	hop_size  extent[HOP_TILE_EXTENTS];
+	hop_targ  arg[HOP_TILE_ARGS];
+	hop_hole  hole[HOP_TILE_HOLES];
+} hop_tile;
+
+/* A template: all that loop passes ask of it. Operands that are only read come first. */
+typedef struct hop_template {
+	const char *name;
+	const char *func;           /* of a function that is nothing else */
+	uint8_t     on;             /* dtypes that it is for: HOP_ON_xxx, never packed ones */
+	uint8_t     nextent, narg, nhole;
+	uint8_t     out;            /* 1 + the operand that hole 0, filled, is in the place of, and
+	                               that may be added to instead of written; 0 = none */
+	struct {
+		const char *name;
+		uint8_t     own;        /* 1 + its dtype; 0 = the tile's */
+		uint8_t     naxis, axis[HOP_TILE_AXES];     /* the extents of its strides */
+	} arg[HOP_TILE_ARGS];
+	struct {
+		uint8_t     npos, nval, pos[HOP_TILE_REGS];     /* extents of the positions */
+	} hole[HOP_TILE_HOLES];
+	int64_t   (*weight)(const hop_tile *t);     /* see hop_stmt_weight */
+	bool      (*alone)(const hop_tile *t);      /* worth a function `func`; sizes are known */
+	void      (*settle)(hop_tile *t);           /* an operand was moved: choose a form again */
+	/* The same as loops out of registers first .. first + nreg - 1, in memory of a; NULL where
+	 * they cannot say it. A target that does not know the template compiles them. */
+	int         nreg;
+	hop_stmt *(*expand)(hop_arena *a, const hop_tile *t, hop_reg first);
+} hop_template;
+
+hop_targ *hop_tile_out(hop_tile *t);            /* NULL: it has none of that kind */
+bool      hop_tile_filled(const hop_tile *t);   /* a hole is */
+hop_dtype hop_tile_dtype(const hop_tile *t, int i);     /* of operand i */
+
+#define HOP_TEMPLATE(name) extern const hop_template hop_template_##name;
+#include "loop/templates.def"
+#undef HOP_TEMPLATE
 
 /* A program has a million of them: what no two kinds need shares its place. */
-typedef struct hop_stmt {
-	struct hop_stmt  *next;
+struct hop_stmt {
+	hop_stmt         *next;
 	enum hop_lkind    kind;
 	enum hop_sop      sop;          /* none but in an OP */
 	uint8_t           dtype;        /* OP: of the result (of the stored value for store) */
@@ -157,10 +209,10 @@ typedef struct hop_stmt {
 	union {
 		hop_acc  *acc;          /* [nacc] LOOP */
 		hop_addr *args;         /* [narg] CALL: callee's params in order; EFFECT: operands */
-		hop_gemm *gemm;         /* GEMM */
+		hop_tile *tile;         /* TILE */
 	};
 	hop_block         body, other;  /* LOOP, IF, WHILE */
-} hop_stmt;
+};
 _Static_assert(sizeof(hop_stmt) <= 128, "two lines of a cache");
 
 /* Size symbols 0 .. nsym-1 are i64 arguments. Symbols nsym .. nsym+nlocal-1 are bound
@@ -225,10 +277,11 @@ hop_reg   hop_l_size(hop_lbuild *b, hop_size s);
 hop_reg   hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at);
 void      hop_l_store(hop_lbuild *b, hop_dtype d, const hop_addr *at, hop_reg v);
 hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k);      /* appended, zeroed */
+hop_stmt *hop_l_tile(hop_lbuild *b, hop_tile *t);
 hop_reg   hop_l_reg(hop_lbuild *b);                          /* a fresh register */
 int       hop_l_buf(hop_lbuild *b, hop_lbuf v);
 
-/* outline.c: products that stand alone become functions, equal ones the same function, so
+/* outline.c: tiles that stand alone become functions, equal ones the same function, so
  * that they are compiled once and beside each other. Weight: how much a target has to do
  * to compile statements, in no unit; by the text of the program only. */
 void       hop_loop_outline(hop_env *e, hop_prog *p);

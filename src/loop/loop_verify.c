@@ -201,33 +201,50 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 	return HOP_OK;
 }
 
-static hop_status check_gemm(scope *v, const hop_stmt *s)
+static hop_status check_operand(scope *v, const hop_stmt *s, int i)
 {
-	const hop_gemm *g = s->gemm;
-	const hop_addr *ad[] = { &g->a, &g->b, &g->c };
-	const hop_size *st[] = { g->as, g->bs, g->cs };
-	int n = g->epilogue.first && !g->beta ? 2 : 3;
-	if (!hop_dtype_real(g->dtype) || hop_dtype_packed(g->dtype))
-		return bad(v, s, "loop program: gemm of %s", hop_dtype_name(g->dtype));
-	HOP_TRY(check_size(v, s, g->m));
-	HOP_TRY(check_size(v, s, g->n));
-	HOP_TRY(check_size(v, s, g->k));
-	for (int i = 0; i < n; i++) {
-		HOP_TRY(check_addr(v, s, ad[i]));
-		HOP_TRY(check_size(v, s, st[i][0]));
-		HOP_TRY(check_size(v, s, st[i][1]));
-		if (v->f->buf[ad[i]->buf].dtype != g->dtype)
-			return bad(v, s, "loop program: gemm operand b%d is not %s", ad[i]->buf,
-			           hop_dtype_name(g->dtype));
+	const hop_targ *a = &s->tile->arg[i];
+	hop_dtype d = hop_tile_dtype(s->tile, i);
+	const char *name = s->tile->of->name;
+	HOP_TRY(check_addr(v, s, &a->at));
+	for (int k = 0; k < s->tile->of->arg[i].naxis; k++)
+		HOP_TRY(check_size(v, s, a->stride[k]));
+	if (v->f->buf[a->at.buf].dtype != d)
+		return bad(v, s, "loop program: %s operand b%d is not %s", name, a->at.buf,
+		           hop_dtype_name(d));
+	return HOP_OK;
+}
+
+static hop_status check_hole(scope *v, const hop_stmt *s, int i)
+{
+	const hop_hole *h = &s->tile->hole[i];
+	int npos = s->tile->of->hole[i].npos, n = npos + s->tile->of->hole[i].nval;
+	for (int k = 0; k < n; k++)
+		HOP_TRY(define(v, s, h->reg[k], k < npos ? HOP_i64 : s->tile->dtype));
+	HOP_TRY(check_block(v, &h->body));
+	leave(v, &h->body);
+	for (int k = 0; k < n; k++)
+		v->type[h->reg[k]] = 0;
+	return HOP_OK;
+}
+
+static hop_status check_tile(scope *v, const hop_stmt *s)
+{
+	const hop_tile *t = s->tile;
+	if (!(t->of->on >> hop_dtype_class(t->dtype) & 1) || hop_dtype_packed(t->dtype))
+		return bad(v, s, "loop program: %s of %s", t->of->name, hop_dtype_name(t->dtype));
+	for (int i = 0; i < t->of->nextent; i++)
+		HOP_TRY(check_size(v, s, t->extent[i]));
+	for (int i = 0; i < t->of->narg; i++) {
+		if (t->arg[i].access)
+			HOP_TRY(check_operand(v, s, i));
+		else if (i != t->of->out - 1 || !t->hole[0].body.first)
+			return bad(v, s, "loop program: %s without operand %s", t->of->name,
+			           t->of->arg[i].name);
 	}
-	if (!g->epilogue.first)
-		return HOP_OK;
-	HOP_TRY(define(v, s, g->em, HOP_i64));
-	HOP_TRY(define(v, s, g->en, HOP_i64));
-	HOP_TRY(define(v, s, g->ev, g->dtype));
-	HOP_TRY(check_block(v, &g->epilogue));
-	leave(v, &g->epilogue);
-	v->type[g->em] = v->type[g->en] = v->type[g->ev] = 0;
+	for (int i = 0; i < t->of->nhole; i++)
+		if (t->hole[i].body.first)
+			HOP_TRY(check_hole(v, s, i));
 	return HOP_OK;
 }
 
@@ -275,8 +292,8 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 		leave(v, &s->body);
 		leave(v, &s->other);
 		return HOP_OK;
-	case HOP_L_GEMM:
-		return check_gemm(v, s);
+	case HOP_L_TILE:
+		return check_tile(v, s);
 	case HOP_L_CALL:
 		return check_call(v, s);
 	case HOP_L_GROW:

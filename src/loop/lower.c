@@ -89,68 +89,30 @@ void hop_lower_copied(hop_lower *l, hop_loc loc, int buf, const char *what, int 
 
 /* ---- functions ---- */
 
+typedef struct renumber { hop_lfunc *f; hop_reg *map; } renumber;
+
+static void number(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	renumber *n = user;
+	(void)t;
+	if (def && !n->map[*r])
+		n->map[*r] = ++n->f->nreg;
+}
+
+static void apply(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	const renumber *n = user;
+	(void)def, (void)t;
+	*r = n->map[*r];
+}
+
 /* Registers in order of definition, without the holes dry runs left. */
-static void number(hop_lfunc *f, hop_reg *map, hop_block *b)
-{
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2];
-		int k = hop_stmt_blocks(s, sub);
-		if (s->dst && !map[s->dst])
-			map[s->dst] = ++f->nreg;
-		if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
-			map[s->gemm->em] = ++f->nreg;
-			map[s->gemm->en] = ++f->nreg;
-			map[s->gemm->ev] = ++f->nreg;
-		}
-		for (int i = 0; i < k; i++)
-			number(f, map, sub[i]);
-		for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
-			map[s->acc[i].result] = ++f->nreg;
-	}
-}
-
-typedef struct renumber { const hop_reg *map; } renumber;
-
-static void map_addr(void *user, hop_addr *a, bool is_write)
-{
-	const renumber *r = user;
-	(void)is_write;
-	for (int i = 0; i < a->nterm; i++)
-		a->term[i].reg = r->map[a->term[i].reg];
-}
-
-static void apply(hop_lfunc *f, const hop_reg *map, hop_block *b)
-{
-	renumber r = { map };
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2];
-		int k = hop_stmt_blocks(s, sub);
-		hop_stmt_addrs(f, s, map_addr, &r);
-		s->dst = map[s->dst];
-		s->bound = map[s->bound];
-		for (int i = 0; i < s->na; i++)
-			s->a[i] = map[s->a[i]];
-		for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++) {
-			s->acc[i].init = map[s->acc[i].init];
-			s->acc[i].value = map[s->acc[i].value];
-			s->acc[i].result = map[s->acc[i].result];
-		}
-		if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
-			s->gemm->em = map[s->gemm->em];
-			s->gemm->en = map[s->gemm->en];
-			s->gemm->ev = map[s->gemm->ev];
-		}
-		for (int i = 0; i < k; i++)
-			apply(f, map, sub[i]);
-	}
-}
-
 static void renumber_func(hop_lower *l, hop_lfunc *f)
 {
-	hop_reg *map = HOP_NEWN(l->w, hop_reg, f->nreg + 1);
+	renumber n = { f, HOP_NEWN(l->w, hop_reg, f->nreg + 1) };
 	f->nreg = 0;
-	number(f, map, &f->body);
-	apply(f, map, &f->body);
+	hop_block_regs(&f->body, number, &n);
+	hop_block_regs(&f->body, apply, &n);
 }
 
 static void add_fn(hop_lower *l, hop_lfn *fn)

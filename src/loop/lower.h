@@ -8,7 +8,7 @@
 #define HOP_LOWER_H
 
 #include "ir/rule.h"
-#include "loop/loop.h"
+#include "loop/walk.h"
 
 typedef struct hop_lower_opts {
 	bool     no_fuse;          /* leave one nest a root: for finding mistakes */
@@ -24,7 +24,7 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 
 /* Fuse sibling loops, forward stores to loads, drop temporaries nobody reads. */
 void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r);
-/* Make loops that finish a matrix product its epilogue, where that pays or all of them. */
+/* Make loops that finish a tile its epilogue, where that pays or all of them. */
 void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all);
 void hop_loop_forward(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Put temporaries into results that replace them element by element. */
@@ -42,24 +42,6 @@ int  hop_lower_add(hop_lower *l, hop_lfunc f);             /* its index */
  * `first` on. */
 int64_t hop_loop_part_weight(void);
 int hop_loop_divide(hop_env *e, hop_arena *a, hop_lfunc *f, int first, hop_lfunc **out);
-
-/* Statements and addresses, for the passes. */
-bool hop_addr_eq(const hop_addr *a, const hop_addr *b);
-int  hop_addr_term(const hop_addr *a, hop_reg r);          /* its position, or -1 */
-/* Calls fn once for each address of the statement (not of nested ones). */
-typedef void hop_addr_fn(void *user, hop_addr *a, bool is_write);
-void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
-/* The same with all that is in it. */
-void hop_stmt_all_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
-/* The blocks in a statement: 0 to 2 of them. */
-int  hop_stmt_blocks(hop_stmt *s, hop_block **out);
-hop_addr *hop_stmt_addr(hop_stmt *s, int i);               /* its i-th address, or NULL */
-/* Calls fn for every register: def is NULL for a use, else the statement that defines it. */
-typedef void hop_reg_fn(void *user, hop_reg *r, hop_stmt *def, hop_dtype t);
-void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user);     /* by itself */
-void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user);    /* made for its blocks */
-void hop_stmt_regs(hop_stmt *s, hop_reg_fn *fn, void *user);     /* with all that is in it */
-void hop_block_regs(hop_block *b, hop_reg_fn *fn, void *user);
 
 /* ---- index expressions: interned, so equality is pointer equality ---- */
 

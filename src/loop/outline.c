@@ -1,7 +1,7 @@
-/* outline.c -- products that stand alone become functions of their own. A matrix product is
+/* outline.c -- tiles that stand alone become functions of their own. A matrix product is
  * a hundred times the code of an addition, and the gradient of a layer has several of the
  * same shape: as functions, equal ones are compiled once, and different ones at the same
- * time (target/llvm/parts.c). Leaves what is in loops or has an epilogue where it is: there
+ * time (target/llvm/parts.c). Leaves what is in loops or has a filled hole where it is: there
  * a call would cost at run time.
  *
  * needs: collected and planned functions.  fills: functions at the end of the program */
@@ -9,14 +9,16 @@
 
 #include "loop/lower.h"
 
-enum { REST = 40 };              /* weight of what is worth parting from a product */
+enum { REST = 40 };              /* weight of what is worth parting from a tile */
 
 /* ---- weight ---- */
 
-/* Copying columns that are apart together is as much code as the product. */
-static int64_t product_weight(const hop_gemm *g)
+static int64_t tile_weight(const hop_tile *t)
 {
-	return (hop_size_is(g->bs[1], 1) ? 80 : 160) + 2 * hop_block_weight(&g->epilogue);
+	int64_t w = t->of->weight(t);
+	for (int i = 0; i < t->of->nhole; i++)
+		w += 2 * hop_block_weight(&t->hole[i].body);
+	return w;
 }
 
 /* Functions of many instructions are called, or few. */
@@ -31,8 +33,8 @@ int64_t hop_stmt_weight(const hop_stmt *s)
 	switch (s->kind) {
 	case HOP_L_OP:
 		return op_weight(s);
-	case HOP_L_GEMM:
-		return product_weight(s->gemm);
+	case HOP_L_TILE:
+		return tile_weight(s->tile);
 	case HOP_L_CALL:
 		return 6;
 	case HOP_L_LOOP:
@@ -52,18 +54,20 @@ int64_t hop_block_weight(const hop_block *b)
 	return w;
 }
 
-/* ---- products ---- */
+/* ---- tiles ---- */
 
-/* All that decides the code of a product but where its operands are. */
+/* All that decides the code of a tile but where its operands are. */
 typedef struct shape {
-	int64_t dtype, beta, m, n, k, as[2], bs[2], cs[2];
+	const hop_template *of;
+	int64_t dtype, extent[HOP_TILE_EXTENTS];
+	struct { int64_t access, stride[HOP_TILE_AXES]; } arg[HOP_TILE_ARGS];
 } shape;
 
 typedef struct kind {
 	struct kind *next;
 	shape        shape;
 	int          uses, index;            /* index 0 = no function yet */
-	hop_gemm    *gemm;
+	hop_tile    *tile;
 	hop_loc      loc;
 } kind;
 
@@ -74,26 +78,43 @@ typedef struct outline {
 	int       nnew;
 } outline;
 
-static bool shape_of(const hop_gemm *g, shape *out)
+static bool known(hop_size s, int64_t *out)
 {
-	const hop_size z[] = { g->m, g->n, g->k, g->as[0], g->as[1], g->bs[0], g->bs[1],
-	                       g->cs[0], g->cs[1] };
-	for (size_t i = 0; i < sizeof z / sizeof *z; i++)
-		if (!hop_size_const(z[i]))
+	*out = s.k;
+	return hop_size_const(s);
+}
+
+static bool shape_of(const hop_tile *t, shape *out)
+{
+	bool ok = true;
+	*out = (shape){ .of = t->of, .dtype = (int64_t)t->dtype };
+	for (int i = 0; i < t->of->nextent; i++)
+		ok = ok && known(t->extent[i], &out->extent[i]);
+	for (int i = 0; i < t->of->narg; i++) {
+		out->arg[i].access = t->arg[i].access;
+		for (int k = 0; k < t->of->arg[i].naxis; k++)
+			ok = ok && known(t->arg[i].stride[k], &out->arg[i].stride[k]);
+	}
+	return ok;
+}
+
+/* Its operands are known before, and what it writes is in a buffer of its own. */
+static bool apart(const hop_tile *t)
+{
+	for (int i = 0; i < t->of->narg; i++) {
+		if (t->arg[i].at.nterm || !t->arg[i].access)
 			return false;
-	*out = (shape){ (int64_t)g->dtype, g->beta, z[0].k, z[1].k, z[2].k,
-	                { z[3].k, z[4].k }, { z[5].k, z[6].k }, { z[7].k, z[8].k } };
+		for (int k = 0; k < i; k++)
+			if (t->arg[i].at.buf == t->arg[k].at.buf && t->arg[i].access & HOP_WRITE)
+				return false;
+	}
 	return true;
 }
 
-/* Small ones are plain loops to a target, and a call is nothing beside the others. */
 static bool alone(const hop_stmt *s, shape *out)
 {
-	const hop_gemm *g = s->gemm;
-	return s->kind == HOP_L_GEMM && !g->epilogue.first && !g->a.nterm && !g->b.nterm &&
-	       !g->c.nterm && g->a.buf != g->c.buf && g->b.buf != g->c.buf &&
-	       shape_of(g, out) && out->m > 1 && out->n >= 16 && out->k > 2 &&
-	       (double)out->m * (double)out->n * (double)out->k >= 2048;
+	return s->kind == HOP_L_TILE && !hop_tile_filled(s->tile) && apart(s->tile) &&
+	       shape_of(s->tile, out) && s->tile->of->alone(s->tile);
 }
 
 static kind *kind_of(outline *o, const shape *s)
@@ -110,14 +131,25 @@ static kind *kind_of(outline *o, const shape *s)
 	return k;
 }
 
-/* A product that is the only one of its kind and nearly all of its function stays. */
+static hop_stmt call(outline *o, const hop_stmt *s, int callee)
+{
+	int n = s->tile->of->narg, nin = 0;
+	hop_addr *arg = HOP_NEWN(o->p->a, hop_addr, n);
+	for (int i = 0; i < n; i++) {
+		arg[i] = s->tile->arg[i].at;
+		nin += !(s->tile->arg[i].access & HOP_WRITE);
+	}
+	return (hop_stmt){ .kind = HOP_L_CALL, .next = s->next, .loc = s->loc, .callee = callee,
+	                   .nacc = nin, .narg = n, .args = arg, .frame = hop_size_int(0) };
+}
+
+/* A tile that is the only one of its kind and nearly all of its function stays. */
 static void visit(outline *o, hop_lfunc *f, bool count)
 {
 	int64_t w = hop_block_weight(&f->body);
 	shape sh;
 	for (hop_stmt *s = f->body.first; s; s = s->next) {
 		kind *k;
-		hop_addr *arg;
 
 		if (!alone(s, &sh))
 			continue;
@@ -126,51 +158,43 @@ static void visit(outline *o, hop_lfunc *f, bool count)
 			k->uses++;
 			continue;
 		}
-		if (k->uses == 1 && w - product_weight(s->gemm) < REST)
+		if (k->uses == 1 && w - tile_weight(s->tile) < REST)
 			continue;
 		if (!k->index) {
 			k->index = o->p->nfunc + o->nnew++;
-			k->gemm = s->gemm;
+			k->tile = s->tile;
 			k->loc = s->loc;
 		}
-		arg = HOP_NEWN(o->p->a, hop_addr, 3);
-		arg[0] = s->gemm->a;
-		arg[1] = s->gemm->b;
-		arg[2] = s->gemm->c;
-		*s = (hop_stmt){ .kind = HOP_L_CALL, .next = s->next, .loc = s->loc,
-		                 .callee = k->index, .nacc = 2, .narg = 3, .args = arg,
-		                 .frame = hop_size_int(0) };
+		*s = call(o, s, k->index);
 	}
 }
 
-static hop_size span(int64_t n0, int64_t n1, const int64_t *stride)
+/* Elements from the first to the last of operand i. */
+static hop_size span(const kind *k, int i)
 {
-	return hop_size_int((n0 - 1) * stride[0] + (n1 - 1) * stride[1] + 1);
+	const hop_template *t = k->shape.of;
+	int64_t n = 1;
+	for (int j = 0; j < t->arg[i].naxis; j++)
+		n += (k->shape.extent[t->arg[i].axis[j]] - 1) * k->shape.arg[i].stride[j];
+	return hop_size_int(n);
 }
 
-/* f(a, b, c): c is written, and read too when the product is added to it. */
-static hop_lfunc product(outline *o, const kind *k)
+/* f(operands): what is written may be read too. */
+static hop_lfunc function(outline *o, const kind *k)
 {
-	const shape *z = &k->shape;
-	hop_lfunc f = { .name = "product", .nin = 2, .nout = 1, .frame = hop_size_int(0) };
-	hop_lbuild b = { .env = o->e, .a = o->p->a, .f = &f, .block = &f.body,
-	                 .loc = k->loc };
-	hop_lbuf p = { .kind = HOP_BUF_PARAM, .dtype = k->gemm->dtype };
-	hop_gemm *g = HOP_NEW(o->p->a, hop_gemm);
-	p.count = span(z->m, z->k, z->as);
-	hop_l_buf(&b, p);
-	p.index = 1;
-	p.count = span(z->k, z->n, z->bs);
-	hop_l_buf(&b, p);
-	p.index = 2;
-	p.count = span(z->m, z->n, z->cs);
-	p.is_written = true;
-	hop_l_buf(&b, p);
-	*g = *k->gemm;
-	g->a = (hop_addr){ .buf = 0, .offset = hop_size_int(0) };
-	g->b = (hop_addr){ .buf = 1, .offset = hop_size_int(0) };
-	g->c = (hop_addr){ .buf = 2, .offset = hop_size_int(0) };
-	hop_l_stmt(&b, HOP_L_GEMM)->gemm = g;
+	const hop_template *t = k->shape.of;
+	hop_lfunc f = { .name = t->func, .frame = hop_size_int(0) };
+	hop_lbuild b = { .env = o->e, .a = o->p->a, .f = &f, .block = &f.body, .loc = k->loc };
+	hop_tile *own = HOP_NEW(o->p->a, hop_tile);
+	*own = *k->tile;
+	for (int i = 0; i < t->narg; i++) {
+		const hop_lbuf p = { .kind = HOP_BUF_PARAM, .index = i, .count = span(k, i),
+		                     .dtype = hop_tile_dtype(own, i),
+		                     .is_written = own->arg[i].access & HOP_WRITE };
+		own->arg[i].at = (hop_addr){ .buf = hop_l_buf(&b, p), .offset = hop_size_int(0) };
+		*(p.is_written ? &f.nout : &f.nin) += 1;
+	}
+	hop_l_tile(&b, own);
 	return f;
 }
 
@@ -187,7 +211,7 @@ void hop_loop_outline(hop_env *e, hop_prog *p)
 		memcpy(all, p->func, (size_t)p->nfunc * sizeof *all);
 		for (kind *k = o.kinds; k; k = k->next)
 			if (k->index)
-				all[k->index] = product(&o, k);
+				all[k->index] = function(&o, k);
 		p->func = all;
 		p->nfunc += o.nnew;
 	}

@@ -1,23 +1,36 @@
-/* tile.c -- what follows a matrix product moves into its template: a copy or a sum of the
- * product goes to its destination at once; other loops over it may be its epilogue.
- * Joins no loops; fuse.c has done that. */
+/* tile.c -- what follows a tile moves into it: a copy or a sum of its result goes to its
+ * destination at once; other loops over it may fill its first hole, as its epilogue. Where the
+ * result is a matrix: the hole sees rows and columns. Joins no loops; fuse.c has done that. */
 #include <string.h>
 
 #include "loop/fuse.h"
 
 enum {
 	REACH = 64,
-	FAR = 1024,                 /* statements to the only reader of a product */
+	FAR = 1024,                 /* statements to the only reader of a result */
 	TILE_OPS = 12,              /* statements of an epilogue */
-	TILE_LARGE = 1 << 18        /* elements from which a pass over the product hurts */
+	TILE_LARGE = 1 << 18        /* elements from which a pass over the result hurts */
 };
 
-/* The loops of an epilogue: one over all of m*n, or two. */
+/* The loops of an epilogue: one over all of rows * columns, or two. */
 typedef struct tiling {
 	hop_stmt *rows, *cols;      /* rows NULL: cols runs through both */
-	hop_addr  c;                /* an element of the product, by their variables */
-	bool      flip;             /* rows runs over n, cols over m */
+	hop_addr  c;                /* an element of the result, by their variables */
+	bool      flip;             /* rows runs over the columns of the result */
 } tiling;
+
+static hop_size extent(const hop_tile *t, int i)
+{
+	return t->extent[t->of->hole[0].pos[i]];
+}
+
+/* Its result is a matrix, which may be finished or go elsewhere. */
+static bool open(const hop_stmt *s)
+{
+	const hop_template *t = s->kind == HOP_L_TILE ? s->tile->of : NULL;
+	return t && t->out && t->nhole && t->hole[0].npos == 2 && t->hole[0].nval == 1 &&
+	       hop_tile_out(s->tile)->access == HOP_WRITE && !s->tile->hole[0].body.first;
+}
 
 static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
 {
@@ -28,25 +41,27 @@ static bool only_ops(const hop_block *b, const hop_stmt *end, int max)
 	return s == end;
 }
 
-static bool fits(hop_fpass *p, const hop_gemm *g, hop_stmt *s, bool flip, tiling *t)
+static bool fits(hop_fpass *p, hop_tile *g, hop_stmt *s, bool flip, tiling *t)
 {
+	const hop_targ *c = hop_tile_out(g);
 	hop_stmt *in = s->body.last;
-	hop_size rows = flip ? g->n : g->m, cols = flip ? g->m : g->n;
-	if (s->loop != HOP_LOOP_PAR || s->bound || g->c.nterm > HOP_MAXTERM - 2)
+	if (s->loop != HOP_LOOP_PAR || s->bound || c->at.nterm > HOP_MAXTERM - 2)
 		return false;
-	*t = (tiling){ NULL, s, g->c, flip };
+	*t = (tiling){ NULL, s, c->at, flip };
 	if (in && in->kind == HOP_L_LOOP) {
 		if (in->loop != HOP_LOOP_PAR || in->bound || !only_ops(&s->body, in, 4) ||
-		    !hop_size_eq(s->extent, rows) || !hop_size_eq(in->extent, cols))
+		    !hop_size_eq(s->extent, extent(g, flip)) ||
+		    !hop_size_eq(in->extent, extent(g, !flip)))
 			return false;
 		t->rows = s;
 		t->cols = in;
-		hop_addr_add(&p->e->tmp, &t->c, s->dst, g->cs[flip]);
-	} else if (flip || !hop_size_eq(s->extent, hop_size_mul(p->e, g->m, g->n)) ||
-	           !hop_size_is(g->cs[1], 1) || !hop_size_eq(g->cs[0], g->n)) {
+		hop_addr_add(&p->e->tmp, &t->c, s->dst, c->stride[flip]);
+	} else if (flip ||
+	           !hop_size_eq(s->extent, hop_size_mul(p->e, extent(g, 0), extent(g, 1))) ||
+	           !hop_size_is(c->stride[1], 1) || !hop_size_eq(c->stride[0], extent(g, 1))) {
 		return false;
 	}
-	hop_addr_add(&p->e->tmp, &t->c, t->cols->dst, g->cs[!flip]);
+	hop_addr_add(&p->e->tmp, &t->c, t->cols->dst, c->stride[!flip]);
 	return only_ops(&t->cols->body, NULL, 200);
 }
 
@@ -57,39 +72,49 @@ static void tally_addr(void *user, hop_addr *a, bool is_write)
 	*(is_write ? &t[a->buf].nwrite : &t[a->buf].nread) += 1;
 }
 
-/* Measured: with the product still in cache, a loop of its own beats an epilogue, which
+/* Measured: with the result still in cache, a loop of its own beats an epilogue, which
  * takes registers from the tile. */
-static bool pays(const hop_gemm *g, const hop_block *b)
+static bool pays(const hop_tile *g, const hop_block *b)
 {
+	hop_size rows = extent(g, 0), cols = extent(g, 1);
 	int n = 0;
 	for (const hop_stmt *s = b->first; s; s = s->next, n++)
 		if (hop_sop_cost(s->sop, s->dtype) >= HOP_SOP_DEAR)
 			return false;
-	return n <= TILE_OPS && hop_size_const(g->m) && hop_size_const(g->n) &&
-	       g->m.k * g->n.k >= TILE_LARGE;
+	return n <= TILE_OPS && hop_size_const(rows) && hop_size_const(cols) &&
+	       rows.k * cols.k >= TILE_LARGE;
 }
 
-/* The product goes nowhere but into these loops, which write nothing that it reads. */
+/* Is the buffer one of the tile's operands? */
+static bool operand(const hop_tile *g, int buf)
+{
+	for (int i = 0; i < g->of->narg; i++)
+		if (g->arg[i].access && g->arg[i].at.buf == buf)
+			return true;
+	return false;
+}
+
+/* The result goes nowhere but into these loops, which write nothing that the tile reads. */
 static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b,
                      const tiling *t)
 {
-	const hop_gemm *g = a->s->gemm;
-	hop_ftally *n = &p->tally[g->c.buf];
-	int here = 0;
-	if (p->f->buf[g->c.buf].kind != HOP_BUF_TEMP || b->local)
+	hop_tile *g = a->s->tile;
+	int c = hop_tile_out(g)->at.buf, here = 0;
+	hop_ftally *n = &p->tally[c];
+	if (p->f->buf[c].kind != HOP_BUF_TEMP || b->local)
 		return false;
 	for (size_t i = 0; i < b->nacc; i++) {
 		int buf = b->acc[i].buf;
-		if (b->acc[i].is_write && (buf == g->a.buf || buf == g->b.buf || buf == g->c.buf))
+		if (b->acc[i].is_write && operand(g, buf))
 			return false;
-		if (buf == g->c.buf && !hop_addr_eq(b->acc[i].at, &t->c))
+		if (buf == c && !hop_addr_eq(b->acc[i].at, &t->c))
 			return false;
-		here += buf == g->c.buf;
+		here += buf == c;
 	}
 	return here > 0 && n->nread == here && n->nwrite == 1;
 }
 
-/* r in one loop over m*n becomes row * n + column. */
+/* r in one loop over all elements becomes row * columns + column. */
 static bool splits(hop_block *b, hop_reg r)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
@@ -116,24 +141,12 @@ static void split_all(hop_fpass *p, hop_block *b, hop_reg r, hop_reg row, hop_si
 	}
 }
 
-static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
+/* Loads of the result become the value that the hole sees. */
+static void take_value(hop_fpass *p, hop_block *body, int buf, hop_reg value)
 {
-	hop_gemm *g = a->s->gemm;
-	tiling t;
-	if (a->s->kind != HOP_L_GEMM || b->s->kind != HOP_L_LOOP || g->beta ||
-	    g->epilogue.first || !fits(p, g, b->s, false, &t) || !finishes(p, a, b, &t))
-		return false;
-	hop_block *body = &t.cols->body;
-	hop_reg r[2] = { t.cols->dst, 0 };
-	if ((!t.rows && !splits(body, r[0])) || (!p->tile_all && !pays(g, body)))
-		return false;
-	p->tally[g->c.buf] = (hop_ftally){ 0, 0 };
-	g->em = ++p->f->nreg;
-	g->en = ++p->f->nreg;
-	g->ev = ++p->f->nreg;
-	for (hop_stmt **at = &body->first, *prev = NULL; *at;) {   /* the sum is a register */
+	for (hop_stmt **at = &body->first, *prev = NULL; *at;) {
 		hop_stmt *s = *at;
-		if (s->sop != HOP_SOP_load || s->u.addr.buf != g->c.buf) {
+		if (s->sop != HOP_SOP_load || s->u.addr.buf != buf) {
 			prev = s;
 			at = &s->next;
 			continue;
@@ -141,25 +154,49 @@ static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 		*at = s->next;
 		if (body->last == s)
 			body->last = prev;
-		hop_fuse_rename(p, body, (hop_reg[]){ s->dst, g->ev });
+		hop_fuse_rename(p, body, (hop_reg[]){ s->dst, value });
 	}
-	if (t.rows) {
-		hop_stmt *s = t.rows->body.first;
-		hop_fuse_rename(p, &t.rows->body, (hop_reg[]){ t.rows->dst, g->em });
-		if (s != t.cols) {
-			while (s->next != t.cols)
+}
+
+/* The hole gets the loops' body, by row and column. */
+static void fill(hop_fpass *p, hop_tile *g, const tiling *t)
+{
+	hop_block *body = &t->cols->body;
+	hop_targ *c = hop_tile_out(g);
+	hop_hole *h = &g->hole[0];
+	hop_reg var = t->cols->dst;
+	for (int i = 0; i < 3; i++)
+		h->reg[i] = ++p->f->nreg;
+	take_value(p, body, c->at.buf, h->reg[2]);
+	if (t->rows) {
+		hop_stmt *s = t->rows->body.first;
+		hop_fuse_rename(p, &t->rows->body, (hop_reg[]){ t->rows->dst, h->reg[0] });
+		if (s != t->cols) {
+			while (s->next != t->cols)
 				s = s->next;
 			s->next = body->first;
-			body->first = t.rows->body.first;
+			body->first = t->rows->body.first;
 		}
 	} else {
-		split_all(p, body, r[0], g->em, g->n);
+		split_all(p, body, var, h->reg[0], extent(g, 1));
 	}
-	r[1] = g->en;
-	hop_fuse_rename(p, body, r);
-	g->epilogue = *body;
-	g->c.nterm = 0;
-	g->c.offset = hop_size_int(0);
+	hop_fuse_rename(p, body, (hop_reg[]){ var, h->reg[1] });
+	h->body = *body;
+	c->access = 0;
+}
+
+static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
+{
+	hop_tile *g = a->s->tile;
+	tiling t;
+	if (!open(a->s) || b->s->kind != HOP_L_LOOP || !fits(p, g, b->s, false, &t) ||
+	    !finishes(p, a, b, &t))
+		return false;
+	hop_block *body = &t.cols->body;
+	if ((!t.rows && !splits(body, t.cols->dst)) || (!p->tile_all && !pays(g, body)))
+		return false;
+	p->tally[hop_tile_out(g)->at.buf] = (hop_ftally){ 0, 0 };
+	fill(p, g, &t);
 	*a = hop_fuse_describe(p, a->s);
 	return true;
 }
@@ -236,7 +273,7 @@ static bool touches(const hop_fentry *x, int buf)
 	return false;
 }
 
-/* The destination as rows and columns of the product; what is left is known before. */
+/* The destination as rows and columns of the result; what is left is known before. */
 static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling *t,
                    hop_addr *o, hop_size *cs)
 {
@@ -247,7 +284,7 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
 	cs[!t->flip] = o->term[at].stride;
 	o->term[at] = o->term[--o->nterm];
 	if (!t->rows)
-		cs[0] = hop_size_mul(p->e, cs[1], x[i].s->gemm->n);
+		cs[0] = hop_size_mul(p->e, cs[1], extent(x[i].s->tile, 1));
 	if (t->rows) {
 		at = hop_addr_term(o, t->rows->dst);
 		if (at < 0)
@@ -266,39 +303,37 @@ static bool matrix(hop_fpass *p, const hop_fentry *x, int i, int j, const tiling
 	return true;
 }
 
-static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
+static void redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 {
-	hop_gemm *g = x[i].s->gemm;
-	hop_ftally *c = &p->tally[g->c.buf];
+	hop_tile *g = x[i].s->tile;
+	hop_targ *r = hop_tile_out(g);
+	hop_ftally *c = &p->tally[r->at.buf];
 	int j = i + 1, here = 0;
 	tiling t;
 	sink k;
-	if (g->beta || g->epilogue.first || p->f->buf[g->c.buf].kind != HOP_BUF_TEMP ||
-	    c->nread != 1 || c->nwrite != 1)
-		return false;
-	while (j < n && j - i <= FAR && !touches(&x[j], g->c.buf))
+	if (p->f->buf[r->at.buf].kind != HOP_BUF_TEMP || c->nread != 1 || c->nwrite != 1)
+		return;
+	while (j < n && j - i <= FAR && !touches(&x[j], r->at.buf))
 		j++;
 	if (j == n || j - i > FAR || x[j].s->kind != HOP_L_LOOP ||
 	    !((fits(p, g, x[j].s, false, &t) && find_sink(&t.cols->body, &t, &k)) ||
 	      (fits(p, g, x[j].s, true, &t) && find_sink(&t.cols->body, &t, &k))))
-		return false;
+		return;
 	hop_addr o = k.store->u.addr;
 	hop_size cs[2];
-	if (o.buf == g->a.buf || o.buf == g->b.buf || p->f->buf[o.buf].dtype != g->dtype)
-		return false;
+	if (operand(g, o.buf) || p->f->buf[o.buf].dtype != g->dtype)
+		return;
 	for (int q = i + 1; q < j; q++)
 		if (touches(&x[q], o.buf))
-			return false;
+			return;
 	for (size_t q = 0; q < x[j].nacc; q++)
 		here += x[j].acc[q].buf == o.buf;
 	if (here != (k.old ? 2 : 1) || !matrix(p, x, i, j, &t, &o, cs))
-		return false;
+		return;
 	*c = (hop_ftally){ 0, 0 };
 	p->tally[o.buf].nread -= k.old != NULL;
-	g->c = o;
-	g->cs[0] = cs[0];
-	g->cs[1] = cs[1];
-	g->beta = k.old != NULL;
+	*r = (hop_targ){ o, { cs[0], cs[1] }, k.old ? HOP_READ | HOP_WRITE : HOP_WRITE };
+	g->of->settle(g);
 	unlink_stmt(&t.cols->body, k.load);
 	unlink_stmt(&t.cols->body, k.store);
 	if (k.old) {
@@ -307,31 +342,11 @@ static bool redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 	}
 	x[i] = hop_fuse_describe(p, x[i].s);
 	x[j] = hop_fuse_describe(p, x[j].s);
-	return true;
-}
-
-/* A product written by columns is the product of the transposed, written by rows. */
-static void by_rows(hop_gemm *g)
-{
-	hop_addr a = g->a;
-	hop_size m = g->m, as[2] = { g->as[0], g->as[1] }, c = g->cs[0];
-	if (!hop_size_is(g->cs[0], 1) || hop_size_is(g->cs[1], 1) || g->epilogue.first)
-		return;
-	g->a = g->b;
-	g->b = a;
-	g->m = g->n;
-	g->n = m;
-	g->as[0] = g->bs[1];
-	g->as[1] = g->bs[0];
-	g->bs[0] = as[1];
-	g->bs[1] = as[0];
-	g->cs[0] = g->cs[1];
-	g->cs[1] = c;
 }
 
 /* ---- blocks ---- */
 
-/* x[j] joins a product before it as its epilogue. */
+/* x[j] joins a tile before it as its epilogue. */
 static bool epilogue(hop_fpass *p, hop_fentry *x, int j)
 {
 	if (x[j].s->kind != HOP_L_LOOP)
@@ -361,8 +376,8 @@ static void block(hop_fpass *p, hop_block *b)
 	int n, k;
 	hop_fentry *x = hop_fuse_entries(p, b, &n);
 	for (int i = 0; i < n; i++)
-		if (x[i].s->kind == HOP_L_GEMM && redirect(p, x, n, i))
-			by_rows(x[i].s->gemm);
+		if (open(x[i].s))
+			redirect(p, x, n, i);
 	n = epilogues(p, x, n);
 	hop_fuse_relink(b, x, n);
 	hop_rewind(&p->e->tmp, m);

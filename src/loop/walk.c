@@ -1,5 +1,5 @@
 /* walk.c -- what statements hold: blocks and addresses. For passes over loop programs. */
-#include "loop/lower.h"
+#include "loop/walk.h"
 
 bool hop_addr_eq(const hop_addr *a, const hop_addr *b)
 {
@@ -21,32 +21,73 @@ int hop_addr_term(const hop_addr *a, hop_reg r)
 	return -1;
 }
 
-void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
+/* ---- addresses ---- */
+
+hop_targ *hop_tile_out(hop_tile *t)
 {
-	(void)f;
+	return t->of->out ? &t->arg[t->of->out - 1] : NULL;
+}
+
+hop_dtype hop_tile_dtype(const hop_tile *t, int i)
+{
+	int own = t->of->arg[i].own;
+	return own ? (hop_dtype)(own - 1) : t->dtype;
+}
+
+bool hop_tile_filled(const hop_tile *t)
+{
+	bool any = false;
+	for (int i = 0; i < t->of->nhole; i++)
+		any |= t->hole[i].body.first != NULL;
+	return any;
+}
+
+/* Operand i of those that are there. */
+static hop_targ *operand(hop_tile *t, int i)
+{
+	for (int k = 0; k < t->of->narg; k++)
+		if (t->arg[k].access && !i--)
+			return &t->arg[k];
+	return NULL;
+}
+
+hop_addr *hop_stmt_addr(hop_stmt *s, int i)
+{
+	hop_targ *o;
 	switch (s->kind) {
 	case HOP_L_OP:
-		if (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store)
-			fn(user, &s->u.addr, s->sop == HOP_SOP_store);
-		break;
-	case HOP_L_GEMM:
-		fn(user, &s->gemm->a, false);
-		fn(user, &s->gemm->b, false);
-		if (!s->gemm->epilogue.first || s->gemm->beta)     /* read too when beta */
-			fn(user, &s->gemm->c, true);
-		break;
-	case HOP_L_CALL:                       /* nacc of the args are inputs */
-		for (int i = 0; i < s->narg; i++)
-			fn(user, &s->args[i], i >= s->nacc);
-		break;
-	case HOP_L_EFFECT:
-		for (int i = 0; i < s->narg; i++)
-			fn(user, &s->args[i], false);
-		break;
+		return i < (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store) ? &s->u.addr : NULL;
+	case HOP_L_TILE:
+		o = operand(s->tile, i);
+		return o ? &o->at : NULL;
 	default:
-		break;
+		return i < s->narg ? &s->args[i] : NULL;
 	}
 }
+
+int hop_stmt_access(hop_stmt *s, int i)
+{
+	switch (s->kind) {
+	case HOP_L_OP:
+		return s->sop == HOP_SOP_store ? HOP_WRITE : HOP_READ;
+	case HOP_L_TILE:
+		return operand(s->tile, i)->access;
+	case HOP_L_CALL:                       /* nacc of the args are inputs */
+		return i < s->nacc ? HOP_READ : HOP_WRITE;
+	default:
+		return HOP_READ;
+	}
+}
+
+void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
+{
+	hop_addr *a;
+	(void)f;
+	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
+		fn(user, a, hop_stmt_access(s, i) & HOP_WRITE);
+}
+
+/* ---- blocks ---- */
 
 int hop_stmt_blocks(hop_stmt *s, hop_block **out)
 {
@@ -67,9 +108,10 @@ int hop_stmt_blocks(hop_stmt *s, hop_block **out)
 		out[0] = &s->other;
 		out[1] = &s->body;
 		return 2;
-	case HOP_L_GEMM:
-		out[0] = &s->gemm->epilogue;
-		return 1;
+	case HOP_L_TILE:
+		for (int i = 0; i < s->tile->of->nhole; i++)
+			out[i] = &s->tile->hole[i].body;
+		return s->tile->of->nhole;
 	default:
 		return 0;
 	}
@@ -85,26 +127,7 @@ void hop_stmt_all_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 			hop_stmt_all_addrs(f, q, fn, user);
 }
 
-/* ---- addresses by number, and registers ---- */
-
-/* With an epilogue there need not be anything at c. */
-static bool has_c(const hop_gemm *g)
-{
-	return !g->epilogue.first || g->beta;
-}
-
-hop_addr *hop_stmt_addr(hop_stmt *s, int i)
-{
-	switch (s->kind) {
-	case HOP_L_OP:
-		return i < (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store) ? &s->u.addr : NULL;
-	case HOP_L_GEMM:
-		return i == 0 ? &s->gemm->a : i == 1 ? &s->gemm->b :
-		       i == 2 && has_c(s->gemm) ? &s->gemm->c : NULL;
-	default:
-		return i < s->narg ? &s->args[i] : NULL;
-	}
-}
+/* ---- registers ---- */
 
 void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user)
 {
@@ -125,10 +148,11 @@ void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user)
 {
 	if (s->kind == HOP_L_LOOP)
 		fn(user, &s->dst, s, HOP_i64);
-	if (s->kind == HOP_L_GEMM && s->gemm->epilogue.first) {
-		fn(user, &s->gemm->em, s, HOP_i64);
-		fn(user, &s->gemm->en, s, HOP_i64);
-		fn(user, &s->gemm->ev, s, s->gemm->dtype);
+	for (int i = 0; s->kind == HOP_L_TILE && i < s->tile->of->nhole; i++) {
+		const hop_template *t = s->tile->of;
+		int npos = t->hole[i].npos, n = npos + t->hole[i].nval;
+		for (int k = 0; k < n && s->tile->hole[i].body.first; k++)
+			fn(user, &s->tile->hole[i].reg[k], s, k < npos ? HOP_i64 : s->tile->dtype);
 	}
 }
 

@@ -1,5 +1,6 @@
 /* dot_lower.c -- lowering of dot: a tile template when all three sizes are worth it, else
  * a reducing loop for one element. Does not pack; the target does. */
+#include "loop/gemm.h"
 #include "loop/lower.h"
 
 enum { MINDIM = 4, MINWORK = 2048 };
@@ -203,7 +204,7 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 	g->b = hop_lower_addr(l, vb.buf, vb.base);
 	g->c = hop_lower_addr(l, vc.buf, vc.base);
 	l->b.block = l->cur->block;
-	hop_l_stmt(&l->b, HOP_L_GEMM)->gemm = g;
+	hop_l_gemm(&l->b, g);
 	hop_lower_close_n(l, nloop);
 }
 
@@ -224,18 +225,16 @@ static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, con
 	hop_dtype c = hop_dtype_computes((hop_dtype)ct->dtype);
 	bool direct = c == (hop_dtype)ct->dtype;
 	hop_view va, vb, vc = l->dest;
-	hop_gemm *g = HOP_NEW(l->a, hop_gemm);
-	HOP_TRY(operand(l, n, 0, a, &va, &g->as[1]));
-	HOP_TRY(operand(l, n, 1, b, &vb, &g->bs[0]));
+	hop_gemm g = { 0 };
+	HOP_TRY(operand(l, n, 0, a, &va, &g.as[1]));
+	HOP_TRY(operand(l, n, 1, b, &vb, &g.bs[0]));
 	if (!direct)
 		vc = hop_lower_temp(l, hop_type_with(l->env, ct, c));
-	gemm_emit(l, g, hop_lower_in(l, n, 0), a, va, hop_lower_in(l, n, 1), b, vb, ct, vc);
+	gemm_emit(l, &g, hop_lower_in(l, n, 0), a, va, hop_lower_in(l, n, 1), b, vb, ct, vc);
 	if (!direct)
 		round_to(l, ct, &vc, &l->dest);
 	return HOP_OK;
 }
-
-/* ---- the sum of a step's products over all steps ---- */
 
 /* ---- one element ---- */
 

@@ -3,6 +3,7 @@
 #include "support/loop_run.h"
 
 #include "ir/build.h"
+#include "loop/gemm.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -247,10 +248,11 @@ static void note(const hop_block *b, hop_dtype *d)
 			for (int i = 0; i < s->nacc; i++)
 				d[s->acc[i].result] = s->acc[i].dtype;
 		}
-		if (s->kind == HOP_L_GEMM) {
-			d[s->gemm->em] = d[s->gemm->en] = HOP_i64;
-			d[s->gemm->ev] = s->gemm->dtype;
-			note(&s->gemm->epilogue, d);
+		for (int i = 0; s->kind == HOP_L_TILE && i < s->tile->of->nhole; i++) {
+			for (int k = 0; k < HOP_TILE_REGS; k++)
+				d[s->tile->hole[i].reg[k]] = k < s->tile->of->hole[i].npos ? HOP_i64
+				                                                           : s->tile->dtype;
+			note(&s->tile->hole[i].body, d);
 		}
 		note(&s->body, d);
 		note(&s->other, d);
@@ -384,6 +386,18 @@ static void gemm(frame *t, const hop_gemm *g, const hop_dtype *dt)
 		}
 }
 
+static void tile(frame *t, const hop_tile *x, const hop_dtype *dt)
+{
+	hop_gemm g;
+
+	if (x->of != &hop_template_gemm) {
+		fail(t, "a template that is not known here");
+		return;
+	}
+	g = hop_gemm_of(x);
+	gemm(t, &g, dt);
+}
+
 static void call(machine *m, int fn, void *const *params, const int64_t *syms);
 
 /* Pointers of arguments; an empty buffer has one too. */
@@ -474,7 +488,7 @@ static void run(frame *t, const hop_block *b, const hop_dtype *dt)
 				run(t, &s->body, dt);
 			}
 			break;
-		case HOP_L_GEMM: gemm(t, s->gemm, dt); break;
+		case HOP_L_TILE: tile(t, s->tile, dt); break;
 		case HOP_L_CALL:
 		case HOP_L_EFFECT: outside(t, s); break;
 		case HOP_L_GROW: grow(t, s); break;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "loop/gemm.h"
 #include "native_rig.h"
 #include "target/llvm/elf.h"
 #include "target/llvm/emit.h"
@@ -16,9 +17,8 @@ typedef struct shape {
 /* The product, with C = tanh(sum) + row when there is an epilogue. */
 static void build(rig *r, const shape *s, hop_dtype d)
 {
-	hop_stmt *st;
-	hop_gemm *g;
-	hop_size  m, n, k;
+	hop_gemm G, *g = &G;
+	hop_size m, n, k;
 
 	rig_up(r, 3, 1, 3);
 	m = s->dyn ? hop_size_sym(&r->e, 0) : K(s->m);
@@ -28,8 +28,6 @@ static void build(rig *r, const shape *s, hop_dtype d)
 	rig_param(r, 1, d, hop_size_mul(&r->e, k, n), false);
 	rig_param(r, 2, d, n, false);
 	rig_param(r, 3, d, hop_size_mul(&r->e, m, n), true);
-	st = hop_l_stmt(&r->b, HOP_L_GEMM);
-	g = st->gemm = HOP_NEW(&r->a, hop_gemm);
 	*g = (hop_gemm){ .dtype = d, .m = m, .n = n, .k = k, .a = rig_at(0, 0, 0),
 	                 .b = rig_at(1, 0, 0), .c = rig_at(3, 0, 0), .beta = s->beta,
 	                 .as = { s->ta ? K(1) : k, s->ta ? m : K(1) },
@@ -47,6 +45,7 @@ static void build(rig *r, const shape *s, hop_dtype d)
 		rig_store(r, d, rig_at(3, 0, g->em, g->cs[0], g->en, g->cs[1], 0), v);
 		rig_end(r);
 	}
+	hop_l_gemm(&r->b, g);
 }
 
 static double get(hop_dtype d, const void *p, int i)

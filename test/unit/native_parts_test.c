@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "loop/gemm.h"
 #include "native_rig.h"
 #include "target/llvm/elf.h"
 #include "target/llvm/emit.h"
@@ -469,16 +470,13 @@ enum { M = 32, SQ = M * M };
 
 static hop_stmt *product(rig *r, int a, int b, int c, bool turned, bool beta)
 {
-	hop_stmt *s = hop_l_stmt(&r->b, HOP_L_GEMM);
-	hop_gemm *g = s->gemm = HOP_NEW(&r->a, hop_gemm);
-
-	*g = (hop_gemm){ .dtype = HOP_f32, .m = K(M), .n = K(M), .k = K(M), .beta = beta,
-	                 .as = { K(M), K(1) }, .cs = { K(M), K(1) },
-	                 .bs = { K(turned ? 1 : M), K(turned ? M : 1) } };
-	g->a = rig_at(a, 0, 0);
-	g->b = rig_at(b, 0, 0);
-	g->c = rig_at(c, 0, 0);
-	return s;
+	hop_gemm g = { .dtype = HOP_f32, .m = K(M), .n = K(M), .k = K(M), .beta = beta,
+	               .as = { K(M), K(1) }, .cs = { K(M), K(1) },
+	               .bs = { K(turned ? 1 : M), K(turned ? M : 1) } };
+	g.a = rig_at(a, 0, 0);
+	g.b = rig_at(b, 0, 0);
+	g.c = rig_at(c, 0, 0);
+	return hop_l_gemm(&r->b, &g);
 }
 
 static void run_products(rig *r, float *out)
@@ -499,7 +497,7 @@ static void run_products(rig *r, float *out)
 static void test_outline(void **state)
 {
 	static const enum hop_lkind kind[] = { HOP_L_CALL, HOP_L_CALL, HOP_L_CALL, HOP_L_CALL,
-	                                       HOP_L_GEMM, HOP_L_LOOP };
+	                                       HOP_L_TILE, HOP_L_LOOP };
 	static const int callee[] = { 1, 1, 2, 3 };
 	float            want[6 * SQ], got[6 * SQ];
 	rig              R, *r = &R;
@@ -515,7 +513,7 @@ static void test_outline(void **state)
 	product(r, 0, 1, 4, true, false);            /* other strides */
 	product(r, 0, 2, 3, false, true);            /* added */
 	s = product(r, 6, 1, 6, false, false);       /* from one half of a buffer to the other */
-	s->gemm->c = rig_at(6, SQ, 0);
+	s->tile->arg[2].at = rig_at(6, SQ, 0);
 	rig_loop(r, HOP_LOOP_SEQ, K(2));
 	product(r, 4, 1, 5, false, true);            /* in a loop */
 	rig_end(r);
@@ -545,7 +543,7 @@ static void test_lone(void **state)
 	product(r, 0, 1, 2, false, false);
 	hop_loop_outline(&r->e, &r->p);
 	assert_int_equal(r->p.nfunc, 1);
-	assert_int_equal(r->p.func[0].body.first->kind, HOP_L_GEMM);
+	assert_int_equal(r->p.func[0].body.first->kind, HOP_L_TILE);
 	rig_down(r);
 }
 

@@ -246,14 +246,16 @@ static void emit_effect(hop_emit *e, const hop_stmt *s)
 	              4, ""));
 }
 
-/* A nest, or a product with what is done to its elements. */
+/* A nest, or a tile with what is done to its elements. */
 static void emit_nest(hop_emit *e, const hop_stmt *s)
 {
 	bool first = !e->nest_math;
-	if (first)
-		e->nest_math = hop_e_count_math(s->kind == HOP_L_GEMM ? &s->gemm->epilogue : &s->body);
-	if (s->kind == HOP_L_GEMM)
-		hop_e_gemm(e, s);
+	hop_block *sub[2];
+	int n = first ? hop_stmt_blocks((hop_stmt *)s, sub) : 0;
+	for (int i = 0; i < n; i++)
+		e->nest_math += hop_e_count_math(sub[i]);
+	if (s->kind == HOP_L_TILE)
+		hop_e_tile(e, s);
 	else
 		hop_e_loop(e, s);
 	if (first)
@@ -278,7 +280,7 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 	case HOP_L_WHILE:
 		emit_while(e, s);
 		break;
-	case HOP_L_GEMM:
+	case HOP_L_TILE:
 		emit_nest(e, s);
 		break;
 	case HOP_L_CALL:
@@ -306,8 +308,8 @@ static double times(hop_size s)
 static double work(const hop_stmt *s)
 {
 	double n = 1;
-	if (s->kind == HOP_L_GEMM)
-		return times(s->gemm->m) * times(s->gemm->n) * times(s->gemm->k);
+	for (int i = 0; s->kind == HOP_L_TILE && i < s->tile->of->nextent; i++)
+		n *= times(s->tile->extent[i]);
 	if (s->kind != HOP_L_LOOP)
 		return n;
 	for (const hop_stmt *q = s->body.first; q; q = q->next)
@@ -318,7 +320,7 @@ static double work(const hop_stmt *s)
 /* A nest that is worth asking before it: it may take a fraction of a millisecond. */
 static bool takes_long(const hop_stmt *s)
 {
-	bool nest = s->kind == HOP_L_GEMM || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
+	bool nest = s->kind == HOP_L_TILE || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
 	return nest && work(s) > 1e6;
 }
 

@@ -7,7 +7,7 @@
 #ifndef HOP_EMIT_H
 #define HOP_EMIT_H
 
-#include "loop/loop.h"
+#include "loop/walk.h"
 #include "target/llvm/llvm.h"
 
 enum hop_lane { HOP_UNI, HOP_LIN, HOP_VAR };
@@ -74,8 +74,8 @@ typedef struct hop_emit {
 	uint8_t         *cls;            /* [nreg+1] enum hop_lane in the loop vectorised */
 	bool            *readonly;       /* [nbuf] nobody writes it while the function runs */
 	hop_lv         **data;           /* [nbuf] bytes of a CONST, for outlined parts too */
-	hop_reg          xreg;           /* first of HOP_XREG registers kept: eight for gemm.c's
-	                                    loops, one for emit_sum.c */
+	hop_reg          xreg;           /* first of HOP_XREG registers kept: all but one for
+	                                    tiles as loops, one for emit_sum.c */
 	const hop_stmt  *fresh;          /* a loop that starts from neutral elements, not from
 	                                    its inits */
 	int              nparallel;
@@ -194,8 +194,9 @@ typedef struct hop_plan {
 } hop_plan;
 hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s);
 void     hop_plan_classify(hop_emit *e, const hop_stmt *s);      /* fills e->cls */
-/* The same for the epilogue of a product; cls NULL = only say if vectors will do. */
-bool     hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls);
+/* The same for hole i of a tile, along its last position; cls NULL = only say if vectors will
+ * do. */
+bool     hop_plan_hole(hop_emit *e, const hop_tile *t, int i, uint8_t *cls);
 /* Inside a loop vectorised over rows: should reduction s run along its own loop, one
  * vector of partial sums a row, turned at the end? cls: classes in the outer loop. */
 bool     hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes);
@@ -206,8 +207,12 @@ int      hop_plan_count(const hop_block *b);            /* statements, nested to
 
 void     hop_plan_uses(const hop_stmt *s, uint8_t *u);           /* [nreg+1], see there */
 
-/* gemm.c */
-void hop_e_gemm(hop_emit *e, const hop_stmt *s);
+/* tiles.c: a tile by its template, or as loops; false: they cannot say it. The check comes
+ * before anything is emitted. */
+typedef void hop_e_template(hop_emit *e, const hop_stmt *s);
+hop_e_template hop_e_tile, hop_e_gemm;
+bool       hop_e_tile_loops(hop_emit *e, const hop_stmt *s);
+hop_status hop_e_check_tiles(hop_env *e, const hop_prog *p);
 
 /* emit.c */
 void       hop_e_attributes(hop_emit *e, hop_lv *fn);       /* that each function has */

@@ -1,8 +1,9 @@
 /* gemm.c -- the matrix product template. A register tile of rows x vectors is summed over
  * k with its accumulators in registers; B is read in place when its rows are contiguous
  * and small enough to stay in cache, else a panel of it is packed on the stack. Products
- * with a thin side become plain loops, see gemm_nest. Does not split k between threads:
+ * with a thin side become plain loops, see loop/gemm.c. Does not split k between threads:
  * sums must not depend on their number. */
+#include "loop/gemm.h"
 #include "target/llvm/emit.h"
 
 /* Packed panel: KC rows; rows of C at a time. In place: so much of k at a time. Sums over
@@ -12,7 +13,7 @@ enum { KC = 128, MC = 192, KB = 512 };
 typedef struct tile {
 	hop_emit       *e;
 	const hop_stmt *s;
-	const hop_gemm *g;
+	hop_gemm        g;
 	int             w, nv, mr;       /* lanes of a vector; vectors and rows of a tile */
 	hop_lv         *m, *n, *k;
 	hop_lv         *a, *b, *c;       /* base pointers */
@@ -28,94 +29,6 @@ typedef struct cell {
 	hop_lv *im, *jn, *left;
 	int     rows, cols;
 } cell;
-
-/* ---- thin products as loops ---- */
-
-static hop_stmt *nest_stmt(hop_emit *e, hop_block *b, enum hop_lkind k)
-{
-	hop_stmt *s = HOP_NEW(&e->env->tmp, hop_stmt);
-	s->kind = k;
-	if (b->last)
-		b->last->next = s;
-	else
-		b->first = s;
-	b->last = s;
-	return s;
-}
-
-static hop_stmt *nest_loop(hop_emit *e, hop_block *b, enum hop_loop_kind k, hop_size n,
-                           hop_reg var)
-{
-	hop_stmt *s = nest_stmt(e, b, HOP_L_LOOP);
-	s->loop = k;
-	s->extent = n;
-	s->dst = var;
-	return s;
-}
-
-static hop_stmt *nest_op(hop_emit *e, hop_block *b, enum hop_sop op, hop_dtype d,
-                         hop_reg dst)
-{
-	hop_stmt *s = nest_stmt(e, b, HOP_L_OP);
-	s->sop = op;
-	s->dtype = d;
-	s->dst = dst;
-	return s;
-}
-
-static bool add_term(hop_emit *e, hop_addr *a, hop_reg r, hop_size stride)
-{
-	if (a->nterm == HOP_MAXTERM)
-		return false;
-	hop_addr_add(&e->env->tmp, a, r, stride);
-	return true;
-}
-
-/* for m { for n { sum over k; epilogue } } out of registers reserved for this. NULL when
- * an address has no room for two more terms. */
-static hop_stmt *gemm_nest(hop_emit *e, const hop_gemm *g)
-{
-	hop_reg r = e->xreg, m = r, n = r + 1, k = r + 2, sum = r + 3, v;
-	hop_block top = { 0 };
-	hop_addr a = g->a, b = g->b, c = g->c;
-	hop_stmt *lm, *ln, *lk, *s;
-	if (g->epilogue.first) {
-		m = g->em;
-		n = g->en;
-		sum = g->ev;
-	}
-	if (!add_term(e, &a, m, g->as[0]) || !add_term(e, &a, k, g->as[1]) ||
-	    !add_term(e, &b, k, g->bs[0]) || !add_term(e, &b, n, g->bs[1]) ||
-	    !add_term(e, &c, m, g->cs[0]) || !add_term(e, &c, n, g->cs[1]))
-		return NULL;
-	v = r + 4;
-	lm = nest_loop(e, &top, HOP_LOOP_PAR, g->m, m);
-	ln = nest_loop(e, &lm->body, HOP_LOOP_PAR, g->n, n);
-	if (g->beta)
-		nest_op(e, &ln->body, HOP_SOP_load, g->dtype, v)->u.addr = c;
-	else
-		nest_op(e, &ln->body, HOP_SOP_constf, g->dtype, v);
-	lk = nest_loop(e, &ln->body, HOP_LOOP_RED, g->k, k);
-	nest_op(e, &lk->body, HOP_SOP_load, g->dtype, v + 1)->u.addr = a;
-	nest_op(e, &lk->body, HOP_SOP_load, g->dtype, v + 2)->u.addr = b;
-	s = nest_op(e, &lk->body, HOP_SOP_mul, g->dtype, v + 3);
-	s->na = 2;
-	s->a[0] = v + 1;
-	s->a[1] = v + 2;
-	lk->nacc = 1;
-	lk->acc = HOP_NEW(&e->env->tmp, hop_acc);
-	*lk->acc = (hop_acc){ HOP_RED_add, g->dtype, v, v + 3, sum };
-	if (g->epilogue.first) {
-		ln->body.last->next = g->epilogue.first;
-		ln->body.last = g->epilogue.last;
-	} else {
-		s = nest_op(e, &ln->body, HOP_SOP_store, g->dtype, 0);
-		s->na = 1;
-		s->a[0] = sum;
-		s->u.addr = c;
-	}
-	return top.first;
-}
 
 static bool thin(const hop_gemm *g, int w)
 {
@@ -153,7 +66,7 @@ static hop_lv *num(tile *t, int64_t v)
 
 static unsigned align(const tile *t)
 {
-	return (unsigned)hop_dtype_bytes(t->g->dtype);
+	return (unsigned)hop_dtype_bytes(t->g.dtype);
 }
 
 static hop_lv *load_vec(tile *t, hop_lv *p, hop_lv *mask)
@@ -224,11 +137,11 @@ static void to_c(tile *t, hop_lv *row, hop_lv *j, hop_lv *v, hop_lv *mask)
 {
 	hop_emit *e = t->e;
 	hop_eaddr p = { .p = at(t, row, mul(t, j, t->cs[1])), .lane = HOP_LIN,
-	                .step = t->cs[1], .dtype = t->g->dtype };
-	hop_ev x = { .v = v, .lane = HOP_VAR, .dtype = t->g->dtype };
+	                .step = t->cs[1], .dtype = t->g.dtype };
+	hop_ev x = { .v = v, .lane = HOP_VAR, .dtype = t->g.dtype };
 	e->lanes = t->w;
 	e->mask = mask;
-	if (t->g->beta)
+	if (t->g.beta)
 		x.v = hop_e_fbin(e, LL_FADD, v, hop_e_load(e, &p, NULL).v);
 	hop_e_store(e, &p, &x, NULL);
 	e->lanes = 1;
@@ -239,7 +152,7 @@ static void to_c(tile *t, hop_lv *row, hop_lv *j, hop_lv *v, hop_lv *mask)
 static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int lanes)
 {
 	hop_emit *e = t->e;
-	hop_ev x = { .v = v, .dtype = t->g->dtype, .depth = e->s.depth };
+	hop_ev x = { .v = v, .dtype = t->g.dtype, .depth = e->s.depth };
 	hop_ev col = { .v = j, .dtype = HOP_i64, .depth = e->s.depth };
 	if (lanes > 1) {
 		x.lane = HOP_VAR;
@@ -248,18 +161,18 @@ static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int
 	}
 	e->lanes = lanes;
 	e->mask = mask;
-	if (t->g->beta) {
+	if (t->g.beta) {
 		hop_eaddr p = { .p = at2(t, t->c, i, t->cs[0], j, t->cs[1]),
 		                .lane = lanes > 1 ? HOP_LIN : HOP_UNI, .step = t->cs[1],
-		                .dtype = t->g->dtype };
+		                .dtype = t->g.dtype };
 		x.v = hop_e_fbin(e, LL_FADD, v, hop_e_load(e, &p, NULL).v);
 	}
-	hop_e_set(e, t->g->em, (hop_ev){ .v = i, .dtype = HOP_i64, .depth = e->s.depth });
-	hop_e_set(e, t->g->en, col);
-	hop_e_set(e, t->g->ev, x);
+	hop_e_set(e, t->g.em, (hop_ev){ .v = i, .dtype = HOP_i64, .depth = e->s.depth });
+	hop_e_set(e, t->g.en, col);
+	hop_e_set(e, t->g.ev, x);
 	if (lanes > 1)
-		hop_plan_epilogue(e, t->g, e->cls);
-	hop_e_block_stmts(e, &t->g->epilogue);
+		hop_plan_hole(e, t->s->tile, 0, e->cls);
+	hop_e_block_stmts(e, &t->g.epilogue);
 	e->lanes = 1;
 	e->mask = NULL;
 }
@@ -284,7 +197,7 @@ static void finish(tile *t, hop_lv *im, hop_lv *rows, hop_lv *jn, int cols, hop_
 		} else {
 			v = e->L->BuildLoad2(e->b, t->et, p, "");
 		}
-		if (t->g->epilogue.first)
+		if (t->g.epilogue.first)
 			epilogue(t, i, j, v, mask, vec ? t->w : 1);
 		else
 			to_c(t, at(t, t->c, mul(t, i, t->cs[0])), j, v, mask);
@@ -296,7 +209,7 @@ static void finish(tile *t, hop_lv *im, hop_lv *rows, hop_lv *jn, int cols, hop_
 static void no_sums(tile *t, const cell *c, hop_lv **acc)
 {
 	for (int i = 0; i < c->rows * c->cols; i++)
-		acc[i] = hop_e_constf(t->e, t->g->dtype, t->w, 0);
+		acc[i] = hop_e_constf(t->e, t->g.dtype, t->w, 0);
 }
 
 static hop_lv *least(tile *t, hop_lv *a, hop_lv *b)
@@ -333,15 +246,15 @@ static void cell_direct(tile *t, const cell *c)
 	for (int i = 0; i < n; i++) {
 		int r = i / c->cols, j = i % c->cols;
 
-		if (!j && !t->g->epilogue.first)
+		if (!j && !t->g.epilogue.first)
 			to = at(t, t->c, mul(t, add(t, c->im, num(t, r)), t->cs[0]));
 
-		if (t->g->epilogue.first)
+		if (t->g.epilogue.first)
 			store_vec(t, acc[i], at(t, t->sums, num(t, (r * t->nv + j) * t->w)));
 		else
 			to_c(t, to, add(t, c->jn, num(t, j * t->w)), acc[i], cell_mask(t, c, j));
 	}
-	if (t->g->epilogue.first)
+	if (t->g.epilogue.first)
 		finish(t, c->im, num(t, c->rows), c->jn, c->cols, c->left);
 }
 
@@ -353,7 +266,7 @@ static void pack_vector(tile *t, hop_lv *k, hop_lv *from, hop_lv *j, hop_lv *mas
 {
 	hop_emit *e = t->e;
 	hop_eaddr p = { .p = at2(t, t->b, k, t->bs[0], add(t, c->jn, j), t->bs[1]),
-	                .lane = HOP_LIN, .step = t->bs[1], .dtype = t->g->dtype };
+	                .lane = HOP_LIN, .step = t->bs[1], .dtype = t->g.dtype };
 	hop_lv *row = mul(t, hop_e_bin(e, LL_SUB, k, from), num(t, t->nv * t->w)), *v;
 	e->lanes = t->w;
 	e->mask = mask;
@@ -369,7 +282,7 @@ static void pack(tile *t, hop_lv *from, hop_lv *to, const cell *c)
 {
 	hop_emit *e = t->e;
 	hop_eloop l, lj;
-	if (hop_size_is(t->g->bs[1], 1)) {
+	if (hop_size_is(t->g.bs[1], 1)) {
 		hop_e_loop_begin(e, &l, from, to, 1, 0, NULL);
 		for (int j = 0; j < c->cols; j++)
 			pack_vector(t, l.iv, from, num(t, j * t->w), cell_mask(t, c, j), c);
@@ -447,7 +360,7 @@ static void zero_sums(tile *t, hop_lv *rows)
 {
 	hop_eloop l;
 	hop_e_loop_begin(t->e, &l, num(t, 0), mul(t, rows, num(t, t->nv)), 1, 0, NULL);
-	store_vec(t, hop_e_constf(t->e, t->g->dtype, t->w, 0),
+	store_vec(t, hop_e_constf(t->e, t->g.dtype, t->w, 0),
 	          at(t, t->sums, mul(t, l.iv, num(t, t->w))));
 	hop_e_loop_end(t->e, &l, NULL, NULL);
 }
@@ -498,7 +411,7 @@ static hop_lv *stack(tile *t, int kind)
 
 static void shape(tile *t)
 {
-	const hop_gemm *g = t->g;
+	const hop_gemm *g = &t->g;
 	int bytes = (int)hop_dtype_bytes(g->dtype);
 	int64_t n = hop_size_const(g->n) ? g->n.k : INT64_MAX;
 	t->w = t->e->vbits / 8 / bytes;
@@ -556,8 +469,8 @@ static void all_columns(tile *t, hop_lv *m0, hop_lv *m1)
 
 static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 {
-	const hop_gemm *g = s->gemm;
-	tile t = { .e = e, .s = s, .g = g };
+	tile t = { .e = e, .s = s, .g = hop_gemm_of(s->tile) };
+	const hop_gemm *g = &t.g;
 	hop_eloop l;
 	shape(&t);
 	t.m = hop_e_size(e, g->m);
@@ -574,7 +487,7 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 	}
 	t.et = hop_e_type(e, g->dtype, 1);
 	t.vt = hop_e_type(e, g->dtype, t.w);
-	t.vector_epilogue = !g->epilogue.first || hop_plan_epilogue(e, g, NULL);
+	t.vector_epilogue = !g->epilogue.first || hop_plan_hole(e, s->tile, 0, NULL);
 	if (t.pack)
 		t.panel = stack(&t, PANEL);
 	if (t.pack || g->epilogue.first)
@@ -591,22 +504,17 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 
 void hop_e_gemm(hop_emit *e, const hop_stmt *s)
 {
-	const hop_gemm *g = s->gemm;
-	int w = e->vbits / 8 / (int)hop_dtype_bytes(g->dtype);
-	hop_lv *m = hop_e_size(e, g->m), *work;
-	if (thin(g, w)) {
-		hop_stmt *nest = gemm_nest(e, g);
-		if (nest) {
-			hop_e_loop(e, nest);
-			return;
-		}
-	}
+	hop_gemm g = hop_gemm_of(s->tile);
+	int w = e->vbits / 8 / (int)hop_dtype_bytes(g.dtype);
+	hop_lv *m = hop_e_size(e, g.m), *work;
+	if (thin(&g, w) && hop_e_tile_loops(e, s))
+		return;
 	if (!e->threads || e->s.outlined) {
 		gemm_rows(e, s, hop_e_int(e, 0), m);
 		return;
 	}
-	work = hop_e_bin(e, LL_MUL, hop_e_bin(e, LL_MUL, m, hop_e_size(e, g->n)),
-	                 hop_e_size(e, g->k));
+	work = hop_e_bin(e, LL_MUL, hop_e_bin(e, LL_MUL, m, hop_e_size(e, g.n)),
+	                 hop_e_size(e, g.k));
 	if (hop_e_known(e, work, INT64_MAX) < 1 << 19)
 		gemm_rows(e, s, hop_e_int(e, 0), m);
 	else

@@ -186,6 +186,8 @@ hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o
 	hop_status st = hop_llvm_load(e, &w->L);
 	pthread_t thread[HOP_MAXPART];
 	int n;
+	if (!st)
+		st = hop_e_check_tiles(e, p);
 	if (st) {
 		hop_rewind(&e->tmp, m);
 		return st;

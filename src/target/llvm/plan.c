@@ -214,17 +214,20 @@ bool hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes
 	return ok && far;
 }
 
-bool hop_plan_epilogue(hop_emit *e, const hop_gemm *g, uint8_t *cls)
+bool hop_plan_hole(hop_emit *e, const hop_tile *t, int i, uint8_t *cls)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
-	look k = { .e = e, .cls = cls, .var = g->en, .ok = true };
+	int npos = t->of->hole[i].npos, n = npos + t->of->hole[i].nval;
+	const hop_reg *r = t->hole[i].reg;
+	look k = { .e = e, .cls = cls, .var = r[npos - 1], .ok = true };
 	if (!cls)
 		k.cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
-	for (int i = 0; i <= e->f->nreg; i++)
-		k.cls[i] = HOP_UNI;
-	k.cls[g->en] = HOP_LIN;
-	k.cls[g->ev] = HOP_VAR;
-	look_block(&k, &g->epilogue, 1);
+	for (int j = 0; j <= e->f->nreg; j++)
+		k.cls[j] = HOP_UNI;
+	k.cls[k.var] = HOP_LIN;
+	for (int j = npos; j < n; j++)
+		k.cls[r[j]] = HOP_VAR;
+	look_block(&k, &t->hole[i].body, 1);
 	hop_rewind(&e->env->tmp, m);
 	return k.ok;
 }
@@ -248,7 +251,7 @@ static double scalar_block(hop_emit *e, const hop_block *b)
 		case HOP_L_WHILE:
 			c += 16 * (scalar_block(e, &s->body) + scalar_block(e, &s->other));
 			break;
-		case HOP_L_GEMM:
+		case HOP_L_TILE:
 			c += 1000;
 			break;
 		default:
@@ -311,6 +314,19 @@ static bool moves_with(const hop_addr *a, hop_reg var)
 	return false;
 }
 
+static bool owns(const hop_block *b, hop_reg var);
+
+static bool owns_tile(const hop_tile *t, hop_reg var)
+{
+	for (int i = 0; i < t->of->narg; i++)
+		if (t->arg[i].access & HOP_WRITE && !moves_with(&t->arg[i].at, var))
+			return false;
+	for (int i = 0; i < t->of->nhole; i++)
+		if (!owns(&t->hole[i].body, var))
+			return false;
+	return true;
+}
+
 /* All that is written must be this iteration's own, by a visible term. */
 static bool owns(const hop_block *b, hop_reg var)
 {
@@ -324,9 +340,8 @@ static bool owns(const hop_block *b, hop_reg var)
 			if (!owns(&s->body, var) || !owns(&s->other, var))
 				return false;
 			break;
-		case HOP_L_GEMM:
-			if (s->gemm->epilogue.first ? !owns(&s->gemm->epilogue, var)
-			                            : !moves_with(&s->gemm->c, var))
+		case HOP_L_TILE:
+			if (!owns_tile(s->tile, var))
 				return false;
 			break;
 		default:
@@ -386,6 +401,18 @@ static void uses_block(const hop_block *b, uint8_t *u)
 		hop_plan_uses(s, u);
 }
 
+static void uses_tile(const hop_tile *t, uint8_t *u)
+{
+	for (int i = 0; i < t->of->narg; i++)
+		if (t->arg[i].access)
+			uses_addr(&t->arg[i].at, u);
+	for (int i = 0; i < t->of->nhole; i++) {
+		uses_block(&t->hole[i].body, u);
+		for (int k = 0; k < HOP_TILE_REGS; k++)
+			u[t->hole[i].reg[k]] |= 2;
+	}
+}
+
 /* Sets bit 0 for a register used, bit 1 for one defined. u[0] is scratch. */
 void hop_plan_uses(const hop_stmt *s, uint8_t *u)
 {
@@ -402,15 +429,8 @@ void hop_plan_uses(const hop_stmt *s, uint8_t *u)
 	}
 	uses_block(&s->body, u);
 	uses_block(&s->other, u);
-	if (s->kind == HOP_L_GEMM) {
-		uses_addr(&s->gemm->a, u);
-		uses_addr(&s->gemm->b, u);
-		uses_addr(&s->gemm->c, u);
-		uses_block(&s->gemm->epilogue, u);
-		u[s->gemm->em] |= 2;
-		u[s->gemm->en] |= 2;
-		u[s->gemm->ev] |= 2;
-	}
+	if (s->kind == HOP_L_TILE)
+		uses_tile(s->tile, u);
 	for (int i = 0; i < s->narg; i++)
 		uses_addr(&s->args[i], u);
 }

@@ -1,0 +1,134 @@
+/* gemm.c -- the matrix product as a template: its description, and the product as plain
+ * loops. Makes no tiles of registers: that is for targets. */
+#include "loop/gemm.h"
+
+enum { A, B, C };
+
+hop_tile hop_gemm_tile(const hop_gemm *g)
+{
+	int c = (g->beta ? HOP_READ : 0) | (g->epilogue.first ? 0 : HOP_WRITE);
+	return (hop_tile){
+		.of = &hop_template_gemm, .dtype = g->dtype, .extent = { g->m, g->n, g->k },
+		.arg = { [A] = { g->a, { g->as[0], g->as[1] }, HOP_READ },
+		         [B] = { g->b, { g->bs[0], g->bs[1] }, HOP_READ },
+		         [C] = { g->c, { g->cs[0], g->cs[1] }, c } },
+		.hole = { { { g->em, g->en, g->ev }, g->epilogue } } };
+}
+
+hop_gemm hop_gemm_of(const hop_tile *t)
+{
+	const hop_targ *a = &t->arg[A], *b = &t->arg[B], *c = &t->arg[C];
+	const hop_hole *h = &t->hole[0];
+	HOP_ASSERT(t->of == &hop_template_gemm);
+	return (hop_gemm){ t->dtype, t->extent[0], t->extent[1], t->extent[2],
+	                   a->at, b->at, c->at, { a->stride[0], a->stride[1] },
+	                   { b->stride[0], b->stride[1] }, { c->stride[0], c->stride[1] },
+	                   c->access & HOP_READ, h->reg[0], h->reg[1], h->reg[2], h->body };
+}
+
+hop_stmt *hop_l_gemm(hop_lbuild *b, const hop_gemm *g)
+{
+	hop_tile *t = HOP_NEW(b->a, hop_tile);
+	*t = hop_gemm_tile(g);
+	return hop_l_tile(b, t);
+}
+
+/* Copying columns that are apart together is as much code as the product. */
+static int64_t weight(const hop_tile *t)
+{
+	return hop_size_is(t->arg[B].stride[1], 1) ? 80 : 160;
+}
+
+/* Small ones are plain loops to a target, and a call is nothing beside the others. */
+static bool alone(const hop_tile *t)
+{
+	int64_t m = t->extent[0].k, n = t->extent[1].k, k = t->extent[2].k;
+	return m > 1 && n >= 16 && k > 2 && (double)m * (double)n * (double)k >= 2048;
+}
+
+/* A product written by columns is the product of the transposed, written by rows. */
+static void by_rows(hop_tile *t)
+{
+	hop_gemm g = hop_gemm_of(t), r = g;
+	if (!hop_size_is(g.cs[0], 1) || hop_size_is(g.cs[1], 1) || g.epilogue.first)
+		return;
+	r.a = g.b;
+	r.b = g.a;
+	r.m = g.n;
+	r.n = g.m;
+	for (int i = 0; i < 2; i++) {
+		r.as[i] = g.bs[!i];
+		r.bs[i] = g.as[!i];
+		r.cs[i] = g.cs[!i];
+	}
+	*t = hop_gemm_tile(&r);
+}
+
+/* ---- as loops ---- */
+
+static hop_stmt *loop(hop_lbuild *b, enum hop_loop_kind k, hop_size n, hop_reg var)
+{
+	hop_stmt *s = hop_l_stmt(b, HOP_L_LOOP);
+	s->loop = (uint8_t)k;
+	s->extent = n;
+	s->dst = var;
+	b->block = &s->body;
+	return s;
+}
+
+static bool add_term(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
+{
+	if (x->nterm == HOP_MAXTERM)
+		return false;
+	hop_addr_add(a, x, r, stride);
+	return true;
+}
+
+static hop_reg start(hop_lbuild *b, const hop_gemm *g, const hop_addr *c)
+{
+	return g->beta ? hop_l_load(b, g->dtype, c) : hop_l_constf(b, g->dtype, 0);
+}
+
+/* for m { for n { sum over k; epilogue } }. NULL when an address has no room for two more
+ * terms. */
+static hop_stmt *expand(hop_arena *a, const hop_tile *t, hop_reg first)
+{
+	hop_gemm g = hop_gemm_of(t);
+	hop_lfunc f = { .nreg = first - 1 };        /* registers are taken from here */
+	hop_block top = { 0 };
+	hop_lbuild b = { .a = a, .f = &f, .block = &top };
+	bool each = g.epilogue.first;
+	hop_reg m = each ? g.em : hop_l_reg(&b), n = each ? g.en : hop_l_reg(&b);
+	hop_reg k = hop_l_reg(&b), sum = each ? g.ev : hop_l_reg(&b), init, x[2];
+	if (!add_term(a, &g.a, m, g.as[0]) || !add_term(a, &g.a, k, g.as[1]) ||
+	    !add_term(a, &g.b, k, g.bs[0]) || !add_term(a, &g.b, n, g.bs[1]) ||
+	    !add_term(a, &g.c, m, g.cs[0]) || !add_term(a, &g.c, n, g.cs[1]))
+		return NULL;
+	loop(&b, HOP_LOOP_PAR, g.m, m);
+	hop_block *each_n = &loop(&b, HOP_LOOP_PAR, g.n, n)->body;
+	init = start(&b, &g, &g.c);
+	hop_stmt *s = loop(&b, HOP_LOOP_RED, g.k, k);
+	x[0] = hop_l_load(&b, g.dtype, &g.a);
+	x[1] = hop_l_load(&b, g.dtype, &g.b);
+	s->nacc = 1;
+	s->acc = HOP_NEW(a, hop_acc);
+	*s->acc = (hop_acc){ HOP_RED_add, g.dtype, init,
+	                     hop_l_op(&b, HOP_SOP_mul, g.dtype, 2, x), sum };
+	b.block = each_n;
+	if (each) {
+		each_n->last->next = g.epilogue.first;
+		each_n->last = g.epilogue.last;
+	} else {
+		hop_l_store(&b, g.dtype, &g.c, sum);
+	}
+	return top.first;
+}
+
+const hop_template hop_template_gemm = {
+	.name = "gemm", .func = "product", .on = HOP_ON_F, .nextent = 3, .narg = 3, .nhole = 1,
+	.out = 1 + C,
+	.arg = { [A] = { "a", 0, 2, { 0, 2 } }, [B] = { "b", 0, 2, { 2, 1 } },
+	         [C] = { "c", 0, 2, { 0, 1 } } },
+	.hole = { { 2, 1, { 0, 1 } } },
+	.weight = weight, .alone = alone, .settle = by_rows, .nreg = 8, .expand = expand,
+};
