@@ -14,6 +14,24 @@ typedef struct shape {
 	bool ta, tb, tc, beta, epi, dyn;
 } shape;
 
+/* A template that no target knows: a product all the same, or nothing that loops can say. */
+static hop_stmt *as_loops(hop_arena *a, const hop_tile *t, hop_reg first)
+{
+	hop_tile g = *t;
+
+	g.of = &hop_template_gemm;
+	return g.of->expand(a, &g, first);
+}
+
+static hop_stmt *as_nothing(hop_arena *a, const hop_tile *t, hop_reg first)
+{
+	(void)a, (void)t, (void)first;
+	return NULL;
+}
+
+static hop_template       other;
+static const hop_template *as = &hop_template_gemm;
+
 /* The product, with C = tanh(sum) + row when there is an epilogue. */
 static void build(rig *r, const shape *s, hop_dtype d)
 {
@@ -45,7 +63,7 @@ static void build(rig *r, const shape *s, hop_dtype d)
 		rig_store(r, d, rig_at(3, 0, g->em, g->cs[0], g->en, g->cs[1], 0), v);
 		rig_end(r);
 	}
-	hop_l_gemm(&r->b, g);
+	hop_l_gemm(&r->b, g)->tile->of = as;
 }
 
 static double get(hop_dtype d, const void *p, int i)
@@ -132,6 +150,25 @@ static void test_gemm(void **state)
 		}
 	/* Past the cache: packed although contiguous. */
 	try_gemm(&(shape){ 40, 1100, 1030, .epi = true }, HOP_f32);
+}
+
+static void test_unknown(void **state)
+{
+	rig R;
+
+	(void)state;
+	other = hop_template_gemm;
+	other.name = "other";
+	other.expand = as_loops;
+	as = &other;
+	for (int i = 0; i < 8; i++)
+		try_gemm(&(shape){ 33, 40, 17, .beta = i & 1, .epi = i & 2, .dyn = i & 4 }, HOP_f32);
+	other.expand = as_nothing;
+	build(&R, &(shape){ .m = 4, .n = 4, .k = 4 }, HOP_f32);
+	assert_int_equal(code_new(&R.e, &R.p, &R.opts, &R.code), HOP_ETARGET);
+	assert_non_null(strstr(R.e.diag.text, "no code for the template other"));
+	rig_down(&R);
+	as = &hop_template_gemm;
 }
 
 /* ---- threads ---- */
@@ -329,7 +366,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gemm), cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_cache), cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_damage), cmocka_unit_test(test_unknown),
 	};
 
 	static const int bits[] = { 0, 256, 128 };
