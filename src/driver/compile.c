@@ -45,6 +45,7 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	HOP_TRY(hop_lower_graph(e, opt, NULL, &x->prog));
 	double t2 = now();
 	HOP_TRY(hop_code_new(e, t, x->prog, &m, &to, &x->code));
+	hop_library_open(x->prog);
 	x->times = (hop_compile_times){ .opt = t1 - t0, .lower = t2 - t1, .code = now() - t2,
 	                                .from_cache = hop_code_cached(x->code) };
 	return HOP_OK;

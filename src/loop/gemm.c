@@ -89,39 +89,38 @@ static hop_reg start(hop_lbuild *b, const hop_gemm *g, const hop_addr *c)
 	return g->beta ? hop_l_load(b, g->dtype, c) : hop_l_constf(b, g->dtype, 0);
 }
 
-/* for m { for n { sum over k; epilogue } }. NULL when an address has no room for two more
+/* for m { for n { sum over k; epilogue } }. Not when an address has no room for two more
  * terms. */
-static hop_stmt *expand(hop_arena *a, const hop_tile *t, hop_reg first)
+static bool expand(hop_lbuild *b, const hop_tile *t)
 {
 	hop_gemm g = hop_gemm_of(t);
-	hop_lfunc f = { .nreg = first - 1 };        /* registers are taken from here */
-	hop_block top = { 0 };
-	hop_lbuild b = { .a = a, .f = &f, .block = &top };
+	hop_block *top = b->block;
 	bool each = g.epilogue.first;
-	hop_reg m = each ? g.em : hop_l_reg(&b), n = each ? g.en : hop_l_reg(&b);
-	hop_reg k = hop_l_reg(&b), sum = each ? g.ev : hop_l_reg(&b), init, x[2];
-	if (!add_term(a, &g.a, m, g.as[0]) || !add_term(a, &g.a, k, g.as[1]) ||
-	    !add_term(a, &g.b, k, g.bs[0]) || !add_term(a, &g.b, n, g.bs[1]) ||
-	    !add_term(a, &g.c, m, g.cs[0]) || !add_term(a, &g.c, n, g.cs[1]))
-		return NULL;
-	loop(&b, HOP_LOOP_PAR, g.m, m);
-	hop_block *each_n = &loop(&b, HOP_LOOP_PAR, g.n, n)->body;
-	init = start(&b, &g, &g.c);
-	hop_stmt *s = loop(&b, HOP_LOOP_RED, g.k, k);
-	x[0] = hop_l_load(&b, g.dtype, &g.a);
-	x[1] = hop_l_load(&b, g.dtype, &g.b);
+	hop_reg m = each ? g.em : hop_l_reg(b), n = each ? g.en : hop_l_reg(b);
+	hop_reg k = hop_l_reg(b), sum = each ? g.ev : hop_l_reg(b), init, x[2];
+	if (!add_term(b->a, &g.a, m, g.as[0]) || !add_term(b->a, &g.a, k, g.as[1]) ||
+	    !add_term(b->a, &g.b, k, g.bs[0]) || !add_term(b->a, &g.b, n, g.bs[1]) ||
+	    !add_term(b->a, &g.c, m, g.cs[0]) || !add_term(b->a, &g.c, n, g.cs[1]))
+		return false;
+	loop(b, HOP_LOOP_PAR, g.m, m);
+	hop_block *each_n = &loop(b, HOP_LOOP_PAR, g.n, n)->body;
+	init = start(b, &g, &g.c);
+	hop_stmt *s = loop(b, HOP_LOOP_RED, g.k, k);
+	x[0] = hop_l_load(b, g.dtype, &g.a);
+	x[1] = hop_l_load(b, g.dtype, &g.b);
 	s->nacc = 1;
-	s->acc = HOP_NEW(a, hop_acc);
+	s->acc = HOP_NEW(b->a, hop_acc);
 	*s->acc = (hop_acc){ HOP_RED_add, g.dtype, init,
-	                     hop_l_op(&b, HOP_SOP_mul, g.dtype, 2, x), sum };
-	b.block = each_n;
+	                     hop_l_op(b, HOP_SOP_mul, g.dtype, 2, x), sum };
+	b->block = each_n;
 	if (each) {
 		each_n->last->next = g.epilogue.first;
 		each_n->last = g.epilogue.last;
 	} else {
-		hop_l_store(&b, g.dtype, &g.c, sum);
+		hop_l_store(b, g.dtype, &g.c, sum);
 	}
-	return top.first;
+	b->block = top;
+	return true;
 }
 
 const hop_template hop_template_gemm = {

@@ -145,6 +145,15 @@ typedef struct hop_tile {
 	hop_hole  hole[HOP_TILE_HOLES];
 } hop_tile;
 
+/* Where statements are being made. */
+typedef struct hop_lbuild {
+	hop_env   *env;
+	hop_arena *a;
+	struct hop_lfunc *f;
+	hop_block *block;              /* statements are appended here unless it is NULL */
+	hop_loc    loc;
+} hop_lbuild;
+
 /* A template: all that loop passes ask of it. Operands that are only read come first. */
 typedef struct hop_template {
 	const char *name;
@@ -163,11 +172,14 @@ typedef struct hop_template {
 	} hole[HOP_TILE_HOLES];
 	int64_t   (*weight)(const hop_tile *t);     /* see hop_stmt_weight */
 	bool      (*alone)(const hop_tile *t);      /* worth a function `func`; sizes are known */
-	void      (*settle)(hop_tile *t);           /* an operand was moved: choose a form again */
-	/* The same as loops out of registers first .. first + nreg - 1, in memory of a; NULL where
-	 * they cannot say it. A target that does not know the template compiles them. */
+	void      (*settle)(hop_tile *t);           /* `out` was moved: choose a form again */
+	/* Append the same as loops, out of at most nreg new registers; false where they cannot say
+	 * it. A target that does not know the template compiles them. */
 	int         nreg;
-	hop_stmt *(*expand)(hop_arena *a, const hop_tile *t, hop_reg first);
+	bool      (*expand)(hop_lbuild *b, const hop_tile *t);
+	/* What the run time may be asked to do it by, given pointers of the operands and the
+	 * extents (hop_rt.library). Operands lie as that wants them. */
+	enum hop_library { HOP_LIBRARY_NONE, HOP_LIBRARY_SOLVE } library;
 } hop_template;
 
 hop_targ *hop_tile_out(hop_tile *t);            /* NULL: it has none of that kind */
@@ -259,14 +271,6 @@ typedef struct hop_prog {
 } hop_prog;
 
 /* ---- building (loop.c) ---- */
-
-typedef struct hop_lbuild {
-	hop_env   *env;
-	hop_arena *a;
-	hop_lfunc *f;
-	hop_block *block;              /* statements are appended here unless it is NULL */
-	hop_loc    loc;
-} hop_lbuild;
 
 /* One more term, in a new array. */
 void      hop_addr_add(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride);

@@ -338,6 +338,9 @@ hop_view   hop_lower_temp(hop_lower *l, const hop_type *t);
 hop_view   hop_lower_dense(hop_lower *l, int buf, const hop_type *t);
 const hop_ix *hop_view_at(hop_lower *l, const hop_view *v, int rank,
                           const hop_ix *const *x);
+/* Elements of t; where from computes in a wider dtype they are rounded. */
+void       hop_view_copy(hop_lower *l, const hop_type *t, const hop_view *from,
+                         const hop_view *to);
 /* With axis i where axis order[i] is wanted. */
 hop_view   hop_view_permuted(hop_lower *l, const hop_view *v, int rank, const int *order);
 bool       hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t);

@@ -343,6 +343,16 @@ void hop_lower_fill(hop_lower *l, const hop_type *t, const hop_view *to)
 	hop_lower_close_n(l, n);
 }
 
+void hop_view_copy(hop_lower *l, const hop_type *t, const hop_view *from, const hop_view *to)
+{
+	const hop_ix *x[HOP_MAXRANK];
+	int k = hop_lower_open_dims(l, t->rank, t->dim, x);
+	hop_dtype d = (hop_dtype)t->dtype;
+	hop_reg r = hop_lower_load(l, d, from->buf, hop_view_at(l, from, t->rank, x), l->cur);
+	hop_lower_put(l, d, to->buf, hop_view_at(l, to, t->rank, x), r);
+	hop_lower_close_n(l, k);
+}
+
 /* Loops over the sizes of t, or over finer ones that make the index of v simple. */
 static int open_split(hop_lower *l, const hop_lval *v, const hop_type *t, const hop_ix **x)
 {

@@ -208,17 +208,6 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 	hop_lower_close_n(l, nloop);
 }
 
-/* Sums are rounded once, when all of them are there. */
-static void round_to(hop_lower *l, const hop_type *t, const hop_view *from, const hop_view *to)
-{
-	const hop_ix *x[HOP_MAXRANK];
-	int k = hop_lower_open_dims(l, t->rank, t->dim, x);
-	hop_dtype d = (hop_dtype)t->dtype;
-	hop_reg r = hop_lower_load(l, d, from->buf, hop_view_at(l, from, t->rank, x), l->cur);
-	hop_lower_put(l, d, to->buf, hop_view_at(l, to, t->rank, x), r);
-	hop_lower_close_n(l, k);
-}
-
 static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, const side *b)
 {
 	const hop_type *ct = hop_lower_out(l, n, 0);
@@ -231,8 +220,8 @@ static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, con
 	if (!direct)
 		vc = hop_lower_temp(l, hop_type_with(l->env, ct, c));
 	gemm_emit(l, &g, hop_lower_in(l, n, 0), a, va, hop_lower_in(l, n, 1), b, vb, ct, vc);
-	if (!direct)
-		round_to(l, ct, &vc, &l->dest);
+	if (!direct)                     /* sums are rounded once, when all of them are there */
+		hop_view_copy(l, ct, &vc, &l->dest);
 	return HOP_OK;
 }
 

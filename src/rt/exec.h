@@ -79,4 +79,11 @@ struct hop_spare *hop_spare_take(hop_exec *x, int64_t bytes);
 void              hop_spare_give(hop_exec *x, struct hop_spare *s);
 void              hop_spare_drop(hop_exec *x);         /* all that is kept */
 
+/* ---- library.c ---- */
+
+/* Open what templates of the program may ask for, outside of any run; what is not there is
+ * said on standard error, once. Then for hop_rt.library. */
+void hop_library_open(const hop_prog *p);
+int  hop_library_run(hop_rt *rt, int id, int dtype, void *const *args, const int64_t *extent);
+
 #endif

@@ -97,7 +97,7 @@ void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
 	static const int never = 0;
 	*r = (hop_running){ .x = x,
 	                    .rt = { .grow = grow, .effect = effect, .check = check,
-	                            .parallel = fork_join,
+	                            .library = hop_library_run, .parallel = fork_join,
 	                            .cancel = o && o->cancel ? &o->cancel->flag : &never,
 	                            .nthread = x->nthread, .tape = tape, .user = r } };
 	for (int i = 0; i < x->prog->ntape; i++)

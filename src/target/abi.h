@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define HOP_ABI 3
+#define HOP_ABI 4
 
 struct hop_tape { void *ptr; int64_t bytes; };
 
@@ -18,6 +18,11 @@ typedef struct hop_rt {
 	/* Test check `id`: 0 = it holds. Compiled code asks when it has found that it does not,
 	 * or when it cannot tell; size symbols of the function. */
 	int  (*check)(struct hop_rt *rt, int id, const int64_t *syms);
+	/* Do what template `id` (enum hop_library) does, on operands of this dtype at args, by a
+	 * library that may be there. 0 = it is not, or it would not pay: compiled code does it
+	 * itself. May be NULL. */
+	int  (*library)(struct hop_rt *rt, int id, int dtype, void *const *args,
+	                const int64_t *extent);
 	/* Run body(arg, begin, end) over pieces of 0..n, all threads; returns when done. */
 	void (*parallel)(struct hop_rt *rt, void (*body)(void *arg, int64_t begin, int64_t end),
 	                 void *arg, int64_t n);

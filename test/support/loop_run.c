@@ -14,6 +14,7 @@ typedef union scalar { double f; int64_t i; } scalar;
 typedef struct tape { char *p; size_t bytes; } tape;
 
 typedef struct machine {
+	hop_env        *env;
 	const hop_prog *prog;
 	tape           *tape;
 	hop_run_effect *effect;
@@ -386,16 +387,40 @@ static void gemm(frame *t, const hop_gemm *g, const hop_dtype *dt)
 		}
 }
 
-static void tile(frame *t, const hop_tile *x, const hop_dtype *dt)
+/* Any other template is the loops that it stands for, as a function that goes on with our
+ * registers. */
+static void expanded(frame *t, const hop_tile *x)
 {
-	hop_gemm g;
+	hop_lfunc  f = *t->f;
+	hop_lbuild b = { .env = t->m->env, .a = &t->m->env->tmp, .f = &f, .block = &f.body };
+	hop_mark   m = hop_mark_at(&t->m->env->tmp);
+	frame      own = *t;
+	hop_dtype *dt;
 
-	if (x->of != &hop_template_gemm) {
-		fail(t, "a template that is not known here");
+	f.body = (hop_block){ 0 };
+	if (!x->of->expand(&b, x) || f.nreg > t->f->nreg + x->of->nreg) {
+		fail(t, "a template that loops cannot say, or not in so few registers");
 		return;
 	}
-	g = hop_gemm_of(x);
-	gemm(t, &g, dt);
+	own.f = &f;
+	own.reg = calloc((size_t)f.nreg + 1, sizeof *own.reg);
+	memcpy(own.reg, t->reg, sizeof *own.reg * ((size_t)t->f->nreg + 1));
+	dt = types(&f);
+	run(&own, &f.body, dt);
+	free(dt);
+	free(own.reg);
+	hop_rewind(&t->m->env->tmp, m);
+}
+
+static void tile(frame *t, const hop_tile *x, const hop_dtype *dt)
+{
+	if (x->of == &hop_template_gemm) {
+		hop_gemm g = hop_gemm_of(x);
+
+		gemm(t, &g, dt);
+	} else {
+		expanded(t, x);
+	}
 }
 
 static void call(machine *m, int fn, void *const *params, const int64_t *syms);
@@ -522,10 +547,10 @@ static void call(machine *m, int fn, void *const *params, const int64_t *syms)
 	free(dt);
 }
 
-int hop_loop_run(const hop_prog *p, void *const *params, const int64_t *syms,
+int hop_loop_run(hop_env *e, const hop_prog *p, void *const *params, const int64_t *syms,
                  hop_run_effect *effect, void *user, const char **why)
 {
-	machine m = { .prog = p, .effect = effect, .user = user, .why = "" };
+	machine m = { .env = e, .prog = p, .effect = effect, .user = user, .why = "" };
 
 	m.tape = calloc((size_t)p->ntape + 1, sizeof *m.tape);
 	for (int i = 0; i < p->nentry; i++)

@@ -14,7 +14,7 @@ enum { HOP_LOOP_REFUSED = 1000 };
 /* Function 0 on pointers of inputs, then outputs. Returns 0, or -1 after an access out of
  * bounds or a bad size (why gets the reason), or HOP_LOOP_REFUSED when a check of the
  * program does not hold, or what the effect said. */
-int hop_loop_run(const hop_prog *p, void *const *params, const int64_t *syms,
+int hop_loop_run(hop_env *e, const hop_prog *p, void *const *params, const int64_t *syms,
                  hop_run_effect *effect, void *user, const char **why);
 
 #endif

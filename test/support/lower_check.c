@@ -103,7 +103,7 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 		       (size_t)got[i]->count * hop_dtype_bytes(got[i]->dtype));
 		ptr[g->nparam + i] = got[i]->data;
 	}
-	if (hop_loop_run(p, ptr, syms, on_effect, &fx, &why)) {
+	if (hop_loop_run(ip->env, p, ptr, syms, on_effect, &fx, &why)) {
 		fprintf(stderr, "loop program: %s\n", why);
 		bad = 1;
 	}

@@ -188,7 +188,7 @@ static int run_loops(bench *b, const subject *s, const int64_t *syms, hop_array 
 	void **ptr = HOP_NEWN(&b->e->tmp, void *, g->nparam + g->nout);
 	for (uint32_t i = 0; i < g->nparam + g->nout; i++)
 		ptr[i] = i < g->nparam ? in[i]->data : y[i - g->nparam]->data;
-	return hop_loop_run(s->prog, ptr, syms, quiet, NULL, why);
+	return hop_loop_run(b->e, s->prog, ptr, syms, quiet, NULL, why);
 }
 
 static hop_status run_native(bench *b, const subject *s, hop_array **in, hop_array **out)

@@ -15,18 +15,18 @@ typedef struct shape {
 } shape;
 
 /* A template that no target knows: a product all the same, or nothing that loops can say. */
-static hop_stmt *as_loops(hop_arena *a, const hop_tile *t, hop_reg first)
+static bool as_loops(hop_lbuild *b, const hop_tile *t)
 {
 	hop_tile g = *t;
 
 	g.of = &hop_template_gemm;
-	return g.of->expand(a, &g, first);
+	return g.of->expand(b, &g);
 }
 
-static hop_stmt *as_nothing(hop_arena *a, const hop_tile *t, hop_reg first)
+static bool as_nothing(hop_lbuild *b, const hop_tile *t)
 {
-	(void)a, (void)t, (void)first;
-	return NULL;
+	(void)b, (void)t;
+	return false;
 }
 
 static hop_template       other;
@@ -167,6 +167,44 @@ static void test_unknown(void **state)
 	build(&R, &(shape){ .m = 4, .n = 4, .k = 4 }, HOP_f32);
 	assert_int_equal(code_new(&R.e, &R.p, &R.opts, &R.code), HOP_ETARGET);
 	assert_non_null(strstr(R.e.diag.text, "no code for the template other"));
+	rig_down(&R);
+	as = &hop_template_gemm;
+}
+
+/* A library that may be there: asked with operands and extents, and left alone. */
+static int ask(struct hop_rt *rt, int id, int dtype, void *const *args, const int64_t *extent)
+{
+	float *c = args[2];
+
+	assert_int_equal(id, 7);
+	assert_int_equal(dtype, HOP_f32);
+	assert_true(extent[0] == 2 && extent[1] == 3 && extent[2] == 4);
+	for (int i = 0; i < 6 && *(int *)rt->user; i++)
+		c[i] = 100;
+	return *(int *)rt->user;
+}
+
+static void test_library(void **state)
+{
+	float a[8] = { 1, 1, 1, 1, 1, 1, 1, 1 }, b[12], row[3] = { 0 }, c[6] = { 0 };
+	int   there;
+	rig   R;
+
+	(void)state;
+	for (int i = 0; i < 12; i++)
+		b[i] = 1;
+	other = hop_template_gemm;
+	other.expand = as_loops;
+	other.library = 7;
+	as = &other;
+	build(&R, &(shape){ .m = 2, .n = 3, .k = 4 }, HOP_f32);
+	rig_compile(&R);
+	for (there = 0; there < 2; there++) {
+		hop_rt rt = { .nthread = 1, .library = ask, .user = &there };
+		assert_int_equal(rig_run_rt(&R, (void *[]){ a, b, row, c }, NULL, &rt), 0);
+		for (int i = 0; i < 6; i++)
+			assert_true(c[i] == (there ? 100 : 4));
+	}
 	rig_down(&R);
 	as = &hop_template_gemm;
 }
@@ -367,6 +405,7 @@ int main(void)
 		cmocka_unit_test(test_gemm), cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_cache), cmocka_unit_test(test_missing),
 		cmocka_unit_test(test_damage), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_library),
 	};
 
 	static const int bits[] = { 0, 256, 128 };

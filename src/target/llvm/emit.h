@@ -44,7 +44,7 @@ typedef struct hop_efn {
 	hop_lv   *status;
 } hop_efn;
 
-enum { HOP_XREG = 9 };
+enum { HOP_XREG = 65 };
 
 typedef struct hop_emit {
 	hop_env         *env;
