@@ -66,16 +66,6 @@ static void by_rows(hop_tile *t)
 
 /* ---- as loops ---- */
 
-static hop_stmt *loop(hop_lbuild *b, enum hop_loop_kind k, hop_size n, hop_reg var)
-{
-	hop_stmt *s = hop_l_stmt(b, HOP_L_LOOP);
-	s->loop = (uint8_t)k;
-	s->extent = n;
-	s->dst = var;
-	b->block = &s->body;
-	return s;
-}
-
 static bool add_term(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
 {
 	if (x->nterm == HOP_MAXTERM)
@@ -102,10 +92,10 @@ static bool expand(hop_lbuild *b, const hop_tile *t)
 	    !add_term(b->a, &g.b, k, g.bs[0]) || !add_term(b->a, &g.b, n, g.bs[1]) ||
 	    !add_term(b->a, &g.c, m, g.cs[0]) || !add_term(b->a, &g.c, n, g.cs[1]))
 		return false;
-	loop(b, HOP_LOOP_PAR, g.m, m);
-	hop_block *each_n = &loop(b, HOP_LOOP_PAR, g.n, n)->body;
+	hop_l_loop(b, HOP_LOOP_PAR, g.m, m);
+	hop_block *each_n = &hop_l_loop(b, HOP_LOOP_PAR, g.n, n)->body;
 	init = start(b, &g, &g.c);
-	hop_stmt *s = loop(b, HOP_LOOP_RED, g.k, k);
+	hop_stmt *s = hop_l_loop(b, HOP_LOOP_RED, g.k, k);
 	x[0] = hop_l_load(b, g.dtype, &g.a);
 	x[1] = hop_l_load(b, g.dtype, &g.b);
 	s->nacc = 1;

@@ -56,6 +56,16 @@ hop_stmt *hop_l_tile(hop_lbuild *b, hop_tile *t)
 	return s;
 }
 
+hop_stmt *hop_l_loop(hop_lbuild *b, enum hop_loop_kind k, hop_size n, hop_reg var)
+{
+	hop_stmt *s = hop_l_stmt(b, HOP_L_LOOP);
+	s->loop = (uint8_t)k;
+	s->extent = n;
+	s->dst = var;
+	b->block = &s->body;
+	return s;
+}
+
 /* The array doubles when its count is a power of two, so no capacity is kept. */
 int hop_l_buf(hop_lbuild *b, hop_lbuf v)
 {

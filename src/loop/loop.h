@@ -282,6 +282,8 @@ hop_reg   hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at);
 void      hop_l_store(hop_lbuild *b, hop_dtype d, const hop_addr *at, hop_reg v);
 hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k);      /* appended, zeroed */
 hop_stmt *hop_l_tile(hop_lbuild *b, hop_tile *t);
+/* A loop; what follows goes into it until the caller puts the block back. */
+hop_stmt *hop_l_loop(hop_lbuild *b, enum hop_loop_kind k, hop_size n, hop_reg var);
 hop_reg   hop_l_reg(hop_lbuild *b);                          /* a fresh register */
 int       hop_l_buf(hop_lbuild *b, hop_lbuf v);
 
