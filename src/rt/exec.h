@@ -81,8 +81,8 @@ void              hop_spare_drop(hop_exec *x);         /* all that is kept */
 
 /* ---- library.c ---- */
 
-/* Open what templates of the program may ask for, outside of any run; what is not there is
- * said on standard error, once. Then for hop_rt.library. */
+/* Open what templates of the program may ask for, outside of any run. Then hop_rt.library: what
+ * it misses is said on standard error, once. */
 void hop_library_open(const hop_prog *p);
 int  hop_library_run(hop_rt *rt, int id, int dtype, void *const *args, const int64_t *extent);
 

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "loop/walk.h"
 #include "rt/exec.h"
 
-enum { LEAST = 64 };             /* rows of a matrix that are worth a library */
+enum { LEAST = 128 };            /* rows of a matrix from which a library is faster */
 
 /* As Fortran passes them: all by address, the length of a text last. */
 typedef void getrf_fn(const int *m, const int *n, void *a, const int *lda, int *ipiv, int *info);
@@ -24,6 +25,7 @@ typedef void getrs_fn(const char *trans, const int *n, const int *nrhs, const vo
 /* The process has one, as it has one libLLVM: see target/llvm/llvm.c. Written once. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct { getrf_fn *getrf[2]; getrs_fn *getrs[2]; } lapack;      /* f32, f64 */
+static atomic_bool missing;          /* and nobody has said so yet */
 
 static const char *const names[] = {
 	"liblapack.so.3", "libopenblas.so.0", "libflexiblas.so.3", "libmkl_rt.so.2", "liblapack.so",
@@ -52,13 +54,18 @@ static bool find_lapack(void *h)
 	return ok;
 }
 
-/* What is said is said once. */
 static void load(void)
 {
 	const char *own = getenv("HOP_LAPACK");
-	if (own && !strcmp(own, "0"))
-		return;
-	if (find_lapack(open_lapack(own)))
+	if (!own || strcmp(own, "0"))
+		atomic_store(&missing, !find_lapack(open_lapack(own)));
+}
+
+/* Said when it is missed, once. */
+static void say(void)
+{
+	const char *own = getenv("HOP_LAPACK");
+	if (!atomic_exchange(&missing, false))
 		return;
 	if (own)
 		fprintf(stderr, "hop: HOP_LAPACK: no LAPACK in %s: solving without, slowly\n", own);
@@ -136,8 +143,12 @@ static int solve(hop_dtype d, void *const *args, const int64_t *extent)
 {
 	int64_t batch = extent[0], n = extent[1], m = extent[2];
 	size_t size = hop_dtype_bytes(d);
-	if (!lapack.getrf[0] || n < LEAST || n > INT_MAX || m < 1 || m > INT_MAX)
+	if (n < LEAST || n > INT_MAX || m < 1 || m > INT_MAX)
 		return 0;
+	if (!lapack.getrf[0]) {
+		say();
+		return 0;
+	}
 	for (int64_t i = 0; i < batch; i++)
 		solve_one(d, (char *)args[0] + (size_t)(i * n * n) * size,
 		          (char *)args[2] + (size_t)(i * n * m) * size, args[1], (int)n, (int)m);

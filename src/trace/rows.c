@@ -937,6 +937,14 @@ int hop_op_dot(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_dot, a, nin, in, cap, out);
 }
 
+int hop_op_solve(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out)
+{
+	const hop_raw a[] = {
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_solve, a, nin, in, cap, out);
+}
+
 int hop_op_print(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *text,

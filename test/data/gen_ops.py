@@ -38,6 +38,13 @@ IU = i(1, 3)
 IT = i(1, 3, 1)
 XZ = torch.cat([X[:1], torch.tensor([[0, 2, 0.5], [1, 1, 1], [0, 3, -1]], dtype=F)])
 UZ = torch.tensor([[2, 2, 0], [1, 3, -1], [-1, 0, 0]], dtype=F)
+# far from singular, and such that rows are exchanged; a batch
+SA, SB = f(4, 4), f(4, 2)
+SC, SD = f(2, 3, 3), f(2, 3, 1)
+
+
+def solve(a, b):
+    return torch.linalg.solve(a.double(), b.double()).to(F)
 
 
 def scatter(how):
@@ -137,6 +144,8 @@ CASES = [
     ("dot", [M, N],
      "%2 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [1], rsum = [0]}", "%2",
      lambda x, y: x @ y),
+    ("solve", [SA, SB], "%2 = solve %0, %1", "%2", solve),
+    ("solve:batch", [SC, SD], "%2 = solve %0, %1", "%2", solve),
 ]
 
 

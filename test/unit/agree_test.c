@@ -35,6 +35,8 @@ TWO(add) TWO(sub) TWO(mul) TWO(div) TWO(rem) TWO(max) TWO(min) ONE(neg) ONE(abs)
 ONE(log) ONE(sin) ONE(cos) ONE(tanh) ONE(sqrt) TWO(eq) TWO(ne) TWO(lt) TWO(le) TWO(and)
 TWO(or) ONE(not) TWO(fold_in) TWO(gt) TWO(ge) TWO(idiv) TWO(matmul) ONE(sigmoid) ONE(relu)
 ONE(silu) ONE(clone)
+CALL(solve, hop_solve(t, hop_slice(t, a->v[0], 1, (hop_dim){ 0, NULL }, (hop_dim){ 2, NULL }, 1),
+                      a->v[1]))
 CALL(select, hop_select(t, a->v[0], a->v[1], a->v[2]))
 CALL(with, hop_at_with(t, __FILE__, __LINE__, (enum hop_with)a->kind, a->v[0], 2))
 CALL(full, hop_full(t, a->dtype, a->rank, a->dim, 3))
@@ -108,6 +110,7 @@ static const struct ctor {
 	{ "ge", "le", c_ge, 2, { MAT, MAT }, 0, { .rank = 0 } },
 	{ "idiv", "div", c_idiv, 2, { IDX, IDX }, 0, { .rank = 0 } },
 	{ "matmul", "dot", c_matmul, 2, { MAT, IDX }, 0, { .rank = 0 } },
+	{ "solve", "slice", c_solve, 2, { MAT, MAT }, 0, { .rank = 0 } },
 	R1(sigmoid, MAT), { "relu", "max", c_relu, 1, { MAT }, 0, { .rank = 0 } }, R1(silu, MAT),
 	R1(clone, MAT), R1(full_like, MAT), R1(rank, MAT), R1(dtype_of, MAT),
 	{ "select", "select", c_select, 3, { MASK, MAT, NUM }, 0, { .rank = 0 } },
