@@ -51,7 +51,7 @@ static hop_status choose(hop_lower *l, const struct choice *c, int lo, int hi)
 	s->a[0] = p;
 	HOP_TRY(fill(l, c, lo, mid, s, &s->body));
 	HOP_TRY(fill(l, c, mid, hi, s, &s->other));
-	hop_lower_enter(l, s, l->cur->block, false);
+	hop_lower_enter(l, s, l->q.cur->block, false);
 	hop_lower_leave(l, true);
 	return HOP_OK;
 }

@@ -13,7 +13,7 @@ hop_view hop_cell_new(hop_lower *l, hop_dtype d, hop_reg init)
 
 hop_reg hop_cell_get(hop_lower *l, hop_dtype d, const hop_view *v)
 {
-	return hop_lower_load(l, d, v->buf, v->base, l->cur);
+	return hop_lower_load(l, d, v->buf, v->base, l->q.cur);
 }
 
 void hop_cell_set(hop_lower *l, hop_dtype d, const hop_view *v, hop_reg r)
@@ -91,7 +91,7 @@ void hop_carries_step(hop_lower *l, const hop_node *n, const hop_carries *c)
 			continue;
 		int k = hop_lower_open_dims(l, t->rank, t->dim, x);
 		hop_reg r = hop_lower_load(l, (hop_dtype)t->dtype, c->next[i].buf,
-		                           hop_view_at(l, &c->next[i], t->rank, x), l->cur);
+		                           hop_view_at(l, &c->next[i], t->rank, x), l->q.cur);
 		hop_lower_put(l, (hop_dtype)t->dtype, c->now[i].buf,
 		              hop_view_at(l, &c->now[i], t->rank, x), r);
 		hop_lower_close_n(l, k);

@@ -88,7 +88,7 @@ static bool independent(hop_lower *l, hop_stmt *loop)
 	struct owner o = { loop->dst, true };
 	if (is_nest(&loop->body))
 		for (hop_stmt *s = loop->body.first; s; s = s->next)
-			hop_stmt_all_addrs(l->b.f, s, look, &o);
+			hop_stmt_all_addrs(l->q.b.f, s, look, &o);
 	return o.ok && is_nest(&loop->body);
 }
 
@@ -96,7 +96,7 @@ static hop_status plain(hop_lower *l, scan *s)
 {
 	hop_reg n = count(l, s);
 	const hop_ix *t = hop_lower_open(l, HOP_LOOP_SEQ, s->length, NULL);
-	hop_stmt *loop = l->cur->stmt;
+	hop_stmt *loop = l->q.cur->stmt;
 	loop->bound = n;
 	loop->reverse = s->a.reverse;
 	HOP_TRY(step(l, s, t));

@@ -8,7 +8,7 @@ static hop_view tape_new(hop_lower *l, const hop_node *n, int k)
 	const struct hop_attr_while *a = HOP_ATTR(n, while);
 	int at = (int)a->ncarry + 1 + k;
 	const hop_type *t = hop_lower_out(l, n, at);
-	hop_lval *x = &l->inst->val[n->out0.id + (uint32_t)at];
+	hop_lval *x = &l->q.inst->val[n->out0.id + (uint32_t)at];
 	if (a->max_trips > 0) {
 		hop_view v = hop_lower_result(l, n, at);
 		hop_lower_fill(l, t, &v);
@@ -17,9 +17,9 @@ static hop_view tape_new(hop_lower *l, const hop_node *n, int k)
 	/* the size of the result is known only after the loop */
 	hop_lbuf b = { .kind = HOP_BUF_TAPE, .dtype = (hop_dtype)t->dtype,
 	               .index = l->prog->ntape++, .count = hop_type_count(l->env, t) };
-	x->view = hop_lower_dense(l, hop_l_buf(&l->b, b), t);
+	x->view = hop_lower_dense(l, hop_l_buf(&l->q.b, b), t);
 	x->kind = HOP_LV_BUF;
-	x->scope = l->cur;
+	x->scope = l->q.cur;
 	return x->view;
 }
 
@@ -28,8 +28,8 @@ static void grow(hop_lower *l, const hop_view *v, hop_reg trips, hop_size each)
 	hop_reg r = hop_lower_do(l, add, HOP_i64, trips, hop_lower_const(l, HOP_i64, 0, 1));
 	hop_stmt *s;
 	r = hop_lower_do(l, mul, HOP_i64, r, hop_lower_sizereg(l, each));
-	l->b.block = l->cur->block;
-	s = hop_l_stmt(&l->b, HOP_L_GROW);
+	l->q.b.block = l->q.cur->block;
+	s = hop_l_stmt(&l->q.b, HOP_L_GROW);
 	s->buf = v->buf;
 	s->na = 1;
 	s->a[0] = r;
@@ -119,7 +119,7 @@ hop_status hop_lower_while(hop_lower *l, const hop_node *n)
 	hop_lower_leave(l, true);
 	if (a->sym >= 0) {
 		hop_view v = trips;
-		v.buf = hop_lower_local(l, l->inst, (int)a->sym);
+		v.buf = hop_lower_local(l, l->q.inst, (int)a->sym);
 		v.base = hop_ix_size(l, hop_size_int(0));
 		hop_cell_set(l, HOP_i64, &v, hop_cell_get(l, HOP_i64, &trips));
 	}

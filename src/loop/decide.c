@@ -19,8 +19,8 @@ enum {
 static hop_status dry_cell(hop_lower *l, const hop_node *n, enum hop_ask ask,
                            const hop_ix *const *ix)
 {
-	l->ask = ask;
-	l->ix = ix;
+	l->q.ask = ask;
+	l->q.ix = ix;
 	l->reg = 0;
 	return hop_optab[n->op].lower(l, n);
 }
@@ -31,7 +31,7 @@ static hop_status dry_whole(hop_lower *l, const hop_node *n, bool special)
 	const hop_type *t = hop_lower_out(l, n, 0);
 	const hop_ix *x[HOP_MAXRANK];
 	if (special) {
-		l->dest = hop_lower_dense(l, 0, t);
+		l->q.dest = hop_lower_dense(l, 0, t);
 		return dry_cell(l, n, HOP_ASK_STORE, NULL);
 	}
 	int k = hop_lower_open_dims(l, t->rank, t->dim, x);
@@ -42,30 +42,41 @@ static hop_status dry_whole(hop_lower *l, const hop_node *n, bool special)
 
 /* ---- forward: costs ---- */
 
-/* Nothing of this run stays but what it says of the value: registers, indices and scopes are
- * given up again, or they would take most of the memory that lowering needs. */
+/* What a run for its own sake takes: all of it is given up again, or it would be most of the
+ * memory that lowering needs. */
+typedef struct draft {
+	hop_lnames names;
+	hop_arena *w;
+	int        nreg;
+	hop_mark   m;
+} draft;
+
+static draft draft_begin(hop_lower *l)
+{
+	draft d = { l->names, l->w, l->q.b.f->nreg, hop_mark_at(l->once) };
+	l->w = l->once;
+	l->names.ixs = (hop_map){ .a = l->once };
+	return d;
+}
+
+static void draft_end(hop_lower *l, const draft *d)
+{
+	l->names = d->names;
+	l->w = d->w;
+	l->q.b.f->nreg = d->nreg;
+	hop_rewind(l->once, d->m);
+}
+
+/* Nothing of this run stays but what it says of the value. */
 static hop_status try_cell(hop_lower *l, const hop_node *n, hop_lval *x)
 {
-	hop_arena *w = l->w;
-	hop_map ixs = l->ixs;
-	hop_scope **regscope = l->regscope;
-	size_t regcap = l->regcap;
-	int nreg = l->b.f->nreg, natom = l->natom;
-	hop_mark m = hop_mark_at(l->once);
-	l->w = l->once;
-	l->ixs = (hop_map){ .a = l->once };
-	l->dry_cost = l->dry_size = l->dry_deep = 0;
-	l->dry_val = x;
+	draft d = draft_begin(l);
+	l->found.cost = l->found.size = l->found.deep = 0;
+	l->q.dry.val = x;
 	hop_status st = dry_whole(l, n, false);
-	l->dry_val = NULL;
-	x->uniform = l->reg && hop_lower_reg_scope(l, l->reg) == l->cur;
-	l->w = w;
-	l->ixs = ixs;
-	l->regscope = regscope;
-	l->regcap = regcap;
-	l->b.f->nreg = nreg;
-	l->natom = natom;
-	hop_rewind(l->once, m);
+	l->q.dry.val = NULL;
+	x->uniform = l->reg && hop_lower_reg_scope(l, l->reg) == l->q.cur;
+	draft_end(l, &d);
 	if (x->kind == HOP_LV_BUF)           /* data, found only now */
 		x->view = hop_lower_dense(l, x->view.buf, x->type);
 	return st;
@@ -73,11 +84,11 @@ static hop_status try_cell(hop_lower *l, const hop_node *n, hop_lval *x)
 
 static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
 {
-	hop_lval *x = &l->inst->val[n->out0.id];
+	hop_lval *x = &l->q.inst->val[n->out0.id];
 	HOP_TRY(try_cell(l, n, x));
-	x->cost = l->dry_cost < 10000 ? l->dry_cost : 10000;
-	x->size = l->dry_size;
-	x->deep = l->dry_deep + 1;
+	x->cost = l->found.cost < 10000 ? l->found.cost : 10000;
+	x->size = l->found.size;
+	x->deep = l->found.deep + 1;
 	if ((x->size > SIZE_MAX_NEST && !(hop_optab[n->op].flags & HOP_F_V)) || x->deep > DEEP)
 		x->must = true;
 	if (x->must || x->kind == HOP_LV_BUF || (nuse > 1 && x->cost > CHEAP) || x->heavy) {
@@ -152,31 +163,28 @@ static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_
 /* Pass the wishes for a value on to its operands. */
 static hop_status push_wishes(hop_lower *l, const hop_node *n, hop_lval *x)
 {
-	hop_scope *base = l->cur;
 	if (x->root) {
-		l->dry_home = (int)n->out0.id;
+		l->q.dry.home = (int)n->out0.id;
 		return dry_whole(l, n, x->special);
 	}
-	for (hop_demand *d = x->demand; d; d = d->next) {
-		l->dry_home = d->home;
-		l->dry_need = d->need;
+	hop_question was = l->q;
+	for (hop_demand *d = x->demand; d; d = d->next, l->q = was) {
+		l->q.dry.home = d->home;
+		l->q.dry.need = d->need;
 		if (d->home < 0) {
 			HOP_TRY(dry_whole(l, n, false));
 		} else {
-			l->mask = d->cond ? hop_lower_const(l, HOP_bool, 0, 1) : 0;
-			l->cur = d->scope;
+			l->q.mask = d->cond ? hop_lower_const(l, HOP_bool, 0, 1) : 0;
+			l->q.cur = d->scope;
 			HOP_TRY(dry_cell(l, n, HOP_ASK_AT, d->ix));
-			l->cur = base;
-			l->mask = 0;
 		}
-		l->dry_need = false;
 	}
 	return HOP_OK;
 }
 
 static void wish_operands(hop_lower *l, const hop_node *n)
 {
-	l->dry_home = -1;
+	l->q.dry.home = -1;
 	for (uint32_t k = 0; k < n->nin; k++) {
 		const hop_type *t = hop_lower_in(l, n, (int)k);
 		const hop_ix *x[HOP_MAXRANK];
@@ -228,8 +236,8 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 	const hop_graph *g = in->g;
 	int *nuse = in->nuse = HOP_NEWN(l->w, int, g->nvalue);
 	/* so many registers that no single cell has to make this longer for itself */
-	l->regscope = hop_arena_grow(l->w, l->regscope, sizeof *l->regscope,
-	                             (size_t)l->b.f->nreg + SPARE, &l->regcap);
+	l->names.regscope = hop_arena_grow(l->w, l->names.regscope, sizeof *l->names.regscope,
+	                             (size_t)l->q.b.f->nreg + SPARE, &l->names.regcap);
 	for (uint32_t i = 0; i < g->nnode; i++)
 		for (uint32_t k = 0; k < g->node[i].nin; k++)
 			nuse[g->node[i].in[k].id]++;
@@ -244,7 +252,7 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 			x->has_dest = true;
 			x->dest = dest[i];
 		} else if (dest[i].buf == HOP_VIEW_REG) {
-			l->dry_home = -1;
+			l->q.dry.home = -1;
 			x->ndemand++;
 			x->demand = HOP_NEW(l->w, hop_demand);
 			x->demand->home = -1;
@@ -254,7 +262,7 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 	hop_mark m = hop_mark_at(l->once);
 	for (uint32_t i = g->nnode; i-- > 0; hop_rewind(l->once, m)) {
 		const hop_node *n = &g->node[i];
-		l->b.loc = n->loc;
+		l->q.b.loc = n->loc;
 		in->live[i] = hop_node_effect(n) || n->guard || wanted(in, n) || hop_node_binds(n) >= 0 ||
 		              (n->nout && in->val[n->out0.id].must);
 		if (!in->live[i])
@@ -276,27 +284,17 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
                             const bool *fixed)
 {
-	hop_linst *was = l->inst;
-	hop_scope *cur = l->cur;
-	hop_loc loc = l->b.loc;
-	hop_reg mask = l->mask;
-	hop_arena *a = l->a;
+	hop_question was = l->q;
 	if (in->dead)
 		return HOP_OK;
-	l->inst = in;
-	l->dry = true;
-	l->a = l->b.a = l->once;       /* what is emitted now is thrown away */
-	l->mask = 0;
+	l->q.inst = in;
+	l->q.dry.on = true;
+	l->q.a = l->q.b.a = l->once;       /* what is emitted now is thrown away */
+	l->q.mask = 0;
 	hop_lower_enter(l, NULL, NULL, true);
-	hop_scope *base = l->cur;
+	hop_scope *base = l->q.cur;
 	hop_status st = decide(l, in, dest, fixed);
-	l->dry = l->dry_need = false;
-	l->dry_val = NULL;
 	base->is_shut = true;
-	l->a = l->b.a = a;
-	l->cur = cur;
-	l->inst = was;
-	l->mask = mask;
-	l->b.loc = loc;
+	l->q = was;
 	return st;
 }

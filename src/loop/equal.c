@@ -321,7 +321,7 @@ static kind *kind_of(reader *q, hop_map *kinds)
 
 void hop_loop_equal(hop_lower *l, hop_lfunc *f)
 {
-	reader q = { .e = l->env, .a = l->a, .f = f };
+	reader q = { .e = l->env, .a = l->q.a, .f = f };
 	bool all = hop_loop_part_weight() < WORTH;         /* in tests */
 	hop_buf_open(&q.text, l->env);
 	q.def = HOP_NEWN(l->w, hop_stmt *, f->nreg + 1);
@@ -332,7 +332,7 @@ void hop_loop_equal(hop_lower *l, hop_lfunc *f)
 		for (hop_stmt *s = f->body.first; s; s = s->next) {
 			if (!read_nest(&q, s))
 				continue;
-			kind *k = kind_of(&q, &l->nests);
+			kind *k = kind_of(&q, &l->all->nests);
 			if (pass == 0) {
 				k->uses++;
 				k->weight = hop_stmt_weight(s);

@@ -6,7 +6,7 @@
 
 static int nsym(const hop_lower *l)
 {
-	return l->b.f->nsym + l->b.f->nlocal;
+	return l->q.b.f->nsym + l->q.b.f->nlocal;
 }
 
 static enum hop_truth say(hop_lower *l, const hop_check *c)
@@ -30,13 +30,13 @@ static void test(hop_lower *l, hop_check c)
 	if (say(l, &c) == HOP_ALWAYS)
 		return;
 	p->check = hop_arena_grow(p->a, p->check, sizeof *p->check, (size_t)p->ncheck + 1,
-	                          &l->checkcap);
+	                          &l->all->checkcap);
 	p->check[p->ncheck] = (hop_lcheck){ c, !hop_size_fits(c.a, l->range, nsym(l)) ||
 	                                       !hop_size_fits(c.b, l->range, nsym(l)) };
-	l->b.block = l->cur->block;
-	hop_l_stmt(&l->b, HOP_L_CHECK)->callee = p->ncheck++;
-	l->cur->barrier = l->cur;
-	if (l->cur == l->top)
+	l->q.b.block = l->q.cur->block;
+	hop_l_stmt(&l->q.b, HOP_L_CHECK)->callee = p->ncheck++;
+	l->q.cur->barrier = l->q.cur;
+	if (l->q.cur == l->top)
 		hop_facts_learn(&l->facts, c.rel, c.a, c.b);
 }
 
@@ -81,7 +81,7 @@ static void limits(hop_lower *l, hop_linst *in, int from, int to)
 void hop_guard_emit(hop_lower *l, hop_linst *in, int from, int to)
 {
 	const hop_graph *g = in->g;
-	hop_loc loc = l->b.loc;
+	hop_loc loc = l->q.b.loc;
 	hop_check r[2];
 	for (uint32_t i = 0; !from && i < g->nsym; i++)
 		for (int k = hop_graph_ranges(g, i, in->op, in->smap[i], r); k-- > 0;) {
@@ -92,10 +92,10 @@ void hop_guard_emit(hop_lower *l, hop_linst *in, int from, int to)
 		int w = hop_check_waits(&g->check[i]);
 		if (w > to || (w <= from && from))
 			continue;
-		l->b.loc = g->check[i].loc;
+		l->q.b.loc = g->check[i].loc;
 		test(l, moved(l, in, i));
 	}
-	l->b.loc = loc;
+	l->q.b.loc = loc;
 	if (!in->dead)
 		limits(l, in, from, to);
 }
@@ -122,12 +122,12 @@ static hop_check limit(hop_size c, hop_loc loc)
 void hop_guard_limit(hop_lower *l, hop_size c)
 {
 	hop_lfn *f = l->fn;
-	hop_check k = limit(c, l->b.loc);
+	hop_check k = limit(c, l->q.b.loc);
 	/* with room for the bytes of an element */
 	if (hop_size_fits(hop_size_mul(l->env, c, hop_size_int(16)), l->range, nsym(l)) ||
 	    say(l, &k) == HOP_ALWAYS)
 		return;
-	if (hop_size_nsym(c) > l->b.f->nsym) {
+	if (hop_size_nsym(c) > l->q.b.f->nsym) {
 		test(l, k);
 		return;
 	}
@@ -142,7 +142,7 @@ void hop_guard_call(hop_lower *l, int op, const hop_graph *g, const hop_size *sa
 	hop_check r[2];
 	for (uint32_t i = 0; i < g->nsym; i++)
 		for (int k = hop_graph_ranges(g, i, op, sargs[i], r); k-- > 0;) {
-			r[k].loc = l->b.loc;
+			r[k].loc = l->q.b.loc;
 			test(l, r[k]);
 		}
 	for (size_t i = 0; i < fn->nlimit; i++)
@@ -152,7 +152,7 @@ void hop_guard_call(hop_lower *l, int op, const hop_graph *g, const hop_size *sa
 void hop_guard_entry(hop_lower *l, const hop_graph *g, const hop_lfn *fn)
 {
 	hop_prog *p = l->prog;
-	p->entry = HOP_NEWN(l->a, hop_check, g->ncheck + fn->nlimit);
+	p->entry = HOP_NEWN(l->q.a, hop_check, g->ncheck + fn->nlimit);
 	for (uint32_t i = 0; i < g->ncheck; i++)
 		if (hop_check_waits(&g->check[i]) <= (int)g->nsym)
 			p->entry[p->nentry++] = g->check[i];

@@ -29,7 +29,7 @@ static const hop_ix *intern(hop_lower *l, const sum *s)
 		key[i + 1].a = s->t[i].a;
 	}
 	size_t nb = sizeof key[0] * (size_t)(s->n + 1);
-	hop_ix *x = hop_map_get(&l->ixs, key, nb);
+	hop_ix *x = hop_map_get(&l->names.ixs, key, nb);
 	if (x)
 		return x;
 	x = hop_arena_alloc(l->w, sizeof *x + sizeof(term) * (size_t)s->n);
@@ -37,7 +37,7 @@ static const hop_ix *intern(hop_lower *l, const sum *s)
 	x->n = s->n;
 	for (int i = 0; i < s->n; i++)
 		x->t[i] = s->t[i];
-	hop_map_put(&l->ixs, key, nb, x);
+	hop_map_put(&l->names.ixs, key, nb, x);
 	return x;
 }
 
@@ -46,14 +46,14 @@ static const hop_ixatom *atom(hop_lower *l, int kind, hop_reg r, const hop_ix *o
 {
 	struct { int64_t kind, reg; const void *of; int64_t k; const void *e; } key =
 		{ kind + 1, r, of, by.k, by.e };
-	hop_ixatom *a = hop_map_get(&l->ixs, &key, sizeof key - (kind ? 0 : 8));
+	hop_ixatom *a = hop_map_get(&l->names.ixs, &key, sizeof key - (kind ? 0 : 8));
 
 	if (a)
 		return a;
 	a = HOP_NEW(l->w, hop_ixatom);
-	*a = (hop_ixatom){ .kind = kind, .id = ++l->natom, .reg = r, .of = of, .by = by,
+	*a = (hop_ixatom){ .kind = kind, .id = ++l->names.natom, .reg = r, .of = of, .by = by,
 	                   .extent = extent };
-	hop_map_put(&l->ixs, &key, sizeof key - (kind ? 0 : 8), a);
+	hop_map_put(&l->names.ixs, &key, sizeof key - (kind ? 0 : 8), a);
 	return a;
 }
 
@@ -144,7 +144,7 @@ bool hop_lower_nonneg(hop_lower *l, hop_size s)
 {
 	if (hop_size_bad(s))
 		return false;
-	return hop_size_range(s, l->range, l->b.f->nsym + l->b.f->nlocal).lo >= 0;
+	return hop_size_range(s, l->range, l->q.b.f->nsym + l->q.b.f->nlocal).lo >= 0;
 }
 
 /* The largest value when wanted is 1, the smallest when it is 0; false = not known. */

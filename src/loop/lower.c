@@ -11,9 +11,9 @@ enum { INLINE_NODES = 24 };       /* a body of so many plain nodes is never a fu
 
 static int local_new(hop_lower *l, hop_range r, hop_size *out_sym)
 {
-	hop_lfunc *f = l->b.f;
+	hop_lfunc *f = l->q.b.f;
 	hop_lbuf b = { .kind = HOP_BUF_TEMP, .dtype = HOP_i64, .count = hop_size_int(1) };
-	int buf = hop_l_buf(&l->b, b), at = f->nsym + f->nlocal;
+	int buf = hop_l_buf(&l->q.b, b), at = f->nsym + f->nlocal;
 	f->local = hop_arena_grow(l->prog->a, f->local, sizeof *f->local,
 	                          (size_t)f->nlocal + 1, &l->localcap);
 	l->range = hop_arena_grow(l->w, l->range, sizeof *l->range, (size_t)at + 1,
@@ -65,9 +65,9 @@ void hop_lower_bind_arg(hop_lower *l, const hop_node *n, int k, hop_linst *to, i
 {
 	hop_lval *x = &to->val[p];
 	x->kind = HOP_LV_ALIAS;
-	x->inst = l->inst;
+	x->inst = l->q.inst;
 	x->val = n->in[k];
-	x->deep = l->inst->val[n->in[k].id].deep;
+	x->deep = l->q.inst->val[n->in[k].id].deep;
 	x->lead = lead;
 }
 
@@ -76,15 +76,15 @@ void hop_lower_bind_view(hop_lower *l, hop_linst *to, int p, const hop_view *v)
 	hop_lval *x = &to->val[p];
 	x->kind = HOP_LV_BUF;
 	x->view = *v;
-	x->scope = l->cur;
+	x->scope = l->q.cur;
 }
 
 void hop_lower_copied(hop_lower *l, hop_loc loc, int buf, const char *what, int i,
                       const char *why)
 {
 	hop_lcopy *c = HOP_NEW(l->w, hop_lcopy);
-	*c = (hop_lcopy){ l->copies, l->fn, buf, loc, what, why, i };
-	l->copies = c;
+	*c = (hop_lcopy){ l->all->copies, l->fn, buf, loc, what, why, i };
+	l->all->copies = c;
 }
 
 /* ---- functions ---- */
@@ -117,9 +117,9 @@ static void renumber_func(hop_lower *l, hop_lfunc *f)
 
 static void add_fn(hop_lower *l, hop_lfn *fn)
 {
-	fn->index = l->nfn++;
-	fn->next = l->fns;
-	l->fns = fn;
+	fn->index = l->all->nfn++;
+	fn->next = l->all->fns;
+	l->all->fns = fn;
 }
 
 int hop_lower_add(hop_lower *l, hop_lfunc f)
@@ -134,7 +134,7 @@ int hop_lower_add(hop_lower *l, hop_lfunc f)
 static void divide(hop_lower *l, hop_lfunc *f)
 {
 	hop_lfunc *part;
-	int n = hop_loop_divide(l->env, l->a, f, l->nfn, &part);
+	int n = hop_loop_divide(l->env, l->q.a, f, l->all->nfn, &part);
 	for (int i = 0; i < n; i++)
 		hop_lower_add(l, part[i]);
 }
@@ -143,18 +143,18 @@ static void divide(hop_lower *l, hop_lfunc *f)
 static void finish(hop_lower *l)
 {
 	hop_lfunc *f = &l->fn->f;
-	hop_loop_forward(l->env, l->a, f);
+	hop_loop_forward(l->env, l->q.a, f);
 	if (!l->opt->no_fuse) {
-		hop_loop_fuse(l->env, l->a, f, l->range);
-		hop_loop_forward(l->env, l->a, f);
+		hop_loop_fuse(l->env, l->q.a, f, l->range);
+		hop_loop_forward(l->env, l->q.a, f);
 		hop_loop_collapse(l->env, f);
-		hop_loop_tile(l->env, l->a, f, l->range, l->opt->tile_all);
-		hop_loop_forward(l->env, l->a, f);
+		hop_loop_tile(l->env, l->q.a, f, l->range, l->opt->tile_all);
+		hop_loop_forward(l->env, l->q.a, f);
 		hop_loop_reuse(l->env, f);
 	}
 	renumber_func(l, f);
 	l->fn->range = l->range;
-	hop_loop_plan(l->env, &l->given, l->fns, l->range, f);
+	hop_loop_plan(l->env, &l->given, l->all->fns, l->range, f);
 	if (!l->opt->no_fuse) {
 		hop_loop_equal(l, f);
 		divide(l, f);
@@ -178,14 +178,14 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 	hop_lfunc *f = &l->fn->f;
 	hop_linst *in = inst_new(l, HOP_OP_call, g, sargs);
 	hop_view *dest = HOP_NEWN(l->w, hop_view, g->nout);
-	l->inst = in;
+	l->q.inst = in;
 	for (uint32_t i = 0; i < g->nparam + g->nout; i++) {
 		hop_val v = i < g->nparam ? (hop_val){ i } : g->out[i - g->nparam];
 		const hop_type *t = hop_type_subst(l->env, g->type[v.id], in->smap,
 		                                   (int)(g->nsym + g->nlocal));
 		hop_lbuf b = { .kind = HOP_BUF_PARAM, .dtype = (hop_dtype)t->dtype,
 		               .index = (int)i, .count = hop_type_count(l->env, t) };
-		hop_view at = hop_lower_dense(l, hop_l_buf(&l->b, b), t);
+		hop_view at = hop_lower_dense(l, hop_l_buf(&l->q.b, b), t);
 		if (i < g->nparam)
 			hop_lower_bind_view(l, in, (int)i, &at);
 		else
@@ -193,7 +193,7 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 	}
 	f->nin = (int)g->nparam;
 	f->nout = (int)g->nout;
-	f->name = g->name ? hop_arena_str(l->a, g->name, strlen(g->name)) : "body";
+	f->name = g->name ? hop_arena_str(l->q.a, g->name, strlen(g->name)) : "body";
 	HOP_TRY(hop_lower_decide(l, in, dest, NULL));
 	HOP_TRY(hop_lower_emit(l, in, dest, false));
 	finish(l);
@@ -205,15 +205,11 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sargs,
                            bool entry, hop_lfn **out)
 {
-	hop_lower c = *l;
+	hop_lower c = { .env = l->env, .w = l->w, .once = l->once, .prog = l->prog, .opt = l->opt,
+	                .all = l->all, .fn = HOP_NEW(l->w, hop_lfn), .q.a = l->q.a };
 	hop_size *map = HOP_NEWN(l->w, hop_size, g->nsym);
 	hop_scope *top = HOP_NEW(l->w, hop_scope);
-	c.fn = HOP_NEW(l->w, hop_lfn);
-	c.range = NULL;
-	c.rangecap = c.localcap = c.regcap = 0;
-	c.regscope = NULL;
-	c.ixs = c.memo = c.narrow = (hop_map){ .a = l->w };
-	c.mask = 0;
+	c.names.ixs = c.memo = c.narrow = (hop_map){ .a = l->w };
 	c.range = hop_arena_grow(c.w, NULL, sizeof *c.range, g->nsym, &c.rangecap);
 	for (uint32_t i = 0; i < g->nsym; i++) {
 		map[i] = sargs[i];
@@ -222,23 +218,15 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 		c.range[c.fn->f.nsym] = g->range[i];
 		map[i] = hop_size_sym(l->env, c.fn->f.nsym++);
 	}
-	c.b = (hop_lbuild){ .env = l->env, .a = l->a, .f = &c.fn->f, .block = &c.fn->f.body };
+	c.q.b = (hop_lbuild){ .env = l->env, .a = l->q.a, .f = &c.fn->f, .block = &c.fn->f.body };
 	top->block = &c.fn->f.body;
 	top->barrier = top;
-	c.cur = c.top = top;
+	c.q.cur = c.top = top;
 	hop_facts_init(&c.given, l->env, l->w);
 	hop_facts_init(&c.facts, l->env, l->w);
 	learn(&c.given, g, map, entry);
 	learn(&c.facts, g, map, entry);
 	hop_status st = func_body(&c, g, map);
-	l->fns = c.fns;
-	l->nfn = c.nfn;
-	l->effectcap = c.effectcap;
-	l->checkcap = c.checkcap;
-	l->callees = c.callees;
-	l->nests = c.nests;
-	l->ncall = c.ncall;
-	l->copies = c.copies;
 	*out = c.fn;
 	return st;
 }
@@ -249,18 +237,18 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 static void count_calls(hop_lower *l, const hop_graph *g)
 {
 	const void *key[2] = { g, "" };
-	if (hop_map_get(&l->ncall, key, sizeof key))
+	if (hop_map_get(&l->all->ncall, key, sizeof key))
 		return;
-	hop_map_put(&l->ncall, key, sizeof key, l);
+	hop_map_put(&l->all->ncall, key, sizeof key, l);
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		hop_graphs sub = hop_node_subs(&g->node[i]);
 		for (int64_t j = 0; j < sub.n; j++) {
 			if (!sub.v[j])
 				continue;
-			int *n = hop_map_get(&l->ncall, &sub.v[j], sizeof sub.v[j]);
+			int *n = hop_map_get(&l->all->ncall, &sub.v[j], sizeof sub.v[j]);
 			if (!n) {
 				n = HOP_NEW(l->w, int);
-				hop_map_put(&l->ncall, &sub.v[j], sizeof sub.v[j], n);
+				hop_map_put(&l->all->ncall, &sub.v[j], sizeof sub.v[j], n);
 			}
 			++*n;
 			count_calls(l, sub.v[j]);
@@ -270,7 +258,7 @@ static void count_calls(hop_lower *l, const hop_graph *g)
 
 static bool inlined(hop_lower *l, const hop_graph *g)
 {
-	int *n = hop_map_get(&l->ncall, &g, sizeof g);
+	int *n = hop_map_get(&l->all->ncall, &g, sizeof g);
 	if (!n || *n <= 1)
 		return true;
 	for (uint32_t i = 0; i < g->nnode; i++)
@@ -284,26 +272,26 @@ static hop_status inline_body(hop_lower *l, const hop_node *n, const hop_graph *
 	hop_linst *in = hop_lower_body(l, n, body);
 	hop_view *dest = HOP_NEWN(l->w, hop_view, body->nout);
 	bool *fixed = HOP_NEWN(l->w, bool, body->nparam);
-	hop_scope *cur = l->cur;
+	hop_scope *cur = l->q.cur;
 	for (uint32_t i = 0; i < body->nparam; i++) {
 		hop_lower_bind_arg(l, n, (int)i, in, (int)i, NULL);
-		fixed[i] = l->inst->val[n->in[i].id].fixed;
+		fixed[i] = l->q.inst->val[n->in[i].id].fixed;
 	}
 	for (uint32_t i = 0; i < body->nout; i++) {
 		dest[i].buf = HOP_VIEW_NONE;
 		if (i < n->nout)
 			dest[i] = hop_lower_result(l, n, (int)i);
 	}
-	if (!l->inst->outer) {
+	if (!l->q.inst->outer) {
 		HOP_TRY(hop_lower_decide(l, in, dest, NULL));
 		return hop_lower_emit(l, in, dest, false);
 	}
 	/* in a step: what does not change leaves the loop here too */
-	in->many = l->inst->many;
+	in->many = l->q.inst->many;
 	HOP_TRY(hop_lower_decide(l, in, dest, fixed));
-	l->cur = l->inst->outer;
+	l->q.cur = l->q.inst->outer;
 	hop_status st = hop_lower_emit(l, in, dest, true);
-	l->cur = cur;
+	l->q.cur = cur;
 	return st ? st : hop_lower_emit(l, in, dest, false);
 }
 
@@ -316,11 +304,11 @@ static hop_status callee(hop_lower *l, const hop_graph *g, const hop_size *sargs
 	memcpy(key, &g, sizeof g);
 	for (uint32_t i = 0; i < g->nsym; i++)
 		key[1 + i] = hop_size_const(sargs[i]) ? sargs[i].k : -1;
-	*out = hop_map_get(&l->callees, key, nb);
+	*out = hop_map_get(&l->all->callees, key, nb);
 	if (*out)
 		return HOP_OK;
 	HOP_TRY(func_new(l, g, sargs, false, out));
-	hop_map_put(&l->callees, key, nb, *out);
+	hop_map_put(&l->all->callees, key, nb, *out);
 	return HOP_OK;
 }
 
@@ -335,7 +323,7 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 		sargs[i] = hop_lower_size(l, sa.v[i]);
 	HOP_TRY(callee(l, body, sargs, &fn));
 	hop_stmt *s = hop_lower_new(l, HOP_L_CALL);
-	s->sizes = HOP_NEWN(l->a, hop_size, fn->f.nsym);
+	s->sizes = HOP_NEWN(l->q.a, hop_size, fn->f.nsym);
 	for (int64_t i = 0; i < sa.n && i < (int64_t)body->nsym; i++)
 		if (!hop_size_const(sargs[i]))
 			s->sizes[s->nsize++] = sargs[i];
@@ -343,7 +331,7 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 	s->callee = fn->index;
 	s->nacc = fn->f.nin;                /* so many args are read, the others written */
 	s->narg = fn->f.nin + fn->f.nout;
-	s->args = HOP_NEWN(l->a, hop_addr, s->narg);
+	s->args = HOP_NEWN(l->q.a, hop_addr, s->narg);
 	for (int i = 0; i < s->narg; i++) {
 		hop_view v;
 		if (i < fn->f.nin)
@@ -355,7 +343,7 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 				hop_graph_out_type(body, (uint32_t)(i - fn->f.nin)), sargs, (int)sa.n));
 		s->args[i] = hop_lower_addr(l, v.buf, v.base);
 	}
-	hop_lower_enter(l, s, l->cur->block, false);       /* only to link it here */
+	hop_lower_enter(l, s, l->q.cur->block, false);       /* only to link it here */
 	hop_lower_leave(l, true);
 	return HOP_OK;
 }
@@ -377,11 +365,11 @@ static void recall(hop_prog *p, hop_block *b)
 static void collect(hop_lower *l)
 {
 	hop_prog *p = l->prog;
-	p->nfunc = l->nfn;
-	p->func = HOP_NEWN(l->a, hop_lfunc, l->nfn);
-	for (hop_lfn *f = l->fns; f; f = f->next) {
-		p->func[l->nfn - 1 - f->index] = f->f;
-		recall(p, &p->func[l->nfn - 1 - f->index].body);
+	p->nfunc = l->all->nfn;
+	p->func = HOP_NEWN(l->q.a, hop_lfunc, l->all->nfn);
+	for (hop_lfn *f = l->all->fns; f; f = f->next) {
+		p->func[l->all->nfn - 1 - f->index] = f->f;
+		recall(p, &p->func[l->all->nfn - 1 - f->index].body);
 	}
 }
 
@@ -412,7 +400,7 @@ static bool buffer_used(hop_lfunc *f, hop_block *b, int buf)
 
 static void report(hop_lower *l)
 {
-	for (hop_lcopy *c = l->copies; c && l->opt->copies; c = c->next) {
+	for (hop_lcopy *c = l->all->copies; c && l->opt->copies; c = c->next) {
 		const char *file = "?";
 		int line = 0;
 		hop_loc in;
@@ -438,13 +426,14 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 	hop_arena_open(&once, e);
 	l = HOP_NEW(&e->tmp, hop_lower);
 	l->env = e;
-	l->a = &a;
+	l->q.a = &a;
 	l->w = &e->tmp;
 	l->once = &once;
 	l->opt = o ? o : &none;
 	l->prog = HOP_NEW(&a, hop_prog);
 	l->prog->a = &a;
-	l->callees.a = l->ncall.a = l->nests.a = l->w;
+	l->all = HOP_NEW(l->w, hop_lall);
+	l->all->callees.a = l->all->ncall.a = l->all->nests.a = l->w;
 	for (uint32_t i = 0; i < g->nsym; i++)
 		sargs[i] = hop_size_sym(e, (int)i);
 	count_calls(l, g);

@@ -168,9 +168,9 @@ struct hop_linst {
 };
 
 enum hop_ask {
-	HOP_ASK_AT,        /* emit the element at l->ix, set l->reg */
-	HOP_ASK_ADDR,      /* views only: say where the element at l->ix is */
-	HOP_ASK_STORE,     /* store the whole value to l->dest; only after hop_lower_special */
+	HOP_ASK_AT,        /* emit the element at l->q.ix, set l->reg */
+	HOP_ASK_ADDR,      /* views only: say where the element at l->q.ix is */
+	HOP_ASK_STORE,     /* store the whole value to l->q.dest; only after hop_lower_special */
 	HOP_ASK_NODE       /* operators with bodies and effects: emit the node */
 };
 
@@ -195,46 +195,64 @@ typedef struct hop_lcopy {
 	int               i;
 } hop_lcopy;
 
-struct hop_lower {
-	hop_env     *env;
-	hop_arena   *a;                /* of the program */
-	hop_arena   *w;                /* scratch of the lowering */
-	hop_arena   *once;             /* scratch of one dry run */
-	hop_prog    *prog;
-	const hop_lower_opts *opt;
+/* What all functions of a program share. */
+typedef struct hop_lall {
 	hop_lfn     *fns;              /* functions, newest first */
 	int          nfn;
 	size_t       effectcap, checkcap;
 	hop_map      callees, ncall;
 	hop_map      nests;            /* equal.c */
 	hop_lcopy   *copies;
-	/* the current function */
-	hop_lfn     *fn;
+} hop_lall;
+
+/* What is numbered while a function is made. A dry run gives back what it took. */
+typedef struct hop_lnames {
+	hop_scope  **regscope;         /* [nreg+1] */
+	size_t       regcap;
+	hop_map      ixs;
+	int          natom;
+} hop_lnames;
+
+/* What is asked of a cell, and where: saved and restored as a whole. */
+typedef struct hop_question {
+	hop_linst   *inst;
+	enum hop_ask ask;
+	const hop_ix *const *ix;
+	hop_view     dest;
+	hop_reg      mask;             /* loads give 0 where it is false; 0 = no mask */
+	hop_scope   *cur;
 	hop_lbuild   b;
+	hop_arena   *a;                /* of the program; in a dry run of what is thrown away */
+	struct {
+		bool      on, need;
+		hop_lval *val;             /* whose cell runs */
+		int       home;
+	} dry;
+} hop_question;
+
+/* The lowering of one function. */
+struct hop_lower {
+	hop_env     *env;
+	hop_arena   *w;                /* scratch of the lowering */
+	hop_arena   *once;             /* scratch of one dry run */
+	hop_prog    *prog;
+	const hop_lower_opts *opt;
+	hop_lall    *all;
+	hop_lfn     *fn;
 	hop_range   *range;            /* of its symbols */
 	size_t       rangecap, localcap;
 	hop_facts    given;            /* true when the function is entered: all that the frame
 	                                * may rest on */
 	hop_facts    facts;            /* with what was tested since */
-	hop_scope  **regscope;         /* [nreg+1] */
-	size_t       regcap;
 	hop_map      narrow;           /* register: what it is of, packed */
-	hop_map      ixs, memo;
-	int          natom;
-	hop_scope   *cur, *top;
-	/* the current node */
-	hop_linst   *inst;
-	enum hop_ask ask;
-	const hop_ix *const *ix;
-	hop_view     dest;
+	hop_map      memo;
+	hop_scope   *top;
+	hop_lnames   names;
+	hop_question q;
+	/* answers */
 	hop_reg      reg;
-	hop_reg      mask;             /* loads give 0 where it is false; 0 = no mask */
 	struct { int buf; const hop_ix *at; hop_scope *scope; } addr;
-	/* dry runs */
-	bool         dry, dry_need;
-	hop_lval    *dry_val;          /* whose cell runs */
-	int          dry_home;
-	int          dry_cost, dry_size, dry_deep;
+	struct { int cost, size, deep; } found;       /* by a dry run */
 };
 
 /* ---- checks (guard.c) ---- */
@@ -290,6 +308,7 @@ hop_reg hop_lower_and(hop_lower *l, hop_reg a, hop_reg b);              /* 0 = t
 hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix);
 hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at);
 hop_scope *hop_lower_reg_scope(hop_lower *l, hop_reg r);
+void       hop_lower_note_reg(hop_lower *l, hop_reg r, hop_scope *s);    /* that is it */
 bool       hop_lower_visible(hop_lower *l, hop_reg r);      /* from the current scope */
 hop_scope *hop_lower_ix_scope(hop_lower *l, const hop_ix *x);
 hop_scope *hop_lower_deeper(hop_scope *a, hop_scope *b);

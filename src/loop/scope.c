@@ -4,26 +4,26 @@
 
 static void count(hop_lower *l, enum hop_sop s, hop_dtype d)
 {
-	l->dry_size++;
+	l->found.size++;
 	if (s != HOP_SOP_load && s != HOP_SOP_store)
-		l->dry_cost += hop_sop_cost(s, (int)d);
+		l->found.cost += hop_sop_cost(s, (int)d);
 }
 
-static void note_reg(hop_lower *l, hop_reg r, hop_scope *s)
+void hop_lower_note_reg(hop_lower *l, hop_reg r, hop_scope *s)
 {
-	l->regscope = hop_arena_grow(l->w, l->regscope, sizeof *l->regscope, (size_t)r + 1,
-	                             &l->regcap);
-	l->regscope[r] = s;
+	hop_lnames *n = &l->names;
+	n->regscope = hop_arena_grow(l->w, n->regscope, sizeof *n->regscope, (size_t)r + 1, &n->regcap);
+	n->regscope[r] = s;
 }
 
 hop_scope *hop_lower_reg_scope(hop_lower *l, hop_reg r)
 {
-	return r && (size_t)r < l->regcap && l->regscope[r] ? l->regscope[r] : l->top;
+	return r && (size_t)r < l->names.regcap && l->names.regscope[r] ? l->names.regscope[r] : l->top;
 }
 
 bool hop_lower_visible(hop_lower *l, hop_reg r)
 {
-	hop_scope *s = hop_lower_reg_scope(l, r), *p = l->cur;
+	hop_scope *s = hop_lower_reg_scope(l, r), *p = l->q.cur;
 	if (s->is_shut)
 		return false;
 	while (p && p->depth > s->depth)
@@ -50,8 +50,8 @@ hop_scope *hop_lower_ix_scope(hop_lower *l, const hop_ix *x)
 /* Emit the next statement at s, but inside the branch we are in. */
 static hop_scope *aim(hop_lower *l, hop_scope *s)
 {
-	s = hop_lower_deeper(s, l->cur->barrier);
-	l->b.block = s->block;
+	s = hop_lower_deeper(s, l->q.cur->barrier);
+	l->q.b.block = s->block;
 	return s;
 }
 
@@ -62,8 +62,8 @@ static hop_reg emit(hop_lower *l, enum hop_sop sop, hop_dtype d, int na, const h
 		s = hop_lower_deeper(s, hop_lower_reg_scope(l, a[i]));
 	s = aim(l, s);
 	count(l, sop, d);
-	hop_reg r = hop_l_op(&l->b, sop, d, na, a);
-	note_reg(l, r, s);
+	hop_reg r = hop_l_op(&l->q.b, sop, d, na, a);
+	hop_lower_note_reg(l, r, s);
 	return r;
 }
 
@@ -88,7 +88,7 @@ static hop_reg widened(hop_lower *l, hop_dtype d, hop_reg r)
 	hop_reg w = emit(l, HOP_SOP_cast, hop_dtype_computes(d), 1, &r);
 	struct { int64_t d, r; } key = { d, w };
 
-	if (!l->dry)
+	if (!l->q.dry.on)
 		hop_map_put(&l->narrow, &key, sizeof key, (void *)(uintptr_t)r);
 	return w;
 }
@@ -109,7 +109,7 @@ hop_reg hop_lower_round(hop_lower *l, hop_dtype d, hop_reg r)
 /* What the elements of a buffer are; in a dry run it is not there. */
 static hop_dtype stored(const hop_lower *l, hop_dtype d, int buf)
 {
-	return l->dry ? d : l->b.f->buf[buf].dtype;
+	return l->q.dry.on ? d : l->q.b.f->buf[buf].dtype;
 }
 
 /* ---- constants and sizes ---- */
@@ -118,17 +118,17 @@ static hop_dtype stored(const hop_lower *l, hop_dtype d, int buf)
 static hop_reg known(hop_lower *l, int kind, hop_dtype d, double f, hop_size z)
 {
 	struct { int64_t kind, d; double f; int64_t k; const void *e, *at; } key =
-		{ kind, d, f, z.k, z.e, l->cur->barrier };
+		{ kind, d, f, z.k, z.e, l->q.cur->barrier };
 	hop_reg *r = hop_map_get(&l->memo, &key, sizeof key);
 
 	if (r)
 		return *r;
 	hop_scope *s = aim(l, l->top);
 	r = HOP_NEW(l->w, hop_reg);
-	*r = kind == 0 ? hop_l_constf(&l->b, d, f) :
-	     kind == 1 ? hop_l_consti(&l->b, d, z.k) : hop_l_size(&l->b, z);
-	note_reg(l, *r, s);
-	if (!l->dry)
+	*r = kind == 0 ? hop_l_constf(&l->q.b, d, f) :
+	     kind == 1 ? hop_l_consti(&l->q.b, d, z.k) : hop_l_size(&l->q.b, z);
+	hop_lower_note_reg(l, *r, s);
+	if (!l->q.dry.on)
 		hop_map_put(&l->memo, &key, sizeof key, r);
 	return *r;
 }
@@ -144,11 +144,11 @@ hop_reg hop_lower_sizereg(hop_lower *l, hop_size s)
 {
 	if (hop_size_const(s))
 		return hop_lower_const(l, HOP_i64, 0, s.k);
-	if (hop_size_nsym(s) <= l->b.f->nsym)
+	if (hop_size_nsym(s) <= l->q.b.f->nsym)
 		return known(l, 2, HOP_i64, 0, s);
-	l->b.block = l->cur->block;
-	hop_reg r = hop_l_size(&l->b, s);
-	note_reg(l, r, l->cur);
+	l->q.b.block = l->q.cur->block;
+	hop_reg r = hop_l_size(&l->q.b, s);
+	hop_lower_note_reg(l, r, l->q.cur);
 	return r;
 }
 
@@ -164,16 +164,16 @@ static hop_reg atom_reg(hop_lower *l, const hop_ixatom *a)
 {
 	if (a->kind == HOP_IX_REG)
 		return a->reg;
-	hop_scope *at = hop_lower_deeper(hop_lower_ix_scope(l, a->of), l->cur->barrier);
+	hop_scope *at = hop_lower_deeper(hop_lower_ix_scope(l, a->of), l->q.cur->barrier);
 	struct { const void *a, *at; int64_t kind; } key = { a, at, 7 };
 	hop_reg *r = hop_map_get(&l->memo, &key, sizeof key);
-	if (r && hop_size_nsym(a->by) <= l->b.f->nsym && hop_lower_visible(l, *r))
+	if (r && hop_size_nsym(a->by) <= l->q.b.f->nsym && hop_lower_visible(l, *r))
 		return *r;
 	r = HOP_NEW(l->w, hop_reg);
 	hop_reg of = hop_lower_ixreg(l, a->of), by = hop_lower_sizereg(l, a->by);
 	*r = a->kind == HOP_IX_DIV ? hop_lower_do(l, div, HOP_i64, of, by)
 	                           : hop_lower_do(l, rem, HOP_i64, of, by);
-	if (!l->dry)
+	if (!l->q.dry.on)
 		hop_map_put(&l->memo, &key, sizeof key, r);
 	return *r;
 }
@@ -195,7 +195,7 @@ hop_reg hop_lower_ixreg(hop_lower *l, const hop_ix *x)
 hop_addr hop_lower_addr(hop_lower *l, int buf, const hop_ix *at)
 {
 	hop_addr a = { .buf = buf, .offset = at->k };
-	a.term = at->n ? HOP_NEWN(l->a, hop_term, at->n < HOP_MAXTERM ? at->n : HOP_MAXTERM) : NULL;
+	a.term = at->n ? HOP_NEWN(l->q.a, hop_term, at->n < HOP_MAXTERM ? at->n : HOP_MAXTERM) : NULL;
 	for (int i = 0; i < at->n; i++) {
 		hop_reg r = atom_reg(l, at->t[i].a);
 		if (i >= HOP_MAXTERM - 1 && at->n > HOP_MAXTERM) {      /* the rest in one */
@@ -223,17 +223,17 @@ hop_reg hop_lower_load(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop
 {
 	hop_addr a = hop_lower_addr(l, buf, at);
 	s = addr_scope(l, &a, s);
-	if (l->mask)
-		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
+	if (l->q.mask)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->q.mask));
 	s = aim(l, s);
 	d = stored(l, d, buf);
 	count(l, HOP_SOP_load, d);
-	hop_reg r = hop_l_load(&l->b, d, &a);
-	if (l->mask && s->block) {
+	hop_reg r = hop_l_load(&l->q.b, d, &a);
+	if (l->q.mask && s->block) {
 		s->block->last->na = 1;
-		s->block->last->a[0] = l->mask;
+		s->block->last->a[0] = l->q.mask;
 	}
-	note_reg(l, r, s);
+	hop_lower_note_reg(l, r, s);
 	return hop_dtype_packed(d) ? widened(l, d, r) : r;
 }
 
@@ -243,12 +243,12 @@ void hop_lower_put(hop_lower *l, hop_dtype d, int buf, const hop_ix *at, hop_reg
 	d = stored(l, d, buf);
 	if (hop_dtype_packed(d))
 		v = narrowed(l, d, v);
-	l->b.block = l->cur->block;
+	l->q.b.block = l->q.cur->block;
 	count(l, HOP_SOP_store, d);
-	hop_l_store(&l->b, d, &a, v);
-	if (l->mask && l->b.block) {
-		l->b.block->last->na = 2;
-		l->b.block->last->a[1] = l->mask;
+	hop_l_store(&l->q.b, d, &a, v);
+	if (l->q.mask && l->q.b.block) {
+		l->q.b.block->last->na = 2;
+		l->q.b.block->last->a[1] = l->q.mask;
 	}
 }
 
@@ -281,12 +281,12 @@ static hop_scope *push(hop_lower *l, hop_scope *up, hop_stmt *s, hop_block *b)
 {
 	hop_scope *n = HOP_NEW(l->w, hop_scope);
 	n->up = up;
-	n->back = l->cur;
+	n->back = l->q.cur;
 	n->barrier = up->barrier;
 	n->depth = up->depth + 1;
 	n->stmt = s;
-	n->block = l->dry ? NULL : b;
-	l->cur = n;
+	n->block = l->q.dry.on ? NULL : b;
+	l->q.cur = n;
 	return n;
 }
 
@@ -303,9 +303,9 @@ static void append(hop_block *b, hop_stmt *s)
 
 hop_stmt *hop_lower_new(hop_lower *l, enum hop_lkind k)
 {
-	hop_stmt *s = HOP_NEW(l->a, hop_stmt);
+	hop_stmt *s = HOP_NEW(l->q.a, hop_stmt);
 	s->kind = k;
-	s->loc = l->b.loc;
+	s->loc = l->q.b.loc;
 	return s;
 }
 
@@ -317,26 +317,26 @@ const hop_ix *hop_lower_open(hop_lower *l, enum hop_loop_kind k, hop_size extent
 	hop_stmt *s = hop_lower_new(l, HOP_L_LOOP);
 	s->loop = k;
 	s->extent = extent;
-	s->dst = hop_l_reg(&l->b);
+	s->dst = hop_l_reg(&l->q.b);
 	if (at)
-		at = hop_lower_deeper(at, l->cur->barrier);
-	hop_scope *n = push(l, at ? at : l->cur, s, &s->body);
+		at = hop_lower_deeper(at, l->q.cur->barrier);
+	hop_scope *n = push(l, at ? at : l->q.cur, s, &s->body);
 	n->is_nest = k != HOP_LOOP_SEQ;
-	note_reg(l, s->dst, n);
+	hop_lower_note_reg(l, s->dst, n);
 	n->var = hop_ix_reg(l, s->dst, extent);
-	l->dry_size++;
+	l->found.size++;
 	return n->var;
 }
 
 void hop_lower_close(hop_lower *l)
 {
-	hop_scope *n = l->cur;
+	hop_scope *n = l->q.cur;
 	hop_stmt *s = n->stmt;
 	append(n->up->block, s);
 	n->is_shut = true;
 	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
-		note_reg(l, s->acc[i].result, n->up);
-	l->cur = n->back;
+		hop_lower_note_reg(l, s->acc[i].result, n->up);
+	l->q.cur = n->back;
 }
 
 int hop_lower_open_dims(hop_lower *l, int rank, const hop_size *dim, const hop_ix **x)
@@ -357,29 +357,29 @@ void hop_lower_close_n(hop_lower *l, int n)
 
 hop_reg hop_lower_acc(hop_lower *l, enum hop_red r, hop_dtype d, hop_reg init, hop_reg v)
 {
-	hop_stmt *s = l->cur->stmt;
-	hop_acc *c = HOP_NEWN(l->a, hop_acc, s->nacc + 1);
+	hop_stmt *s = l->q.cur->stmt;
+	hop_acc *c = HOP_NEWN(l->q.a, hop_acc, s->nacc + 1);
 	HOP_ASSERT(s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED);
 	for (int i = 0; i < s->nacc; i++)
 		c[i] = s->acc[i];
-	c[s->nacc] = (hop_acc){ r, hop_dtype_computes(d), init, v, hop_l_reg(&l->b) };
+	c[s->nacc] = (hop_acc){ r, hop_dtype_computes(d), init, v, hop_l_reg(&l->q.b) };
 	s->acc = c;
-	l->dry_cost++;
+	l->found.cost++;
 	return c[s->nacc++].result;
 }
 
 void hop_lower_enter(hop_lower *l, hop_stmt *s, hop_block *b, bool barrier)
 {
-	hop_scope *n = push(l, l->cur, s, b);
+	hop_scope *n = push(l, l->q.cur, s, b);
 	if (barrier)
 		n->barrier = n;
 }
 
 void hop_lower_leave(hop_lower *l, bool link)
 {
-	hop_scope *n = l->cur;
+	hop_scope *n = l->q.cur;
 	if (link)
 		append(n->back->block, n->stmt);
 	n->is_shut = true;
-	l->cur = n->back;
+	l->q.cur = n->back;
 }

@@ -17,7 +17,7 @@ static size_t memo_key(hop_lower *l, const hop_linst *in, hop_val v, int rank,
 {
 	key[0] = in;
 	key[1] = (const void *)(uintptr_t)v.id;
-	key[2] = (const void *)(uintptr_t)l->mask;
+	key[2] = (const void *)(uintptr_t)l->q.mask;
 	key[3] = NULL;
 	for (int i = 0; i < rank; i++)
 		key[4 + i] = ix[i];
@@ -35,18 +35,18 @@ static const hop_type *type_of(hop_lower *l, hop_linst *in, hop_val v)
 
 const hop_type *hop_lower_in(hop_lower *l, const hop_node *n, int k)
 {
-	return type_of(l, l->inst, n->in[k]);
+	return type_of(l, l->q.inst, n->in[k]);
 }
 
 const hop_type *hop_lower_out(hop_lower *l, const hop_node *n, int k)
 {
-	return type_of(l, l->inst, (hop_val){ n->out0.id + (uint32_t)k });
+	return type_of(l, l->q.inst, (hop_val){ n->out0.id + (uint32_t)k });
 }
 
 hop_size hop_lower_size(hop_lower *l, hop_size s)
 {
-	return hop_size_subst(l->env, s, l->inst->smap,
-	                      (int)(l->inst->g->nsym + l->inst->g->nlocal));
+	return hop_size_subst(l->env, s, l->q.inst->smap,
+	                      (int)(l->q.inst->g->nsym + l->q.inst->g->nlocal));
 }
 
 static const hop_node *node_of(const hop_linst *in, hop_val v)
@@ -60,22 +60,15 @@ static const hop_node *node_of(const hop_linst *in, hop_val v)
 static hop_status run(hop_lower *l, hop_linst *in, const hop_node *n, enum hop_ask ask,
                       const hop_ix *const *ix)
 {
-	hop_linst *was = l->inst;
-	enum hop_ask wask = l->ask;
-	const hop_ix *const *wix = l->ix;
-	hop_loc loc = l->b.loc;
-
-	l->inst = in;
-	l->ask = ask;
-	l->ix = ix;
-	l->b.loc = n->loc;
+	hop_question was = l->q;
+	l->q.inst = in;
+	l->q.ask = ask;
+	l->q.ix = ix;
+	l->q.b.loc = n->loc;
 	hop_status st = hop_optab[n->op].lower(l, n);
 	if (ask == HOP_ASK_AT && l->reg)
 		l->reg = hop_lower_round(l, (hop_dtype)hop_lower_out(l, n, 0)->dtype, l->reg);
-	l->inst = was;
-	l->ask = wask;
-	l->ix = wix;
-	l->b.loc = loc;
+	l->q = was;
 	return st;
 }
 
@@ -166,24 +159,24 @@ static void demand(hop_lower *l, hop_lval *x, int rank, const hop_ix *const *ix,
 	enum { ENOUGH = 64 };                /* more of the same say nothing new */
 	hop_demand *d;
 
-	need |= l->dry_need;
-	if (x->ndemand > ENOUGH && !need && !l->mask && l->dry_home >= 0)
+	need |= l->q.dry.need;
+	if (x->ndemand > ENOUGH && !need && !l->q.mask && l->q.dry.home >= 0)
 		return;
 	for (d = x->demand; d; d = d->next) {
-		bool same = d->need == need && (d->home < 0) == (l->dry_home < 0);
+		bool same = d->need == need && (d->home < 0) == (l->q.dry.home < 0);
 		if (same && d->home >= 0)
-			same = d->cond == (l->mask != 0) &&
+			same = d->cond == (l->q.mask != 0) &&
 			       (!rank || !memcmp(d->ix, ix, sizeof *ix * (size_t)rank));
-		if (!same || (rank && d->home != l->dry_home))
+		if (!same || (rank && d->home != l->q.dry.home))
 			continue;
-		x->ndemand += d->home != l->dry_home;
+		x->ndemand += d->home != l->q.dry.home;
 		return;
 	}
 	d = HOP_NEW(l->w, hop_demand);
-	d->home = l->dry_home;
-	d->cond = l->mask != 0;
+	d->home = l->q.dry.home;
+	d->cond = l->q.mask != 0;
 	d->need = need;
-	d->scope = l->cur;
+	d->scope = l->q.cur;
 	d->ix = hop_arena_dup(l->w, ix, sizeof *ix * (size_t)rank);
 	d->next = x->demand;
 	x->demand = d;
@@ -193,27 +186,25 @@ static void demand(hop_lower *l, hop_lval *x, int rank, const hop_ix *const *ix,
 /* A stand-in for an operand: costs are added up, wishes noted. */
 static hop_reg dry_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *const *ix)
 {
-	hop_lval *x = &l->inst->val[n->in[k].id];
+	hop_lval *x = &l->q.inst->val[n->in[k].id];
 	int rank = hop_lower_in(l, n, k)->rank;
 	hop_scope *s = l->top;
-	hop_reg r = hop_l_reg(&l->b);
+	hop_reg r = hop_l_reg(&l->q.b);
 	for (int i = 0; i < rank && !x->uniform; i++)
 		s = hop_lower_deeper(s, hop_lower_ix_scope(l, ix[i]));
-	if (l->mask)
-		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
-	l->regscope = hop_arena_grow(l->w, l->regscope, sizeof *l->regscope, (size_t)r + 1,
-	                             &l->regcap);
-	l->regscope[r] = hop_lower_deeper(s, l->cur->barrier);
-	if (l->dry_val) {                        /* forward: what would it cost inline? */
-		bool same = l->ix && rank && x->split && x->kind == HOP_LV_NODE &&
-		            rank == l->dry_val->type->rank;
+	if (l->q.mask)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->q.mask));
+	hop_lower_note_reg(l, r, hop_lower_deeper(s, l->q.cur->barrier));
+	if (l->q.dry.val) {                        /* forward: what would it cost inline? */
+		bool same = l->q.ix && rank && x->split && x->kind == HOP_LV_NODE &&
+		            rank == l->q.dry.val->type->rank;
 		for (int i = 0; same && i < rank; i++)
-			same = ix[i] == l->ix[i];
+			same = ix[i] == l->q.ix[i];
 		if (same)
 			hop_lower_split(l, x->split);
-		l->dry_cost += x->cost;
-		l->dry_deep = x->deep > l->dry_deep ? x->deep : l->dry_deep;
-		l->dry_size += x->kind == HOP_LV_NODE && !x->must ? x->size : 1;
+		l->found.cost += x->cost;
+		l->found.deep = x->deep > l->found.deep ? x->deep : l->found.deep;
+		l->found.size += x->kind == HOP_LV_NODE && !x->must ? x->size : 1;
 	} else if (x->kind == HOP_LV_NODE) {
 		demand(l, x, rank, ix, false);
 	}
@@ -222,27 +213,27 @@ static hop_reg dry_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *con
 
 hop_reg hop_lower_arg(hop_lower *l, const hop_node *n, int k, const hop_ix *const *ix)
 {
-	if (l->dry)
+	if (l->q.dry.on)
 		return dry_arg(l, n, k, ix);
-	if (l->ask == HOP_ASK_ADDR) {
-		find(l, l->inst, n->in[k], ix);
+	if (l->q.ask == HOP_ASK_ADDR) {
+		find(l, l->q.inst, n->in[k], ix);
 		return 0;
 	}
-	return at(l, l->inst, n->in[k], ix);
+	return at(l, l->q.inst, n->in[k], ix);
 }
 
 void hop_lower_must(hop_lower *l)
 {
-	if (l->dry_val)
-		l->dry_val->must = l->dry_val->special = true;
+	if (l->q.dry.val)
+		l->q.dry.val->must = l->q.dry.val->special = true;
 }
 
 void hop_lower_once(hop_lower *l, const hop_node *n, int k)
 {
-	hop_linst *in = l->inst;
+	hop_linst *in = l->q.inst;
 	hop_val v = n->in[k];
 	bool again = false;
-	for (; l->dry_val; v = node_of(in, v)->in[0]) {      /* views are nothing computed */
+	for (; l->q.dry.val; v = node_of(in, v)->in[0]) {      /* views are nothing computed */
 		const hop_node *d = node_of(in, v);
 		again |= in->nuse[v.id] > 1;
 		if (!d || hop_optab[d->op].flags & HOP_F_R)
@@ -257,13 +248,13 @@ void hop_lower_once(hop_lower *l, const hop_node *n, int k)
 
 void hop_lower_special(hop_lower *l)
 {
-	if (l->dry_val)
-		l->dry_val->special = true;
+	if (l->q.dry.val)
+		l->q.dry.val->special = true;
 }
 
 void hop_lower_split(hop_lower *l, const hop_type *t)
 {
-	hop_lval *x = l->dry_val;
+	hop_lval *x = l->q.dry.val;
 	hop_size dim[HOP_MAXRANK];
 	if (!x)
 		return;
@@ -278,8 +269,8 @@ void hop_lower_split(hop_lower *l, const hop_type *t)
 
 void hop_lower_heavy(hop_lower *l)
 {
-	if (l->dry_val)
-		l->dry_val->heavy = true;
+	if (l->q.dry.val)
+		l->q.dry.val->heavy = true;
 }
 
 /* ---- whole values ---- */
@@ -305,24 +296,24 @@ hop_view hop_view_permuted(hop_lower *l, const hop_view *v, int rank, const int 
 /* A buffer whose count depends on a size found while running cannot be in the frame. */
 hop_view hop_lower_temp(hop_lower *l, const hop_type *t)
 {
-	if (l->dry)
+	if (l->q.dry.on)
 		return hop_lower_dense(l, 0, t);
 	hop_size c = hop_guard_room(l, t);
 	hop_lbuf b = { .kind = HOP_BUF_TEMP, .dtype = (hop_dtype)t->dtype, .count = c };
-	if (hop_size_nsym(c) > l->b.f->nsym) {
+	if (hop_size_nsym(c) > l->q.b.f->nsym) {
 		hop_guard_limit(l, c);
 		b.kind = HOP_BUF_TAPE;
 		b.index = l->prog->ntape++;
-		int i = hop_l_buf(&l->b, b);
+		int i = hop_l_buf(&l->q.b, b);
 		hop_reg r = hop_lower_sizereg(l, c);
-		l->b.block = l->cur->block;
-		hop_stmt *s = hop_l_stmt(&l->b, HOP_L_GROW);
+		l->q.b.block = l->q.cur->block;
+		hop_stmt *s = hop_l_stmt(&l->q.b, HOP_L_GROW);
 		s->buf = i;
 		s->na = 1;
 		s->a[0] = r;
 		return hop_lower_dense(l, i, t);
 	}
-	return hop_lower_dense(l, hop_l_buf(&l->b, b), t);
+	return hop_lower_dense(l, hop_l_buf(&l->q.b, b), t);
 }
 
 bool hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t)
@@ -348,7 +339,7 @@ void hop_view_copy(hop_lower *l, const hop_type *t, const hop_view *from, const 
 	const hop_ix *x[HOP_MAXRANK];
 	int k = hop_lower_open_dims(l, t->rank, t->dim, x);
 	hop_dtype d = (hop_dtype)t->dtype;
-	hop_reg r = hop_lower_load(l, d, from->buf, hop_view_at(l, from, t->rank, x), l->cur);
+	hop_reg r = hop_lower_load(l, d, from->buf, hop_view_at(l, from, t->rank, x), l->q.cur);
 	hop_lower_put(l, d, to->buf, hop_view_at(l, to, t->rank, x), r);
 	hop_lower_close_n(l, k);
 }
@@ -359,7 +350,7 @@ static int open_split(hop_lower *l, const hop_lval *v, const hop_type *t, const 
 	const hop_ix *y[HOP_MAXRANK];
 	hop_size dim[HOP_MAXRANK], have, q;
 	int n = 0, k, at = 0;
-	if (v->split && !l->dry)
+	if (v->split && !l->q.dry.on)
 		n = hop_ix_refine(l, t->rank, t->dim, v->split->rank, v->split->dim, dim);
 	if (n <= t->rank)
 		return hop_lower_open_dims(l, t->rank, t->dim, x);
@@ -378,10 +369,10 @@ hop_status hop_lower_nest(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_out(l, n, 0);
 	const hop_ix *x[HOP_MAXRANK];
-	hop_view to = l->dest;
-	int k = open_split(l, &l->inst->val[n->out0.id], t, x);
+	hop_view to = l->q.dest;
+	int k = open_split(l, &l->q.inst->val[n->out0.id], t, x);
 	l->reg = 0;
-	HOP_TRY(run(l, l->inst, n, HOP_ASK_AT, x));
+	HOP_TRY(run(l, l->q.inst, n, HOP_ASK_AT, x));
 	if (l->reg)
 		hop_lower_put(l, (hop_dtype)t->dtype, to.buf, hop_view_at(l, &to, t->rank, x),
 		              l->reg);
@@ -393,17 +384,13 @@ hop_status hop_lower_nest(hop_lower *l, const hop_node *n)
 static hop_status store_node(hop_lower *l, hop_linst *in, const hop_node *n, bool special,
                              const hop_view *to)
 {
-	hop_linst *was = l->inst;
-	hop_view wdest = l->dest;
-	hop_loc loc = l->b.loc;
+	hop_question was = l->q;
 	hop_status st;
-	l->inst = in;
-	l->dest = *to;
-	l->b.loc = n->loc;
+	l->q.inst = in;
+	l->q.dest = *to;
+	l->q.b.loc = n->loc;
 	st = special ? run(l, in, n, HOP_ASK_STORE, NULL) : hop_lower_nest(l, n);
-	l->inst = was;
-	l->dest = wdest;
-	l->b.loc = loc;
+	l->q = was;
 	return st;
 }
 
@@ -426,8 +413,8 @@ static hop_status store(hop_lower *l, hop_linst *in, hop_val v, const hop_view *
 
 hop_status hop_lower_store_arg(hop_lower *l, const hop_node *n, int k, const hop_view *to)
 {
-	if (!l->dry)
-		return store(l, l->inst, n->in[k], to);
+	if (!l->q.dry.on)
+		return store(l, l->q.inst, n->in[k], to);
 	const hop_type *t = hop_lower_in(l, n, k);
 	const hop_ix *x[HOP_MAXRANK];
 	int m = hop_lower_open_dims(l, t->rank, t->dim, x);
@@ -440,11 +427,11 @@ hop_status hop_lower_store_arg(hop_lower *l, const hop_node *n, int k, const hop
 static const hop_ix *stand_in(hop_lower *l, int i, hop_size n)
 {
 	struct { int64_t kind, i, k; const void *e; } key = { 9, i, n.k, n.e };
-	const hop_ix *x = hop_map_get(&l->ixs, &key, sizeof key);
+	const hop_ix *x = hop_map_get(&l->names.ixs, &key, sizeof key);
 
 	if (!x) {
-		x = hop_ix_reg(l, hop_l_reg(&l->b), n);
-		hop_map_put(&l->ixs, &key, sizeof key, (void *)x);
+		x = hop_ix_reg(l, hop_l_reg(&l->q.b), n);
+		hop_map_put(&l->names.ixs, &key, sizeof key, (void *)x);
 	}
 	return x;
 }
@@ -485,38 +472,47 @@ hop_status hop_lower_arg_view(hop_lower *l, const hop_node *n, int k, bool dense
                               hop_view *out)
 {
 	const hop_type *t = hop_lower_in(l, n, k);
-	if (l->dry) {
+	if (l->q.dry.on) {
 		const hop_ix *x[HOP_MAXRANK];
 		int m = hop_lower_open_dims(l, t->rank, t->dim, x);
-		hop_lval *v = &l->inst->val[n->in[k].id];
-		if (!l->dry_val && v->kind == HOP_LV_NODE)
+		hop_lval *v = &l->q.inst->val[n->in[k].id];
+		if (!l->q.dry.val && v->kind == HOP_LV_NODE)
 			demand(l, v, t->rank, x, true);
 		hop_lower_close_n(l, m);
 		*out = hop_lower_dense(l, 0, t);
 		return HOP_OK;
 	}
-	if (strided(l, l->inst, n->in[k], out) &&
+	if (strided(l, l->q.inst, n->in[k], out) &&
 	    (!dense || hop_view_is_dense(l, out, t)))
 		return HOP_OK;
 	*out = hop_lower_temp(l, t);
-	return store(l, l->inst, n->in[k], out);
+	return store(l, l->q.inst, n->in[k], out);
+}
+
+/* In front of the loop whose step the instance is. */
+static void store_before(hop_lower *l, hop_linst *in, hop_val v, const hop_view *to)
+{
+	hop_scope *home = in->scope;
+	in->scope = in->outer;
+	HOP_ASSERT(!store(l, in, v, to));
+	in->scope = home;
 }
 
 bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *order,
                           hop_view *out)
 {
-	hop_linst *in = l->inst;
+	hop_linst *in = l->q.inst;
 	const hop_type *t = hop_lower_in(l, n, k);
 	const void *key[4 + HOP_MAXRANK] = { in, (void *)(uintptr_t)n->in[k].id };
 	hop_size dim[HOP_MAXRANK];
-	if (l->dry || !in->outer || !in->many || !in->val[n->in[k].id].fixed)
+	if (l->q.dry.on || !in->outer || !in->many || !in->val[n->in[k].id].fixed)
 		return false;
 	if (strided(l, in, n->in[k], out) && hop_size_is(out->stride[order[t->rank - 1]], 1))
 		return false;
 	for (int i = 0; i < t->rank; i++) {
 		dim[i] = t->dim[order[i]];
 		key[4 + i] = (void *)(uintptr_t)order[i];
-		if (hop_size_nsym(dim[i]) > l->b.f->nsym)
+		if (hop_size_nsym(dim[i]) > l->q.b.f->nsym)
 			return false;
 	}
 	key[3] = "packed";
@@ -526,19 +522,15 @@ bool hop_lower_arg_packed(hop_lower *l, const hop_node *n, int k, const int *ord
 		*out = *v;
 		return true;
 	}
-	hop_scope *was = l->cur, *home = in->scope;
-	hop_reg mask = l->mask;
-	l->cur = in->scope = in->outer;
-	l->mask = 0;
+	hop_question was = l->q;
+	l->q.cur = in->outer;
+	l->q.mask = 0;
 	hop_dtype c = hop_dtype_computes((hop_dtype)t->dtype);
 	hop_view d = hop_lower_temp(l, hop_type_get(l->env, c, t->rank, dim));
 	v = HOP_NEW(l->w, hop_view);
 	*v = hop_view_permuted(l, &d, t->rank, order);
-	hop_status st = store(l, in, n->in[k], v);
-	l->cur = was;
-	in->scope = home;
-	l->mask = mask;
-	HOP_ASSERT(!st);
+	store_before(l, in, n->in[k], v);
+	l->q = was;
 	hop_map_put(&l->memo, key, nb, v);
 	*out = *v;
 	return true;
@@ -551,7 +543,7 @@ hop_reg hop_lower_scalar(hop_lower *l, const hop_node *n, int k)
 
 void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d)
 {
-	hop_lval *x = &l->inst->val[n->out0.id];
+	hop_lval *x = &l->q.inst->val[n->out0.id];
 	hop_lbuf b = { .kind = HOP_BUF_CONST, .dtype = (hop_dtype)d->type->dtype,
 	               .count = hop_type_count(l->env, d->type) };
 	if (x->kind == HOP_LV_BUF)
@@ -559,11 +551,11 @@ void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d)
 	const void *key[2] = { d, NULL };
 	uintptr_t buf = (uintptr_t)hop_map_get(&l->memo, key, sizeof key);      /* 1 + it */
 	if (!buf) {
-		hop_arena *was = l->b.a;
-		l->b.a = l->prog->a;            /* also in a dry run */
-		b.data = hop_arena_dup(l->b.a, d->bytes, d->nbyte);
-		buf = (uintptr_t)hop_l_buf(&l->b, b) + 1;
-		l->b.a = was;
+		hop_arena *was = l->q.b.a;
+		l->q.b.a = l->prog->a;            /* also in a dry run */
+		b.data = hop_arena_dup(l->q.b.a, d->bytes, d->nbyte);
+		buf = (uintptr_t)hop_l_buf(&l->q.b, b) + 1;
+		l->q.b.a = was;
 		hop_map_put(&l->memo, key, sizeof key, (void *)buf);
 	}
 	x->kind = HOP_LV_BUF;
@@ -573,10 +565,10 @@ void hop_lower_is_data(hop_lower *l, const hop_node *n, const hop_data *d)
 
 hop_view hop_lower_result(hop_lower *l, const hop_node *n, int i)
 {
-	hop_lval *x = &l->inst->val[n->out0.id + (uint32_t)i];
+	hop_lval *x = &l->q.inst->val[n->out0.id + (uint32_t)i];
 	x->view = x->has_dest ? x->dest : hop_lower_temp(l, hop_lower_out(l, n, i));
 	x->kind = HOP_LV_BUF;
-	x->scope = l->cur;
+	x->scope = l->q.cur;
 	return x->view;
 }
 
@@ -597,7 +589,7 @@ static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
 		return HOP_OK;
 	x->kind = HOP_LV_BUF;
 	x->view = to;
-	x->scope = l->cur;
+	x->scope = l->q.cur;
 	return HOP_OK;
 }
 
@@ -605,9 +597,9 @@ hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, boo
 {
 	if (before && in->tests)         /* what is in front of the tests could rest on them */
 		return HOP_OK;
-	in->scope = l->cur;
+	in->scope = l->q.cur;
 	if (before)
-		in->outer = l->cur;
+		in->outer = l->q.cur;
 	else
 		hop_guard_emit(l, in, 0, (int)in->g->nsym);
 	for (uint32_t i = 0; i < in->g->nnode && !in->dead; i++) {

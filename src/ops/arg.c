@@ -73,13 +73,13 @@ static hop_status store(hop_lower *l, const hop_node *n)
 	hop_dtype d = (hop_dtype)t->dtype;
 	bool max = n->op == HOP_OP_argmax;
 	enum hop_red red = max ? HOP_RED_max : HOP_RED_min;
-	hop_view to = l->dest, from;
+	hop_view to = l->q.dest, from;
 	const hop_ix *x[HOP_MAXRANK], *ox[HOP_MAXRANK];
 	hop_reg best, v, is, r;
 	if (hop_dtype_bool(d))
 		red = max ? HOP_RED_or : HOP_RED_and;
 	HOP_TRY(hop_lower_arg_view(l, n, 0, false, &from));
-	hop_scope *there = l->cur;
+	hop_scope *there = l->q.cur;
 	int nloop = hop_lower_open_dims(l, o->rank, o->dim, ox);
 
 	for (int i = 0; i < o->rank; i++)
@@ -107,7 +107,7 @@ static hop_status store(hop_lower *l, const hop_node *n)
 
 hop_status hop_lower_argmax(hop_lower *l, const hop_node *n)
 {
-	if (l->ask == HOP_ASK_STORE)
+	if (l->q.ask == HOP_ASK_STORE)
 		return store(l, n);
 	hop_lower_must(l);
 	return HOP_OK;

@@ -243,7 +243,7 @@ static hop_reg erf_of(at c, hop_reg x)
 	hop_status hop_lower_##name(hop_lower *l, const hop_node *n) \
 	{ \
 		at c = { l, hop_dtype_computes((hop_dtype)hop_lower_out(l, n, 0)->dtype) }; \
-		l->reg = name##_of(c, hop_lower_arg(l, n, 0, l->ix)); \
+		l->reg = name##_of(c, hop_lower_arg(l, n, 0, l->q.ix)); \
 		return HOP_OK; \
 	}
 LOWER(sign)
@@ -263,7 +263,7 @@ LOWER(erf)
 hop_status hop_lower_atan2(hop_lower *l, const hop_node *n)
 {
 	at c = { l, hop_dtype_computes((hop_dtype)hop_lower_out(l, n, 0)->dtype) };
-	hop_reg y = hop_lower_arg(l, n, 0, l->ix), x = hop_lower_arg(l, n, 1, l->ix);
+	hop_reg y = hop_lower_arg(l, n, 0, l->q.ix), x = hop_lower_arg(l, n, 1, l->q.ix);
 	l->reg = atan2_of(c, y, x);
 	return HOP_OK;
 }

@@ -127,7 +127,7 @@ static bool turns(hop_lower *l, const hop_node *n, const side *s, const hop_view
 /* The template reads what it computes in. */
 static bool readable(hop_lower *l, const hop_view *v)
 {
-	return l->dry || !hop_dtype_packed(l->b.f->buf[v->buf].dtype);
+	return l->q.dry.on || !hop_dtype_packed(l->q.b.f->buf[v->buf].dtype);
 }
 
 /* The operand, its sum axes in one stride. The right one is best with rows along the
@@ -203,8 +203,8 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 	g->a = hop_lower_addr(l, va.buf, va.base);
 	g->b = hop_lower_addr(l, vb.buf, vb.base);
 	g->c = hop_lower_addr(l, vc.buf, vc.base);
-	l->b.block = l->cur->block;
-	hop_l_gemm(&l->b, g);
+	l->q.b.block = l->q.cur->block;
+	hop_l_gemm(&l->q.b, g);
 	hop_lower_close_n(l, nloop);
 }
 
@@ -213,7 +213,7 @@ static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, con
 	const hop_type *ct = hop_lower_out(l, n, 0);
 	hop_dtype c = hop_dtype_computes((hop_dtype)ct->dtype);
 	bool direct = c == (hop_dtype)ct->dtype;
-	hop_view va, vb, vc = l->dest;
+	hop_view va, vb, vc = l->q.dest;
 	hop_gemm g = { 0 };
 	HOP_TRY(operand(l, n, 0, a, &va, &g.as[1]));
 	HOP_TRY(operand(l, n, 1, b, &vb, &g.bs[0]));
@@ -221,7 +221,7 @@ static hop_status gemm_store(hop_lower *l, const hop_node *n, const side *a, con
 		vc = hop_lower_temp(l, hop_type_with(l->env, ct, c));
 	gemm_emit(l, &g, hop_lower_in(l, n, 0), a, va, hop_lower_in(l, n, 1), b, vb, ct, vc);
 	if (!direct)                     /* sums are rounded once, when all of them are there */
-		hop_view_copy(l, ct, &vc, &l->dest);
+		hop_view_copy(l, ct, &vc, &l->q.dest);
 	return HOP_OK;
 }
 
@@ -235,12 +235,12 @@ static hop_reg element(hop_lower *l, const hop_node *n, int k, const side *s,
 	const hop_type *t = hop_lower_in(l, n, k);
 	int ax[HOP_MAXRANK];
 	hop_view v;
-	if (s->nfree && s->sum.n && !other->nfree && !l->dry && l->inst->many &&
-	    !l->mask && worth(t->dim[s->free[s->nfree - 1]])) {
+	if (s->nfree && s->sum.n && !other->nfree && !l->q.dry.on && l->q.inst->many &&
+	    !l->q.mask && worth(t->dim[s->free[s->nfree - 1]])) {
 		rows_last(s, ax);
 		if (hop_lower_arg_packed(l, n, k, ax, &v))
 			return hop_lower_load(l, (hop_dtype)t->dtype, v.buf,
-			                      hop_view_at(l, &v, t->rank, x), l->inst->outer);
+			                      hop_view_at(l, &v, t->rank, x), l->q.inst->outer);
 	}
 	return hop_lower_arg(l, n, k, x);
 }
@@ -254,7 +254,7 @@ hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
 	int nb = (int)a.batch.n;
 	hop_reg init, r, s;
-	if (l->ask == HOP_ASK_STORE)
+	if (l->q.ask == HOP_ASK_STORE)
 		return gemm_store(l, n, &a, &b);
 	if (tiled(l, n, &a, &b)) {
 		hop_lower_must(l);
@@ -263,12 +263,12 @@ hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 	if (a.sum.n)
 		hop_lower_heavy(l);
 	for (int i = 0; i < nb; i++)
-		x[a.batch.v[i]] = y[b.batch.v[i]] = l->ix[i];
+		x[a.batch.v[i]] = y[b.batch.v[i]] = l->q.ix[i];
 	for (int i = 0; i < a.nfree; i++)
-		x[a.free[i]] = l->ix[nb + i];
+		x[a.free[i]] = l->q.ix[nb + i];
 	for (int i = 0; i < b.nfree; i++)
-		y[b.free[i]] = l->ix[nb + a.nfree + i];
-	hop_scope *at = hop_lower_red_scope(l, nb + a.nfree + b.nfree, l->ix);
+		y[b.free[i]] = l->q.ix[nb + a.nfree + i];
+	hop_scope *at = hop_lower_red_scope(l, nb + a.nfree + b.nfree, l->q.ix);
 	init = hop_lower_const(l, d, 0, 0);
 	for (int64_t k = 0; k < a.sum.n; k++)
 		x[a.sum.v[k]] = y[b.sum.v[k]] =

@@ -9,8 +9,8 @@ hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
 	hop_str text = is_assert ? HOP_ATTR(n, assert)->text : HOP_ATTR(n, print)->text;
 	hop_leffect *f;
 	hop_stmt *s;
-	hop_addr *args = HOP_NEWN(l->a, hop_addr, n->nin);
-	const hop_type **type = HOP_NEWN(l->a, const hop_type *, n->nin);
+	hop_addr *args = HOP_NEWN(l->q.a, hop_addr, n->nin);
+	const hop_type **type = HOP_NEWN(l->q.a, const hop_type *, n->nin);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		hop_view v;
 		HOP_TRY(hop_lower_arg_view(l, n, (int)i, true, &v));
@@ -18,7 +18,7 @@ hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
 		type[i] = hop_lower_in(l, n, (int)i);
 	}
 	p->effect = hop_arena_grow(p->a, p->effect, sizeof *p->effect, (size_t)p->neffect + 1,
-	                           &l->effectcap);
+	                           &l->all->effectcap);
 	f = &p->effect[p->neffect];
 	f->is_assert = is_assert;
 	f->text = hop_arena_str(p->a, text.s, (size_t)text.n);
@@ -26,8 +26,8 @@ hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
 	f->narg = (int)n->nin;
 	f->type = type;
 	f->has_when = is_assert ? HOP_ATTR(n, assert)->when : HOP_ATTR(n, print)->when;
-	l->b.block = l->cur->block;
-	s = hop_l_stmt(&l->b, HOP_L_EFFECT);
+	l->q.b.block = l->q.cur->block;
+	s = hop_l_stmt(&l->q.b, HOP_L_EFFECT);
 	s->callee = p->neffect++;
 	s->narg = (int)n->nin;
 	s->args = args;

@@ -19,7 +19,7 @@ hop_status hop_lower_dynslice(hop_lower *l, const hop_node *n)
 	const hop_type *t = hop_lower_in(l, n, 0), *o = hop_lower_out(l, n, 0);
 	const hop_ix *x[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++)
-		x[i] = hop_ix_add(l, l->ix[i], start_of(l, n, 1 + i, t->dim[i], o->dim[i]));
+		x[i] = hop_ix_add(l, l->q.ix[i], start_of(l, n, 1 + i, t->dim[i], o->dim[i]));
 	l->reg = hop_lower_arg(l, n, 0, x);
 	return HOP_OK;
 }
@@ -28,10 +28,10 @@ hop_status hop_lower_dynslice(hop_lower *l, const hop_node *n)
 static hop_status base_store(hop_lower *l, const hop_node *n, const hop_view *to)
 {
 	hop_val v = n->in[0];
-	hop_lval *x = &l->inst->val[v.id];
+	hop_lval *x = &l->q.inst->val[v.id];
 	while (x->kind == HOP_LV_ALIAS && !x->lead)
 		x = &x->inst->val[x->val.id];
-	if (!l->dry && x->kind == HOP_LV_BUF && x->view.buf == to->buf &&
+	if (!l->q.dry.on && x->kind == HOP_LV_BUF && x->view.buf == to->buf &&
 	    x->view.base == to->base)
 		return HOP_OK;
 	return hop_lower_store_arg(l, n, 0, to);
@@ -40,7 +40,7 @@ static hop_status base_store(hop_lower *l, const hop_node *n, const hop_view *to
 static hop_status update_store(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
-	hop_view to = l->dest;
+	hop_view to = l->q.dest;
 	bool whole = true;
 	/* what is overwritten entirely is not asked for, here as in the cell below */
 	for (int i = 0; i < t->rank; i++)
@@ -59,13 +59,13 @@ hop_status hop_lower_dynupdate(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_in(l, n, 0), *u = hop_lower_in(l, n, 1);
 	const hop_ix *x[HOP_MAXRANK];
-	hop_reg m = 0, was = l->mask, v, zero;
-	if (l->ask == HOP_ASK_STORE)
+	hop_reg m = 0, was = l->q.mask, v, zero;
+	if (l->q.ask == HOP_ASK_STORE)
 		return update_store(l, n);
 	hop_lower_special(l);
 	zero = hop_lower_const(l, HOP_i64, 0, 0);
 	for (int i = 0; i < t->rank; i++) {
-		x[i] = l->ix[i];
+		x[i] = l->q.ix[i];
 		if (hop_size_eq(t->dim[i], u->dim[i]))
 			continue;
 		const hop_ix *s = start_of(l, n, 2 + i, t->dim[i], u->dim[i]);
@@ -74,11 +74,11 @@ hop_status hop_lower_dynupdate(hop_lower *l, const hop_node *n)
 		m = hop_lower_and(l, m, hop_lower_do(l, le, HOP_bool, zero, p));
 		m = hop_lower_and(l, m, hop_lower_do(l, lt, HOP_bool, p, end));
 	}
-	l->mask = hop_lower_and(l, was, m);
+	l->q.mask = hop_lower_and(l, was, m);
 	v = hop_lower_arg(l, n, 1, x);
-	l->mask = was;
+	l->q.mask = was;
 	l->reg = m ? hop_lower_do(l, select, (hop_dtype)t->dtype, m, v,
-	                          hop_lower_arg(l, n, 0, l->ix))
+	                          hop_lower_arg(l, n, 0, l->q.ix))
 	           : v;
 	return HOP_OK;
 }
@@ -117,12 +117,12 @@ hop_status hop_lower_gather(hop_lower *l, const hop_node *n)
 	const struct hop_attr_gather *a = HOP_ATTR(n, gather);
 	const hop_type *t = hop_lower_in(l, n, 0), *it = hop_lower_in(l, n, 1);
 	const hop_ix *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
-	hop_reg was = l->mask, any;
-	split(l->ix, (int)a->nbatch, (int)a->axis, it->rank, t->rank, xi, x);
+	hop_reg was = l->q.mask, any;
+	split(l->q.ix, (int)a->nbatch, (int)a->axis, it->rank, t->rank, xi, x);
 	x[a->axis] = position(l, n, 1, xi, t->dim[a->axis], &any);
-	l->mask = hop_lower_and(l, was, any);
+	l->q.mask = hop_lower_and(l, was, any);
 	hop_reg r = hop_lower_arg(l, n, 0, x);
-	l->mask = was;
+	l->q.mask = was;
 	if (any) {                       /* an operand that is computed is not 0 where its
 	                                    loads are */
 		hop_dtype d = (hop_dtype)t->dtype;
@@ -156,10 +156,10 @@ static hop_status scatter_store(hop_lower *l, const hop_node *n)
 	const hop_type *t = hop_lower_in(l, n, 0), *it = hop_lower_in(l, n, 1),
 	               *ut = hop_lower_in(l, n, 2);
 	const hop_ix *ux[HOP_MAXRANK], *x[HOP_MAXRANK], *xi[HOP_MAXRANK];
-	hop_view to = l->dest;
+	hop_view to = l->q.dest;
 	hop_dtype d = (hop_dtype)t->dtype;
 	int m = it->rank - (int)a->nbatch, nloop = 0;
-	hop_reg was = l->mask, any, v;
+	hop_reg was = l->q.mask, any, v;
 	HOP_TRY(base_store(l, n, &to));
 	for (int i = 0; i < ut->rank; i++) {
 		bool seq = i >= a->axis && i < a->axis + m;
@@ -170,18 +170,18 @@ static hop_status scatter_store(hop_lower *l, const hop_node *n)
 	x[a->axis] = position(l, n, 1, xi, t->dim[a->axis], &any);
 	v = hop_lower_arg(l, n, 2, ux);
 	const hop_ix *at = hop_view_at(l, &to, t->rank, x);
-	l->mask = hop_lower_and(l, was, any);
+	l->q.mask = hop_lower_and(l, was, any);
 	if (a->mode != HOP_MODE_set)
-		v = meet(l, (enum hop_mode)a->mode, d, hop_lower_load(l, d, to.buf, at, l->cur), v);
+		v = meet(l, (enum hop_mode)a->mode, d, hop_lower_load(l, d, to.buf, at, l->q.cur), v);
 	hop_lower_put(l, d, to.buf, at, v);
-	l->mask = was;
+	l->q.mask = was;
 	hop_lower_close_n(l, nloop);
 	return HOP_OK;
 }
 
 hop_status hop_lower_scatter(hop_lower *l, const hop_node *n)
 {
-	if (l->ask == HOP_ASK_STORE)
+	if (l->q.ask == HOP_ASK_STORE)
 		return scatter_store(l, n);
 	hop_lower_must(l);
 	return HOP_OK;

@@ -30,7 +30,7 @@ hop_status hop_lower_constant(hop_lower *l, const hop_node *n)
 
 hop_status hop_lower_iota(hop_lower *l, const hop_node *n)
 {
-	hop_reg r = hop_lower_ixreg(l, l->ix[HOP_ATTR(n, iota)->axis]);
+	hop_reg r = hop_lower_ixreg(l, l->q.ix[HOP_ATTR(n, iota)->axis]);
 	l->reg = hop_lower_to(l, (hop_dtype)hop_lower_out(l, n, 0)->dtype, HOP_i64, r);
 	return HOP_OK;
 }
@@ -45,9 +45,9 @@ hop_status hop_lower_size_of(hop_lower *l, const hop_node *n)
 hop_status hop_lower_as_size(hop_lower *l, const hop_node *n)
 {
 	hop_reg lo, hi, r;
-	if (l->ask != HOP_ASK_STORE) {
+	if (l->q.ask != HOP_ASK_STORE) {
 		hop_lower_must(l);
-		if (l->dry)
+		if (l->q.dry.on)
 			(void)hop_lower_scalar(l, n, 0);
 		return HOP_OK;
 	}
@@ -56,10 +56,10 @@ hop_status hop_lower_as_size(hop_lower *l, const hop_node *n)
 	hi = hop_lower_const(l, HOP_i64, 0, HOP_ATTR(n, as_size)->max);
 	r = hop_lower_do(l, max, HOP_i64, r, lo);
 	r = hop_lower_do(l, min, HOP_i64, r, hi);
-	hop_lower_put(l, HOP_i64, l->dest.buf, l->dest.base, r);
-	if (!l->dry)
+	hop_lower_put(l, HOP_i64, l->q.dest.buf, l->q.dest.base, r);
+	if (!l->q.dry.on)
 		hop_lower_put(l, HOP_i64,
-		              hop_lower_local(l, l->inst, (int)HOP_ATTR(n, as_size)->sym),
+		              hop_lower_local(l, l->q.inst, (int)HOP_ATTR(n, as_size)->sym),
 		              hop_ix_size(l, hop_size_int(0)), r);
 	return HOP_OK;
 }

@@ -7,7 +7,7 @@ hop_status hop_lower_broadcast(hop_lower *l, const hop_node *n)
 	const hop_ix *x[HOP_MAXRANK];
 	hop_ints ax = HOP_ATTR(n, broadcast)->axes;
 	for (int64_t i = 0; i < ax.n; i++)
-		x[i] = l->ix[ax.v[i]];
+		x[i] = l->q.ix[ax.v[i]];
 	l->reg = hop_lower_arg(l, n, 0, x);
 	return HOP_OK;
 }
@@ -17,16 +17,16 @@ hop_status hop_lower_reshape(hop_lower *l, const hop_node *n)
 {
 	const hop_type *t = hop_lower_out(l, n, 0), *s = hop_lower_in(l, n, 0);
 	const hop_ix *x[HOP_MAXRANK];
-	if (l->ask == HOP_ASK_STORE) {
-		if (!hop_view_is_dense(l, &l->dest, t))
+	if (l->q.ask == HOP_ASK_STORE) {
+		if (!hop_view_is_dense(l, &l->q.dest, t))
 			return hop_lower_nest(l, n);
-		hop_view v = hop_lower_dense(l, l->dest.buf, s);
-		v.base = l->dest.base;
+		hop_view v = hop_lower_dense(l, l->q.dest.buf, s);
+		v.base = l->q.dest.base;
 		return hop_lower_store_arg(l, n, 0, &v);
 	}
 	hop_lower_special(l);
 	hop_lower_split(l, s);
-	hop_ix_unflat(l, hop_ix_flat(l, t->rank, t->dim, l->ix), s->rank, s->dim, x);
+	hop_ix_unflat(l, hop_ix_flat(l, t->rank, t->dim, l->q.ix), s->rank, s->dim, x);
 	l->reg = hop_lower_arg(l, n, 0, x);
 	return HOP_OK;
 }
@@ -36,7 +36,7 @@ hop_status hop_lower_permute(hop_lower *l, const hop_node *n)
 	const hop_ix *x[HOP_MAXRANK];
 	hop_ints ax = HOP_ATTR(n, permute)->axes;
 	for (int64_t i = 0; i < ax.n; i++)
-		x[ax.v[i]] = l->ix[i];
+		x[ax.v[i]] = l->q.ix[i];
 	l->reg = hop_lower_arg(l, n, 0, x);
 	return HOP_OK;
 }
@@ -51,7 +51,7 @@ hop_status hop_lower_slice(hop_lower *l, const hop_node *n)
 	const struct hop_attr_slice *a = HOP_ATTR(n, slice);
 	const hop_ix *x[HOP_MAXRANK];
 	for (int64_t i = 0; i < a->dims.n; i++)
-		x[i] = affine(l, l->ix[i], hop_lower_size(l, a->start.v[i]), a->step.v[i]);
+		x[i] = affine(l, l->q.ix[i], hop_lower_size(l, a->start.v[i]), a->step.v[i]);
 	l->reg = hop_lower_arg(l, n, 0, x);
 	return HOP_OK;
 }
@@ -78,7 +78,7 @@ static hop_reg inside(hop_lower *l, const hop_ix *p, hop_size dim, int64_t step,
 static hop_status pad_store(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_pad *a = HOP_ATTR(n, pad);
-	hop_view to = l->dest;
+	hop_view to = l->q.dest;
 	hop_size *stride = HOP_NEWN(l->w, hop_size, a->dims.n);
 	hop_lower_fill(l, hop_lower_out(l, n, 0), &to);
 	for (int64_t i = 0; i < a->dims.n; i++) {
@@ -95,8 +95,8 @@ hop_status hop_lower_pad(hop_lower *l, const hop_node *n)
 	const struct hop_attr_pad *a = HOP_ATTR(n, pad);
 	const hop_type *s = hop_lower_in(l, n, 0);
 	const hop_ix *x[HOP_MAXRANK], *p;
-	hop_reg was = l->mask, m = 0;
-	if (l->ask == HOP_ASK_STORE)
+	hop_reg was = l->q.mask, m = 0;
+	if (l->q.ask == HOP_ASK_STORE)
 		return pad_store(l, n);
 	hop_lower_special(l);
 	for (int i = 0; i < s->rank; i++) {
@@ -104,18 +104,18 @@ hop_status hop_lower_pad(hop_lower *l, const hop_node *n)
 		int64_t step = a->step.v[i];
 		if (hop_size_is(start, 0) && step == 1 &&
 		    hop_size_eq(s->dim[i], hop_lower_out(l, n, 0)->dim[i])) {
-			x[i] = l->ix[i];
+			x[i] = l->q.ix[i];
 			continue;
 		}
 		start = hop_size_sub(l->env, hop_size_int(0), start);
-		p = affine(l, l->ix[i], start, 1);
+		p = affine(l, l->q.ix[i], start, 1);
 		if (step < 0)
 			p = hop_ix_mul(l, p, hop_size_int(-1));
 		m = hop_lower_and(l, m, inside(l, p, s->dim[i], step < 0 ? -step : step, &x[i]));
 	}
-	l->mask = hop_lower_and(l, was, m);
+	l->q.mask = hop_lower_and(l, was, m);
 	hop_reg r = hop_lower_arg(l, n, 0, x);
-	l->mask = was;
+	l->q.mask = was;
 	if (m) {
 		hop_dtype d = (hop_dtype)s->dtype;
 		r = hop_lower_do(l, select, d, m, r, hop_lower_const(l, d, 0, 0));
@@ -127,7 +127,7 @@ hop_status hop_lower_pad(hop_lower *l, const hop_node *n)
 static hop_status concat_store(hop_lower *l, const hop_node *n)
 {
 	int64_t axis = HOP_ATTR(n, concat)->axis;
-	hop_view to = l->dest;
+	hop_view to = l->q.dest;
 	for (uint32_t k = 0; k < n->nin; k++) {
 		hop_size d = hop_lower_in(l, n, (int)k)->dim[axis];
 		HOP_TRY(hop_lower_store_arg(l, n, (int)k, &to));
@@ -145,23 +145,23 @@ hop_status hop_lower_concat(hop_lower *l, const hop_node *n)
 	int rank = hop_lower_out(l, n, 0)->rank;
 	const hop_ix *x[HOP_MAXRANK];
 	hop_size start = hop_size_int(0), end;
-	hop_reg was = l->mask, r = 0, pos, lo = 0;
-	if (l->ask == HOP_ASK_STORE)
+	hop_reg was = l->q.mask, r = 0, pos, lo = 0;
+	if (l->q.ask == HOP_ASK_STORE)
 		return concat_store(l, n);
 	if (n->nin > 1)
 		hop_lower_special(l);
-	pos = hop_lower_ixreg(l, l->ix[axis]);
+	pos = hop_lower_ixreg(l, l->q.ix[axis]);
 	for (int i = 0; i < rank; i++)
-		x[i] = l->ix[i];
+		x[i] = l->q.ix[i];
 	for (uint32_t k = 0; k < n->nin; k++) {
 		hop_reg hi = 0, v;
 		end = hop_size_add(l->env, start, hop_lower_in(l, n, (int)k)->dim[axis]);
 		if (k + 1 < n->nin)
 			hi = hop_lower_do(l, lt, HOP_bool, pos, hop_lower_sizereg(l, end));
-		x[axis] = affine(l, l->ix[axis], hop_size_sub(l->env, hop_size_int(0), start), 1);
-		l->mask = hop_lower_and(l, was, hop_lower_and(l, lo, hi));
+		x[axis] = affine(l, l->q.ix[axis], hop_size_sub(l->env, hop_size_int(0), start), 1);
+		l->q.mask = hop_lower_and(l, was, hop_lower_and(l, lo, hi));
 		v = hop_lower_arg(l, n, (int)k, x);
-		l->mask = was;
+		l->q.mask = was;
 		r = r ? hop_lower_do(l, select, d, lo, v, r) : v;
 		lo = hi ? hop_lower_do(l, not, HOP_bool, hi) : 0;
 		start = end;

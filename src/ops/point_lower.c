@@ -32,7 +32,7 @@ hop_status hop_lower_points(hop_lower *l, const hop_node *n)
 	hop_reg a[3] = { 0 };
 	HOP_ASSERT(sop[n->op] && n->nin <= 3);
 	for (uint32_t i = 0; i < n->nin; i++)
-		a[i] = hop_lower_arg(l, n, (int)i, l->ix);
+		a[i] = hop_lower_arg(l, n, (int)i, l->q.ix);
 	l->reg = 0;
 	if (n->nin == 2 && hop_dtype_bool((hop_dtype)hop_lower_in(l, n, 0)->dtype))
 		l->reg = logic(l, n->op, a[0], a[1]);
@@ -54,7 +54,7 @@ hop_status hop_lower_cast(hop_lower *l, const hop_node *n)
 {
 	l->reg = hop_lower_to(l, (hop_dtype)hop_lower_out(l, n, 0)->dtype,
 	                      (hop_dtype)hop_lower_in(l, n, 0)->dtype,
-	                      hop_lower_arg(l, n, 0, l->ix));
+	                      hop_lower_arg(l, n, 0, l->q.ix));
 	return HOP_OK;
 }
 

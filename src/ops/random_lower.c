@@ -68,8 +68,8 @@ static hop_reg place(hop_lower *l, const hop_node *n, hop_reg *out_pos)
 {
 	int rk = hop_lower_in(l, n, 0)->rank;
 	const hop_type *t = hop_lower_out(l, n, 0);
-	*out_pos = hop_lower_ixreg(l, hop_ix_flat(l, t->rank - rk, t->dim + rk, l->ix + rk));
-	return hop_lower_arg(l, n, 0, l->ix);
+	*out_pos = hop_lower_ixreg(l, hop_ix_flat(l, t->rank - rk, t->dim + rk, l->q.ix + rk));
+	return hop_lower_arg(l, n, 0, l->q.ix);
 }
 
 hop_status hop_lower_random_bits(hop_lower *l, const hop_node *n)
@@ -111,8 +111,8 @@ hop_status hop_lower_uniform(hop_lower *l, const hop_node *n)
 
 hop_status hop_lower_fold_in(hop_lower *l, const hop_node *n)
 {
-	hop_reg key = hop_lower_arg(l, n, 0, l->ix), c[4];
-	hop_reg i = hop_lower_arg(l, n, 1, l->ix);
+	hop_reg key = hop_lower_arg(l, n, 0, l->q.ix), c[4];
+	hop_reg i = hop_lower_arg(l, n, 1, l->q.ix);
 	i = hop_lower_as_i64(l, i, (hop_dtype)hop_lower_in(l, n, 1)->dtype);
 	words(l, i, &c[0], &c[1]);
 	c[2] = word(l, 1);

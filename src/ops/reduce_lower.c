@@ -8,11 +8,11 @@
 /* Where the loops go: around nothing the result does not depend on. */
 hop_scope *hop_lower_red_scope(hop_lower *l, int rank, const hop_ix *const *ix)
 {
-	hop_scope *s = l->inst->scope && !l->dry ? l->inst->scope : l->cur->barrier;
+	hop_scope *s = l->q.inst->scope && !l->q.dry.on ? l->q.inst->scope : l->q.cur->barrier;
 	for (int i = 0; i < rank; i++)
 		s = hop_lower_deeper(s, hop_lower_ix_scope(l, ix[i]));
-	if (l->mask)
-		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->mask));
+	if (l->q.mask)
+		s = hop_lower_deeper(s, hop_lower_reg_scope(l, l->q.mask));
 	return s;
 }
 
@@ -51,7 +51,7 @@ hop_status hop_lower_reduce(hop_lower *l, const hop_node *n)
 	hop_dtype d = (hop_dtype)t->dtype, in = d;
 	enum hop_red red = combines(n->op, d);
 	const hop_ix *x[HOP_MAXRANK];
-	hop_scope *at = hop_lower_red_scope(l, t->rank - (int)ax.n, l->ix);
+	hop_scope *at = hop_lower_red_scope(l, t->rank - (int)ax.n, l->q.ix);
 	hop_reg init, r;
 	if (ax.n)
 		hop_lower_heavy(l);
@@ -65,7 +65,7 @@ hop_status hop_lower_reduce(hop_lower *l, const hop_node *n)
 			x[i] = hop_lower_open(l, HOP_LOOP_RED, t->dim[i], k ? NULL : at);
 			k++;
 		} else {
-			x[i] = l->ix[o++];
+			x[i] = l->q.ix[o++];
 		}
 	}
 	r = hop_lower_arg(l, n, 0, x);

@@ -226,8 +226,8 @@ hop_status hop_lower_solve(hop_lower *l, const hop_node *n)
 {
 	const hop_type *ct = hop_lower_out(l, n, 0);
 	hop_size batch = hop_size_int(1), rows = ct->dim[ct->rank - 2], cols = ct->dim[ct->rank - 1];
-	hop_view a, x, p, to = l->dest;
-	if (l->ask != HOP_ASK_STORE) {
+	hop_view a, x, p, to = l->q.dest;
+	if (l->q.ask != HOP_ASK_STORE) {
 		hop_lower_must(l);
 		return HOP_OK;
 	}
@@ -236,14 +236,14 @@ hop_status hop_lower_solve(hop_lower *l, const hop_node *n)
 	HOP_TRY(copied(l, n, 0, &a));
 	HOP_TRY(copied(l, n, 1, &x));
 	p = hop_lower_temp(l, hop_type_get(l->env, HOP_i32, 1, &rows));
-	hop_tile *t = HOP_NEW(l->a, hop_tile);
+	hop_tile *t = HOP_NEW(l->q.a, hop_tile);
 	*t = (hop_tile){ .of = &hop_template_solve, .extent = { batch, rows, cols },
 	                 .dtype = hop_dtype_computes((hop_dtype)ct->dtype),
 	                 .arg = { columns(l, &a, rows, rows),
 	                          { hop_lower_addr(l, p.buf, p.base), { hop_size_int(1) }, HOP_WRITE },
 	                          columns(l, &x, rows, cols) } };
-	l->b.block = l->cur->block;
-	hop_l_tile(&l->b, t);
+	l->q.b.block = l->q.cur->block;
+	hop_l_tile(&l->q.b, t);
 	hop_view_copy(l, ct, &x, &to);
 	return HOP_OK;
 }
