@@ -346,6 +346,14 @@ static hop_stmt *write_plain(divide *d, hop_block *b, hop_stmt *s)
 
 static void write_stmts(divide *d, hop_block *b);
 
+/* Carries have no registers. */
+static void put_carries(divide *d, hop_stmt *s)
+{
+	hop_addr *a;
+	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
+		put_addr(d, a);
+}
+
 static void write_loop(divide *d, hop_stmt *s)
 {
 	hop_reg var = s->dst;
@@ -355,6 +363,7 @@ static void write_loop(divide *d, hop_stmt *s)
 	hop_stmt_inner(s, rename_def, d);
 	write_stmts(d, &s->body);
 	hop_stmt_inner(s, apply, d);
+	put_carries(d, s);
 	keep(d, var, &s->body, NULL);
 	forget(d, mark);
 }
@@ -370,6 +379,7 @@ static void write_while(divide *d, hop_stmt *s)
 		bring(d, s->a[0], &at);
 	s->a[0] = d->reg[s->a[0]];
 	write_stmts(d, &s->body);
+	put_carries(d, s);
 	forget(d, mark);
 }
 

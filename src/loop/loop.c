@@ -215,6 +215,18 @@ static void put_op(hop_buf *o, const hop_stmt *s)
 	put_regs(o, s->na, s->a);
 }
 
+static void put_carries(hop_buf *o, const hop_stmt *s)
+{
+	for (int i = 0; i < s->ncarry; i++) {
+		hop_put(o, i ? ", " : " then ");
+		put_addr(o, &s->carry[i].now);
+		hop_put(o, " = ");
+		put_addr(o, &s->carry[i].next);
+		hop_put(o, " x ");
+		put_size(o, s->carry[i].count);
+	}
+}
+
 static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
 {
 	static const char *const kind[] = { "par", "red", "seq" };
@@ -234,6 +246,7 @@ static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
 	put_block(o, &s->body, depth + 1);
 	indent(o, depth);
 	hop_putc(o, '}');
+	put_carries(o, s);
 }
 
 static void put_operand(hop_buf *o, const hop_tile *t, int i)
@@ -326,6 +339,7 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 		put_block(o, &s->body, depth + 1);
 		indent(o, depth);
 		hop_putc(o, '}');
+		put_carries(o, s);
 		break;
 	case HOP_L_TILE:
 		put_tile(o, s->tile, depth);

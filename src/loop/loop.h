@@ -108,6 +108,11 @@ typedef struct hop_acc {
 	hop_reg      init, value, result;
 } hop_acc;
 
+/* What a step of a SEQ loop or WHILE hands to the next: after the body, the first `count` elements
+ * of now become those of next, as if by a copy; nothing but the next step's writes is read from
+ * next again. Addresses have no terms, and all buffers of a loop's carries are different. */
+typedef struct hop_carry { hop_addr now, next; hop_size count; } hop_carry;
+
 typedef struct hop_stmt hop_stmt;
 typedef struct hop_block {
 	hop_stmt *first, *last;
@@ -207,6 +212,7 @@ struct hop_stmt {
 	hop_reg           bound;        /* LOOP: i64 register; 0 = use extent */
 	int               nacc;         /* LOOP; CALL: so many args are read, the others written */
 	int               narg;
+	int               ncarry;       /* SEQ, WHILE */
 	union {
 		union { double f; int64_t i; hop_size size; hop_addr addr; } u;      /* OP */
 		hop_size extent;        /* LOOP, unless bound is given */
@@ -222,6 +228,7 @@ struct hop_stmt {
 		hop_acc  *acc;          /* [nacc] LOOP */
 		hop_addr *args;         /* [narg] CALL: callee's params in order; EFFECT: operands */
 		hop_tile *tile;         /* TILE */
+		hop_carry *carry;       /* [ncarry] SEQ, WHILE */
 	};
 	hop_block         body, other;  /* LOOP, IF, WHILE */
 };
@@ -286,6 +293,9 @@ hop_stmt *hop_l_tile(hop_lbuild *b, hop_tile *t);
 hop_stmt *hop_l_loop(hop_lbuild *b, enum hop_loop_kind k, hop_size n, hop_reg var);
 hop_reg   hop_l_reg(hop_lbuild *b);                          /* a fresh register */
 int       hop_l_buf(hop_lbuild *b, hop_lbuf v);
+
+/* Append the carries of s, a statement of f, as loops that copy: two registers each. */
+void      hop_carry_loops(hop_lbuild *b, const hop_lfunc *f, const hop_stmt *s);
 
 /* outline.c: tiles that stand alone become functions, equal ones the same function, so
  * that they are compiled once and beside each other. Weight: how much a target has to do

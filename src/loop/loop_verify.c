@@ -170,6 +170,25 @@ static void leave(scope *v, const hop_block *b)
 	}
 }
 
+static hop_status check_carries(scope *v, const hop_stmt *s)
+{
+	for (int i = 0; i < s->ncarry; i++) {
+		const hop_carry *c = &s->carry[i];
+		HOP_TRY(check_addr(v, s, &c->now));
+		HOP_TRY(check_addr(v, s, &c->next));
+		HOP_TRY(check_size(v, s, c->count));
+		if (c->now.nterm || c->next.nterm || c->now.buf == c->next.buf ||
+		    v->f->buf[c->now.buf].dtype != v->f->buf[c->next.buf].dtype)
+			return bad(v, s, "loop program: b%d cannot become b%d", c->now.buf, c->next.buf);
+		for (int k = 0; k < i; k++)
+			if (c->now.buf == s->carry[k].now.buf || c->now.buf == s->carry[k].next.buf ||
+			    c->next.buf == s->carry[k].now.buf || c->next.buf == s->carry[k].next.buf)
+				return bad(v, s, "loop program: carries share b%d or b%d", c->now.buf,
+				           c->next.buf);
+	}
+	return HOP_OK;
+}
+
 static hop_status check_loop(scope *v, const hop_stmt *s)
 {
 	HOP_TRY(check_size(v, s, s->extent));
@@ -177,8 +196,10 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 		HOP_TRY(use(v, s, s->bound, HOP_i64));
 	if (s->nacc && s->loop != HOP_LOOP_RED)
 		return bad(v, s, "loop program: accumulators in a loop that is not red");
-	if (s->reverse && s->loop != HOP_LOOP_SEQ)
-		return bad(v, s, "loop program: reverse loop that is not seq");
+	if ((s->reverse || s->ncarry) && s->loop != HOP_LOOP_SEQ)
+		return bad(v, s, "loop program: %s in a loop that is not seq",
+		           s->reverse ? "reverse" : "carries");
+	HOP_TRY(check_carries(v, s));
 	for (int i = 0; i < s->nacc; i++) {
 		enum hop_dclass c = hop_dtype_class(s->acc[i].dtype);
 		bool bits = s->acc[i].op >= HOP_RED_or;
@@ -286,6 +307,7 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 		leave(v, &s->other);
 		return HOP_OK;
 	case HOP_L_WHILE:
+		HOP_TRY(check_carries(v, s));
 		HOP_TRY(check_block(v, &s->other));
 		HOP_TRY(use(v, s, s->a[0], HOP_bool));
 		HOP_TRY(check_block(v, &s->body));

@@ -151,6 +151,7 @@ static void finish(hop_lower *l)
 		hop_loop_tile(l->env, l->q.a, f, l->range, l->opt->tile_all);
 		hop_loop_forward(l->env, l->q.a, f);
 		hop_loop_reuse(l->env, f);
+		hop_loop_carries(l->env, l->q.a, f);
 	}
 	renumber_func(l, f);
 	l->fn->range = l->range;

@@ -29,6 +29,8 @@ void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, b
 void hop_loop_forward(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Put temporaries into results that replace them element by element. */
 void hop_loop_reuse(hop_env *e, hop_lfunc *f);
+/* Make whole buffers that a step copies at its end carries of the loop. */
+void hop_loop_carries(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Join perfect nests that run through memory in order into one loop. */
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);
 /* Give every TEMP its offset, every CALL its frame; set is_written and the frame. */

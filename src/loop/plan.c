@@ -92,7 +92,8 @@ static void walk(plan *p, hop_block *b)
 
 		if (!p->frozen)
 			p->pos++;
-		hop_stmt_addrs(p->f, s, touch, p);
+		if (!loop)
+			hop_stmt_addrs(p->f, s, touch, p);
 		if (s->kind == HOP_L_GROW)
 			p->f->buf[s->buf].is_written = true;
 		if (s->kind == HOP_L_CALL && p->pass == 1)
@@ -114,6 +115,8 @@ static void walk(plan *p, hop_block *b)
 			walk(p, sub[i]);
 		p->frozen = was;
 		if (loop) {
+			p->pos++;
+			hop_stmt_addrs(p->f, s, touch, p);       /* carries, when the body is done */
 			r->end = ++p->pos;
 			p->cur = r->up;
 		}

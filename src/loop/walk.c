@@ -60,6 +60,8 @@ hop_addr *hop_stmt_addr(hop_stmt *s, int i)
 	case HOP_L_TILE:
 		o = operand(s->tile, i);
 		return o ? &o->at : NULL;
+	case HOP_L_LOOP: case HOP_L_WHILE:
+		return i >= 2 * s->ncarry ? NULL : i % 2 ? &s->carry[i / 2].now : &s->carry[i / 2].next;
 	default:
 		return i < s->narg ? &s->args[i] : NULL;
 	}
@@ -72,6 +74,8 @@ int hop_stmt_access(hop_stmt *s, int i)
 		return s->sop == HOP_SOP_store ? HOP_WRITE : HOP_READ;
 	case HOP_L_TILE:
 		return operand(s->tile, i)->access;
+	case HOP_L_LOOP: case HOP_L_WHILE:
+		return i % 2 ? HOP_WRITE : HOP_READ;
 	case HOP_L_CALL:                       /* nacc of the args are inputs */
 		return i < s->nacc ? HOP_READ : HOP_WRITE;
 	default:

@@ -331,6 +331,26 @@ static scalar combine(const hop_acc *c, scalar x, scalar y)
 	return r;
 }
 
+/* After the body of a step. */
+static void carries(frame *t, const hop_stmt *s)
+{
+	for (int i = 0; i < s->ncarry; i++) {
+		hop_dtype d = t->f->buf[s->carry[i].now.buf].dtype;
+		int64_t   n = size(t, s->carry[i].count);
+
+		for (int64_t k = 0; k < n && !t->m->stop; k++) {
+			hop_addr x = s->carry[i].now, y = s->carry[i].next;
+			void    *to, *from;
+
+			x.offset = y.offset = hop_size_int(k);
+			to = at(t, &x);
+			from = at(t, &y);
+			if (to && from)
+				memcpy(to, from, hop_dtype_bytes(d));
+		}
+	}
+}
+
 static void loop(frame *t, const hop_stmt *s, const hop_dtype *dt)
 {
 	int64_t n = s->bound ? t->reg[s->bound].i : size(t, s->extent);
@@ -341,6 +361,7 @@ static void loop(frame *t, const hop_stmt *s, const hop_dtype *dt)
 	for (int64_t i = 0; i < n && !t->m->stop; i++) {
 		t->reg[s->dst].i = s->reverse ? n - 1 - i : i;
 		run(t, &s->body, dt);
+		carries(t, s);
 		for (int k = 0; k < s->nacc; k++)
 			acc[k] = combine(&s->acc[k], acc[k], t->reg[s->acc[k].value]);
 	}
@@ -511,6 +532,7 @@ static void run(frame *t, const hop_block *b, const hop_dtype *dt)
 				if (t->m->stop || !t->reg[s->a[0]].i)
 					break;
 				run(t, &s->body, dt);
+				carries(t, s);
 			}
 			break;
 		case HOP_L_TILE: tile(t, s->tile, dt); break;

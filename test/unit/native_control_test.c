@@ -229,10 +229,107 @@ static void test_verify(void **state)
 	rig_down(r);
 }
 
+/* ---- carries ---- */
+
+enum { M = 37 };
+
+/* next[i] = (now[i] + now[M-1-i]) / 2 + 1, in a loop that hands next over. */
+static void turn(rig *r, int now, int next)
+{
+	hop_stmt *l = rig_loop(r, HOP_LOOP_PAR, K(M));
+	hop_reg   v = rig_op2(r, HOP_SOP_add, HOP_f64,
+	                      rig_load(r, HOP_f64, rig_at(now, 0, l->dst, K(1), 0)),
+	                      rig_load(r, HOP_f64, rig_at(now, M - 1, l->dst, K(-1), 0)));
+
+	v = rig_op2(r, HOP_SOP_mul, HOP_f64, v, hop_l_constf(&r->b, HOP_f64, 0.5));
+	v = rig_op2(r, HOP_SOP_add, HOP_f64, v, hop_l_constf(&r->b, HOP_f64, 1));
+	rig_store(r, HOP_f64, rig_at(next, 0, l->dst, K(1), 0), v);
+	rig_end(r);
+}
+
+static void hand(rig *r, hop_stmt *s, int n)
+{
+	s->ncarry = n;
+	s->carry = HOP_NEWN(&r->a, hop_carry, n);
+	for (int i = 0; i < n; i++)
+		s->carry[i] = (hop_carry){ rig_at(i, 0, 0), rig_at(2 + i, 0, 0), K(M) };
+}
+
+/* Two carries in a loop of n steps, then one of them while its first element is small. */
+static void test_carries(void **state)
+{
+	double    x[2][M], want[2][M];
+	rig       R, *r = &R;
+	hop_stmt *s;
+
+	(void)state;
+	rig_up(r, 0, 4, 0);
+	for (int i = 0; i < 4; i++)
+		rig_param(r, i, HOP_f64, K(M), true);
+	s = rig_loop(r, HOP_LOOP_SEQ, K(5));
+	turn(r, 0, 2);
+	turn(r, 1, 3);
+	rig_end(r);
+	hand(r, s, 2);
+	s = hop_l_stmt(&r->b, HOP_L_WHILE);
+	rig_into(r, &s->other);
+	s->a[0] = rig_op2(r, HOP_SOP_lt, HOP_bool, rig_load(r, HOP_f64, rig_at(0, 0, 0)),
+	                  hop_l_constf(&r->b, HOP_f64, 40));
+	rig_end(r);
+	rig_into(r, &s->body);
+	turn(r, 0, 2);
+	rig_end(r);
+	hand(r, s, 1);
+	rig_compile(r);
+	for (int k = 0; k < 2; k++)
+		for (int i = 0; i < M; i++)
+			want[k][i] = x[k][i] = (k * M + i) * 0.25;
+	double spare[2][M];
+	assert_int_equal(rig_run(r, (void *[]){ x[0], x[1], spare[0], spare[1] }, NULL), 0);
+	for (int k = 0; k < 2; k++)
+		for (int n = 0; k ? n < 5 : n < 5 || want[0][0] < 40; n++) {
+			double next[M];
+			for (int i = 0; i < M; i++)
+				next[i] = (want[k][i] + want[k][M - 1 - i]) * 0.5 + 1;
+			memcpy(want[k], next, sizeof next);
+		}
+	assert_memory_equal(x, want, sizeof x);
+	rig_down(r);
+}
+
+/* What a carry must not be. */
+static void test_no_carries(void **state)
+{
+	for (int k = 0; k < 4; k++) {
+		rig       R, *r = &R;
+		hop_stmt *s;
+
+		(void)state;
+		rig_up(r, 0, 4, 0);
+		for (int i = 0; i < 4; i++)
+			rig_param(r, i, i == 3 ? HOP_f32 : HOP_f64, K(M), true);
+		s = rig_loop(r, k == 3 ? HOP_LOOP_PAR : HOP_LOOP_SEQ, K(5));
+		hand(r, s, 1);
+		if (k == 0)
+			s->carry[0].next.buf = 0;                /* itself */
+		if (k == 1)
+			s->carry[0].next.buf = 3;                /* another dtype */
+		if (k == 2) {
+			hand(r, s, 2);
+			s->carry[1] = (hop_carry){ rig_at(2, 0, 0), rig_at(1, 0, 0), K(M) };   /* in a row */
+		}
+		rig_end(r);
+		assert_int_equal(hop_prog_verify(&r->e, &r->p), HOP_ETARGET);
+		assert_non_null(strstr(r->e.diag.text, k == 3 ? "not seq" : k == 2 ? "share" : "become"));
+		rig_down(r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_control), cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_control), cmocka_unit_test(test_carries),
+		cmocka_unit_test(test_no_carries), cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_verify),
 	};
 

@@ -116,6 +116,19 @@ static void emit_if(hop_emit *e, const hop_stmt *s)
 	hop_e_at(e, join);
 }
 
+/* One after the other, so all in the same registers. */
+void hop_e_carries(hop_emit *e, const hop_stmt *s)
+{
+	for (int i = 0; i < s->ncarry; i++) {
+		hop_stmt one = { .ncarry = 1, .carry = &s->carry[i] };
+		hop_lfunc f = { .nreg = e->xreg - 1 };
+		hop_block copy = { 0 };
+		hop_lbuild b = { .env = e->env, .a = &e->env->tmp, .f = &f, .block = &copy };
+		hop_carry_loops(&b, e->f, &one);
+		hop_e_block_stmts(e, &copy);
+	}
+}
+
 static void emit_while(hop_emit *e, const hop_stmt *s)
 {
 	hop_lbb *pre = hop_e_block(e), *head = hop_e_block(e), *body = hop_e_block(e);
@@ -131,6 +144,7 @@ static void emit_while(hop_emit *e, const hop_stmt *s)
 	e->L->BuildCondBr(e->b, hop_e_reg(e, s->a[0])->v, body, exit);
 	hop_e_at(e, body);
 	hop_e_block_stmts(e, &s->body);
+	hop_e_carries(e, s);
 	e->L->BuildBr(e->b, head);
 	e->s.depth--;
 	hop_e_at(e, exit);

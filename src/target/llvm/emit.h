@@ -217,6 +217,7 @@ hop_status hop_e_check_tiles(hop_env *e, const hop_prog *p);
 /* emit.c */
 void       hop_e_attributes(hop_emit *e, hop_lv *fn);       /* that each function has */
 void       hop_e_block_stmts(hop_emit *e, const hop_block *b);
+void       hop_e_carries(hop_emit *e, const hop_stmt *s);   /* by copying */
 hop_ev    *hop_e_reg(hop_emit *e, hop_reg r);
 void       hop_e_set(hop_emit *e, hop_reg r, hop_ev v);
 /* Run `body(e, user, begin, end)` over 0..n in pieces, on all threads when there is

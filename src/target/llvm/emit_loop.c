@@ -83,6 +83,7 @@ static void pass(hop_emit *e, const hop_stmt *s, hop_lv *iv, hop_lv **acc,
 {
 	set_var(e, s, iv, e->s.depth);
 	hop_e_block_stmts(e, &s->body);
+	hop_e_carries(e, s);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
 		const hop_ev *v = hop_e_reg(e, c->value);

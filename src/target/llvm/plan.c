@@ -98,7 +98,7 @@ static void look_loop(look *k, const hop_stmt *s, double times)
 {
 	double n = trips(s), before = k->cost;
 	int w = k->e->vbits / 32;
-	if (s->bound && k->cls[s->bound] != HOP_UNI)
+	if ((s->bound && k->cls[s->bound] != HOP_UNI) || s->ncarry)
 		k->ok = false;
 	k->cls[s->dst] = HOP_UNI;
 	k->cost += times * (2 * n + 3);
@@ -337,7 +337,7 @@ static bool owns(const hop_block *b, hop_reg var)
 				return false;
 			break;
 		case HOP_L_LOOP: case HOP_L_IF: case HOP_L_WHILE:
-			if (!owns(&s->body, var) || !owns(&s->other, var))
+			if (s->ncarry || !owns(&s->body, var) || !owns(&s->other, var))
 				return false;
 			break;
 		case HOP_L_TILE:
