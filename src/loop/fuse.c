@@ -135,8 +135,6 @@ static void mark_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	hop_fpass *p = user;
 	(void)t;
-	if (!def)
-		return;
 	p->mark[*r] = p->stamp;
 	if (def->kind == HOP_L_LOOP && def->dst == *r)
 		p->extent[*r] = def->bound ? hop_size_int(-1) : def->extent;
@@ -279,8 +277,8 @@ static bool joins(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 	if (has_kind(&a->s->body, HOP_L_TILE) || has_kind(&b->s->body, HOP_L_TILE))
 		return false;
 	p->stamp++;
-	hop_block_regs(&a->s->body, mark_reg, p);
-	hop_block_regs(&b->s->body, mark_reg, p);
+	hop_block_defs(&a->s->body, mark_reg, p);
+	hop_block_defs(&b->s->body, mark_reg, p);
 	for (size_t i = 0; i < a->nacc; i++)
 		for (size_t j = 0; j < b->nacc; j++) {
 			if (a->acc[i].buf != b->acc[j].buf)

@@ -94,8 +94,8 @@ typedef struct renumber { hop_lfunc *f; hop_reg *map; } renumber;
 static void number(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	renumber *n = user;
-	(void)t;
-	if (def && !n->map[*r])
+	(void)def, (void)t;
+	if (!n->map[*r])
 		n->map[*r] = ++n->f->nreg;
 }
 
@@ -111,7 +111,7 @@ static void renumber_func(hop_lower *l, hop_lfunc *f)
 {
 	renumber n = { f, HOP_NEWN(l->w, hop_reg, f->nreg + 1) };
 	f->nreg = 0;
-	hop_block_regs(&f->body, number, &n);
+	hop_block_defs(&f->body, number, &n);
 	hop_block_regs(&f->body, apply, &n);
 }
 

@@ -87,6 +87,11 @@ void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 {
 	hop_addr *a;
 	(void)f;
+	if (s->kind == HOP_L_OP) {                     /* nearly all are */
+		if (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store)
+			fn(user, &s->u.addr, s->sop == HOP_SOP_store);
+		return;
+	}
 	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
 		fn(user, a, hop_stmt_access(s, i) & HOP_WRITE);
 }
@@ -174,6 +179,23 @@ void hop_stmt_regs(hop_stmt *s, hop_reg_fn *fn, void *user)
 		fn(user, &s->dst, s, s->dtype);
 	for (int i = 0; i < nacc; i++)
 		fn(user, &s->acc[i].result, s, s->acc[i].dtype);
+}
+
+void hop_block_defs(hop_block *b, hop_reg_fn *fn, void *user)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		int k = hop_stmt_blocks(s, sub);
+		if (s->kind == HOP_L_OP && s->dst)
+			fn(user, &s->dst, s, s->dtype);
+		if (!k)
+			continue;
+		hop_stmt_inner(s, fn, user);
+		for (int i = 0; i < k; i++)
+			hop_block_defs(sub[i], fn, user);
+		for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
+			fn(user, &s->acc[i].result, s, s->acc[i].dtype);
+	}
 }
 
 void hop_block_regs(hop_block *b, hop_reg_fn *fn, void *user)

@@ -23,5 +23,6 @@ void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user);     /* by itself */
 void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user);    /* made for its blocks */
 void hop_stmt_regs(hop_stmt *s, hop_reg_fn *fn, void *user);     /* with all that is in it */
 void hop_block_regs(hop_block *b, hop_reg_fn *fn, void *user);
+void hop_block_defs(hop_block *b, hop_reg_fn *fn, void *user);   /* what it defines, only */
 
 #endif
