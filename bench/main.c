@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "growth.h"
 #include "layers.h"
+#include "memory.h"
 #include "threads.h"
 #include "work.h"
 
@@ -95,6 +96,8 @@ int main(int argc, char **argv)
 		return bench_run(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return bench_threads();
+	if (argc > 1 && !strcmp(argv[1], "memory"))
+		return bench_memory();
 	if (argc > 1 && !strcmp(argv[1], "door") && !hop_ctx_new(NULL, &c)) {
 		bench_door(c);
 		hop_ctx_free(c);
@@ -160,6 +163,7 @@ int main(int argc, char **argv)
 	}
 	bench_layers();
 	bench_threads();
+	bench_memory();
 	bench_growth(0, NULL);
 	hop_ctx_free(c);
 	free(d.W), free(d.U), free(d.x), free(d.h0), free(d.out), free(d.big);
