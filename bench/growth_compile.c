@@ -17,7 +17,7 @@ static hop_status stages(hop_env *e, const hop_graph *g, struct growth_cost *out
 	HOP_TRY(t->machine(e, &o, &m));
 	HOP_TRY(hop_pipeline_run(e, g, &g));
 	growth_end(out, PASSES);
-	HOP_TRY(hop_lower_graph(e, g, NULL, &p));
+	HOP_TRY(hop_lower_graph(e, g, &(hop_lower_opts){ .machine = &m }, &p));
 	growth_end(out, LOWERING);
 	HOP_TRY(hop_code_new(e, t, p, &m, &o, &code));
 	growth_end(out, CODE);

@@ -3,6 +3,7 @@
 
 #include "driver/pipeline.h"
 #include "loop/lower.h"
+#include "target/target.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +26,35 @@ static hop_status up_to(cmd *c, const char *name, const hop_graph **g)
 	return HOP_OK;
 }
 
-/* The loop program, or the copies it could not avoid, each with its reason. */
-static hop_status lowered(cmd *c, bool copies)
+/* Machines to look at, whichever one we are on. */
+static const struct { const char *name; hop_machine m; } machines[] = {
+	{ "none",   { 0 } },
+	{ "sse",    { 128, 16, false, true, 1 << 16, 1 << 20 } },
+	{ "avx2",   { 256, 16, true,  true, 1 << 16, 1 << 20 } },
+	{ "avx512", { 512, 32, true,  true, 1 << 16, 1 << 20 } },
+	{ "neon",   { 128, 32, false, true, 1 << 16, 1 << 20 } },
+};
+
+static hop_status find_machine(cmd *c, const char *name, hop_machine *out)
+{
+	if (!name) {
+		const hop_target *t;
+		HOP_TRY(hop_target_pick(c->env, NULL, &t));
+		return t->machine(c->env, &(hop_target_opts){ 0 }, out);
+	}
+	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
+		if (strcmp(machines[i].name, name))
+			continue;
+		*out = machines[i].m;
+		return HOP_OK;
+	}
+	return hop_fail(c->env, 0, HOP_EVALUE, "show: no machine is called %s: there are none, sse, "
+	                "avx2, avx512 and neon", name);
+}
+
+/* The loop program, bound to a machine unless that is NULL, or the copies it could not avoid,
+ * each with its reason. */
+static hop_status lowered(cmd *c, bool copies, const hop_machine *m)
 {
 	hop_graph *g;
 	const hop_graph *opt;
@@ -35,7 +63,7 @@ static hop_status lowered(cmd *c, bool copies)
 	HOP_TRY(hop_pipeline_run(c->env, g, &opt));
 	hop_buf_open(&list, c->env);
 	hop_buf_open(&text, c->env);
-	hop_status st = hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list },
+	hop_status st = hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list, .machine = m },
 	                                &c->prog);
 	if (!st) {
 		if (!copies)
@@ -49,7 +77,7 @@ static hop_status lowered(cmd *c, bool copies)
 
 hop_status cmd_show(cmd *c)
 {
-	const char *after = NULL;
+	const char *after = NULL, *machine = NULL;
 	bool copies = false;
 	int flags = 0;
 	while (cmd_more(c)) {
@@ -59,12 +87,19 @@ hop_status cmd_show(cmd *c)
 			copies = true;
 		else if (cmd_value(c, "--after", &after))
 			HOP_TRY(cmd_need(c, "--after", after));
+		else if (cmd_value(c, "--machine", &machine))
+			HOP_TRY(cmd_need(c, "--machine", machine));
 		else
 			HOP_TRY(cmd_other(c));
 	}
 	HOP_TRY(cmd_load(c));
 	if (copies || (after && !strcmp(after, "lower")))
-		return lowered(c, copies);
+		return lowered(c, copies, NULL);
+	if (after && !strcmp(after, "schedule")) {
+		hop_machine m;
+		HOP_TRY(find_machine(c, machine, &m));
+		return lowered(c, false, &m);
+	}
 	if (!after && !c->graph) {
 		cmd_print(c, c->m->n, c->m->entry, flags);
 		return HOP_OK;

@@ -42,7 +42,7 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	HOP_TRY(t->machine(e, &to, &m));
 	HOP_TRY(hop_pipeline_run(e, g, &opt));
 	double t1 = now();
-	HOP_TRY(hop_lower_graph(e, opt, NULL, &x->prog));
+	HOP_TRY(hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = &m }, &x->prog));
 	double t2 = now();
 	HOP_TRY(hop_code_new(e, t, x->prog, &m, &to, &x->code));
 	hop_library_open(x->prog);

@@ -227,6 +227,20 @@ static void put_carries(hop_buf *o, const hop_stmt *s)
 	}
 }
 
+static void put_bind(hop_buf *o, const hop_bind *b)
+{
+	if (b->width)
+		hop_putf(o, " vector %d x %d%s", b->width, b->jam, b->light ? " light" : "");
+	if (b->turned)
+		hop_put(o, " turned");
+	if (b->thread)
+		hop_put(o, " thread");
+	if (b->blocks)
+		hop_put(o, " blocks");
+	if (b->least)
+		hop_putf(o, " from %lld", (long long)b->least);
+}
+
 static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
 {
 	static const char *const kind[] = { "par", "red", "seq" };
@@ -236,6 +250,7 @@ static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
 		hop_putf(o, "r%d", s->bound);
 	else
 		put_size(o, s->extent);
+	put_bind(o, &s->bind);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
 
@@ -271,8 +286,9 @@ static void put_hole(hop_buf *o, const hop_tile *t, int i, int depth)
 	hop_putc(o, '}');
 }
 
-static void put_tile(hop_buf *o, const hop_tile *t, int depth)
+static void put_tile(hop_buf *o, const hop_stmt *s, int depth)
 {
+	const hop_tile *t = s->tile;
 	bool add = t->of->out && t->arg[t->of->out - 1].access & HOP_READ;
 	hop_putf(o, "%s %s%s", t->of->name, hop_dtype_name(t->dtype), add ? " add" : "");
 	for (int i = 0; i < t->of->nextent; i++) {
@@ -282,6 +298,7 @@ static void put_tile(hop_buf *o, const hop_tile *t, int depth)
 	for (int i = 0; i < t->of->narg; i++)
 		if (t->arg[i].access)
 			put_operand(o, t, i);
+	put_bind(o, &s->bind);
 	for (int i = 0; i < t->of->nhole; i++)
 		if (t->hole[i].body.first)
 			put_hole(o, t, i, depth);
@@ -342,7 +359,7 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 		put_carries(o, s);
 		break;
 	case HOP_L_TILE:
-		put_tile(o, s->tile, depth);
+		put_tile(o, s, depth);
 		break;
 	case HOP_L_CALL:
 		put_call(o, s);

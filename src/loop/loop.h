@@ -10,6 +10,7 @@
 #define HOP_LOOP_H
 
 #include "ir/graph.h"
+#include "loop/machine.h"
 
 typedef int32_t hop_reg;             /* 0 = none */
 
@@ -195,6 +196,21 @@ hop_dtype hop_tile_dtype(const hop_tile *t, int i);     /* of operand i */
 #include "loop/templates.def"
 #undef HOP_TEMPLATE
 
+/* How a LOOP runs on the machine that the program was scheduled for (schedule.c), TILE whether
+ * it may be forked; all zero = one iteration after the other. A vector loop holds no other:
+ * the loops in it do for all lanes what they do for one. */
+typedef struct hop_bind {
+	uint8_t width;         /* lanes of one register; 0 = no vectors */
+	uint8_t jam;           /* registers a step: lanes = width * jam */
+	bool    light  : 1;    /* the body is small: worth repeating */
+	bool    turned : 1;    /* RED in a vector loop: one row after the other, along itself, */
+	                       /* the partial sums of all rows turned at the end */
+	bool    thread : 1;    /* PAR: threads share the iterations, steps are not divided */
+	bool    blocks : 1;    /* RED: taken in blocks, by the number of iterations alone, which
+	                          threads may share */
+	int64_t least;         /* thread, blocks: iterations that are worth a fork */
+} hop_bind;
+
 /* A program has a million of them: what no two kinds need shares its place. */
 struct hop_stmt {
 	hop_stmt         *next;
@@ -215,7 +231,10 @@ struct hop_stmt {
 	int               ncarry;       /* SEQ, WHILE */
 	union {
 		union { double f; int64_t i; hop_size size; hop_addr addr; } u;      /* OP */
-		hop_size extent;        /* LOOP, unless bound is given */
+		struct {                /* LOOP, TILE */
+			hop_size extent;        /* LOOP, unless bound is given */
+			hop_bind bind;
+		};
 		int      buf;           /* GROW */
 		struct {                /* CALL, EFFECT, CHECK */
 			hop_size *sizes;

@@ -12,6 +12,7 @@ typedef struct scope {
 	uint8_t         *once;       /* [nreg+1] defined somewhere */
 	int              depth;
 	int              nest;       /* parallel loops around */
+	bool             vector, forked;   /* one of them is */
 } scope;
 
 enum { MAXNEST = 200 };          /* statements in statements: targets recurse over them */
@@ -189,8 +190,30 @@ static hop_status check_carries(scope *v, const hop_stmt *s)
 	return HOP_OK;
 }
 
+static bool power_of_two(int n)
+{
+	return n > 0 && !(n & (n - 1));
+}
+
+/* Vectors hold no vectors and forks no forks; a step is a power of two. */
+static hop_status check_bind(scope *v, const hop_stmt *s)
+{
+	const hop_bind *b = &s->bind;
+	if (b->width && (s->loop == HOP_LOOP_SEQ || v->vector || b->width < 2 ||
+	                 !power_of_two(b->width) || !power_of_two(b->jam)))
+		return bad(v, s, "loop program: %d x %d lanes here", b->width, b->jam);
+	if (b->turned && (s->loop != HOP_LOOP_RED || s->nacc != 1))
+		return bad(v, s, "loop program: a loop turned that is no reduction");
+	if ((b->thread && s->loop != HOP_LOOP_PAR) || (b->blocks && s->loop != HOP_LOOP_RED) ||
+	    ((b->thread || b->blocks) && (v->vector || v->forked || b->least < 1)))
+		return bad(v, s, "loop program: a loop forked that cannot be");
+	return HOP_OK;
+}
+
 static hop_status check_loop(scope *v, const hop_stmt *s)
 {
+	bool vector = v->vector, forked = v->forked;
+	HOP_TRY(check_bind(v, s));
 	HOP_TRY(check_size(v, s, s->extent));
 	if (s->bound)
 		HOP_TRY(use(v, s, s->bound, HOP_i64));
@@ -211,7 +234,11 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 	}
 	HOP_TRY(define(v, s, s->dst, HOP_i64));
 	v->nest += s->loop != HOP_LOOP_SEQ;
+	v->vector |= s->bind.width > 0;
+	v->forked |= s->bind.thread || s->bind.blocks;
 	HOP_TRY(check_block(v, &s->body));
+	v->vector = vector;
+	v->forked = forked;
 	v->nest -= s->loop != HOP_LOOP_SEQ;
 	for (int i = 0; i < s->nacc; i++)
 		HOP_TRY(use(v, s, s->acc[i].value, s->acc[i].dtype));
@@ -252,6 +279,8 @@ static hop_status check_hole(scope *v, const hop_stmt *s, int i)
 static hop_status check_tile(scope *v, const hop_stmt *s)
 {
 	const hop_tile *t = s->tile;
+	if (s->bind.thread && v->forked)
+		return bad(v, s, "loop program: a tile forked in a fork");
 	if (!(t->of->on >> hop_dtype_class(t->dtype) & 1) || hop_dtype_packed(t->dtype))
 		return bad(v, s, "loop program: %s of %s", t->of->name, hop_dtype_name(t->dtype));
 	for (int i = 0; i < t->of->nextent; i++)

@@ -3,7 +3,7 @@
  * A value is virtual (evaluated wherever it is wanted, at an index) or a root (stored in a
  * buffer). decide.c chooses; the cells only say how one element is computed from
  * elements of the operands. Nests are fused afterwards, on the loop program (fuse.c), and
- * buffers get their place last (plan.c). Knows nothing of machines. */
+ * loops are bound to a machine (schedule.c) before buffers get their place (plan.c). */
 #ifndef HOP_LOWER_H
 #define HOP_LOWER_H
 
@@ -11,6 +11,7 @@
 #include "loop/walk.h"
 
 typedef struct hop_lower_opts {
+	const hop_machine *machine;        /* that the loops are bound to; NULL = none */
 	bool     no_fuse;          /* leave one nest a root: for finding mistakes */
 	bool     tile_all;         /* epilogues even where they do not pay: for tests */
 	hop_buf *copies;           /* not NULL: gets a line for every copy left in a loop */
@@ -33,6 +34,8 @@ void hop_loop_reuse(hop_env *e, hop_lfunc *f);
 void hop_loop_carries(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Join perfect nests that run through memory in order into one loop. */
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);
+/* Bind the loops to the machine (schedule.c). needs: the last form of the nests. */
+void hop_loop_schedule(hop_env *e, const hop_machine *m, hop_lfunc *f);
 /* Give every TEMP its offset, every CALL its frame; set is_written and the frame. */
 struct hop_lfn;
 void hop_loop_plan(hop_env *e, const hop_facts *given, const struct hop_lfn *fns,

@@ -68,6 +68,7 @@ typedef struct kind {
 	shape        shape;
 	int          uses, index;            /* index 0 = no function yet */
 	hop_tile    *tile;
+	hop_bind     bind;
 	hop_loc      loc;
 } kind;
 
@@ -163,6 +164,7 @@ static void visit(outline *o, hop_lfunc *f, bool count)
 		if (!k->index) {
 			k->index = o->p->nfunc + o->nnew++;
 			k->tile = s->tile;
+			k->bind = s->bind;
 			k->loc = s->loc;
 		}
 		*s = call(o, s, k->index);
@@ -194,7 +196,7 @@ static hop_lfunc function(outline *o, const kind *k)
 		own->arg[i].at = (hop_addr){ .buf = hop_l_buf(&b, p), .offset = hop_size_int(0) };
 		*(p.is_written ? &f.nout : &f.nin) += 1;
 	}
-	hop_l_tile(&b, own);
+	hop_l_tile(&b, own)->bind = k->bind;
 	return f;
 }
 

@@ -203,3 +203,11 @@ void hop_block_regs(hop_block *b, hop_reg_fn *fn, void *user)
 	for (hop_stmt *s = b->first; s; s = s->next)
 		hop_stmt_regs(s, fn, user);
 }
+
+int hop_block_count(const hop_block *b)
+{
+	int n = 0;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		n += 1 + hop_block_count(&s->body) + hop_block_count(&s->other);
+	return n;
+}

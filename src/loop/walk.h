@@ -17,6 +17,7 @@ _Static_assert(HOP_TILE_HOLES <= 2, "as many as out has room for");
 int  hop_stmt_blocks(hop_stmt *s, hop_block **out);
 hop_addr *hop_stmt_addr(hop_stmt *s, int i);               /* its i-th address, or NULL */
 int       hop_stmt_access(hop_stmt *s, int i);             /* of that: HOP_READ | HOP_WRITE */
+int  hop_block_count(const hop_block *b);                  /* statements, nested too */
 /* Calls fn for every register: def is NULL for a use, else the statement that defines it. */
 typedef void hop_reg_fn(void *user, hop_reg *r, hop_stmt *def, hop_dtype t);
 void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user);     /* by itself */

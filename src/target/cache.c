@@ -60,8 +60,7 @@ hop_hash hop_cache_key(hop_env *e, const hop_target *t, const hop_prog *p,
 	hop_hash h, lib = self(e);
 	hop_buf b;
 	hop_buf_open(&b, e);
-	hop_putf(&b, "%s abi %d level %d bits %d threads %d parts %d\n", t->name, HOP_ABI, o->level,
-	         o->vector_bits, !o->no_threads, o->parts);
+	hop_putf(&b, "%s abi %d level %d parts %d\n", t->name, HOP_ABI, o->level, o->parts);
 	hop_putf(&b, "lib %016llx%016llx\n", (unsigned long long)lib.hi,
 	         (unsigned long long)lib.lo);
 	put_machine(&b, m);

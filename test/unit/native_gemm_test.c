@@ -366,7 +366,8 @@ static void test_missing(void **state)
 /* A damaged object is refused or loads; it never crashes the loader. */
 static void test_damage(void **state)
 {
-	hop_llvm_opts o = { .threads = true };
+	hop_llvm_opts o = { 0 };
+	hop_machine   m;
 	unsigned      seed = 7;
 	hop_image     im;
 	size_t        n;
@@ -376,7 +377,8 @@ static void test_damage(void **state)
 
 	(void)state;
 	build(&R, &(shape){ .m = 70, .n = 70, .k = 70, .epi = true }, HOP_f32);
-	assert_int_equal(hop_llvm_object(&R.e, &R.p, &o, &obj, &n), HOP_OK);
+	m = rig_schedule(&R);
+	assert_int_equal(hop_llvm_object(&R.e, &R.p, &m, &o, &obj, &n), HOP_OK);
 	assert_null(hop_elf_load(obj, n, "hop_main", &im));
 	hop_elf_free(&im);
 	assert_non_null(hop_elf_load(obj, n, "no_main", &im));

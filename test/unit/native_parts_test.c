@@ -135,14 +135,16 @@ static void test_parts(void **state)
 	(void)state;
 	expected(want);
 	for (int parts = 1; parts <= 5; parts++) {
-		hop_llvm_opts o = { .parts = parts, .vector_bits = rig_bits };
+		hop_llvm_opts o = { .parts = parts };
+		hop_machine m;
 		void  *p[2];
 		size_t n[2];
 		rig    R;
 
 		build(&R);
+		m = rig_schedule(&R);
 		for (int i = 0; i < 2; i++)
-			assert_int_equal(hop_llvm_object(&R.e, &R.p, &o, &p[i], &n[i]), HOP_OK);
+			assert_int_equal(hop_llvm_object(&R.e, &R.p, &m, &o, &p[i], &n[i]), HOP_OK);
 		assert_int_equal(count(p[0], n[0]), parts < 4 ? parts : 4);
 		assert_int_equal(n[0], n[1]);
 		assert_memory_equal(p[0], p[1], n[0]);        /* the same each time */
@@ -259,6 +261,7 @@ static void test_cache(void **state)
 static void test_damage(void **state)
 {
 	hop_llvm_opts o = { .parts = 4 };
+	hop_machine   m;
 	unsigned      seed = 11;
 	size_t        n;
 	void         *p;
@@ -268,7 +271,8 @@ static void test_damage(void **state)
 
 	(void)state;
 	build(&R);
-	assert_int_equal(hop_llvm_object(&R.e, &R.p, &o, &p, &n), HOP_OK);
+	m = rig_schedule(&R);
+	assert_int_equal(hop_llvm_object(&R.e, &R.p, &m, &o, &p, &n), HOP_OK);
 	assert_null(hop_elf_load(p, n, "hop_main", &im));
 	hop_elf_free(&im);
 	assert_non_null(hop_elf_load(p, 0, "hop_main", &im));

@@ -14,6 +14,7 @@
 
 #include "hop/ctx.h"
 #include "ctx/ctx.h"
+#include "loop/lower.h"
 #include "rt/pool.h"
 #include "support/code.h"
 
@@ -144,8 +145,20 @@ static inline hop_reg rig_op1(rig *r, enum hop_sop s, hop_dtype d, hop_reg a)
 	return hop_l_op(&r->b, s, d, 1, &a);
 }
 
+/* Bind the loops to the machine that the options mean. */
+static inline hop_machine rig_schedule(rig *r)
+{
+	hop_machine m;
+
+	assert_int_equal(code_machine(&r->e, &r->opts, &m), HOP_OK);
+	for (int i = 0; i < r->p.nfunc; i++)
+		hop_loop_schedule(&r->e, &m, &r->f[i]);
+	return m;
+}
+
 static void rig_compile(rig *r)
 {
+	rig_schedule(r);
 	if (code_new(&r->e, &r->p, &r->opts, &r->code)) {
 		fprintf(stderr, "%s\n", r->e.diag.text ? r->e.diag.text : "(no text)");
 		fail();

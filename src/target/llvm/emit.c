@@ -2,7 +2,9 @@
  * Every function has the type of hop_entry. Does not optimise: what is written here is
  * what runs, LLVM only selects instructions and allocates registers. */
 #include <stdio.h>
+#include <string.h>
 
+#include "loop/lower.h"
 #include "target/abi.h"
 #include "target/llvm/emit.h"
 
@@ -125,6 +127,7 @@ void hop_e_carries(hop_emit *e, const hop_stmt *s)
 		hop_block copy = { 0 };
 		hop_lbuild b = { .env = e->env, .a = &e->env->tmp, .f = &f, .block = &copy };
 		hop_carry_loops(&b, e->f, &one);
+		hop_loop_schedule_block(e->env, e->m, e->f, &copy, e->nest, e->s.outlined);
 		hop_e_block_stmts(e, &copy);
 	}
 }
@@ -364,7 +367,7 @@ static void attribute(hop_emit *e, hop_lv *fn, const char *name, size_t n, int a
 void hop_e_attributes(hop_emit *e, hop_lv *fn)
 {
 	char bits[16];
-	int n = snprintf(bits, sizeof bits, "%d", e->vbits);
+	int n = snprintf(bits, sizeof bits, "%d", e->m->vbits);
 	e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
 	                e->cx, "prefer-vector-width", 19, bits, (unsigned)n));
 	e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
@@ -430,6 +433,27 @@ static void emit_func(hop_emit *e, int i)
 /* The closure of an outlined body: 4 pointers, the count, then outer registers. */
 enum { AT_PARAMS, AT_SYMS, AT_WS, AT_RT, AT_N, AT_REGS };
 
+static void mark(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	uint8_t *u = user;
+	(void)t;
+	u[*r] |= def ? 2 : 1;
+}
+
+void hop_e_uses(const hop_stmt *s, uint8_t *u)
+{
+	hop_stmt_regs((hop_stmt *)(uintptr_t)s, mark, u);
+}
+
+void hop_e_classify(hop_emit *e, const hop_stmt *s)
+{
+	hop_mark m = hop_mark_at(&e->env->tmp);
+	hop_lanes w = hop_lanes_new(e->env, e->f, e->m->vbits);
+	memset(e->cls, HOP_UNI, (size_t)e->f->nreg + 1);
+	hop_lanes_loop(&w, s, e->cls);
+	hop_rewind(&e->env->tmp, m);
+}
+
 static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint8_t *use,
                        hop_e_piece *body)
 {
@@ -481,7 +505,7 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 	hop_lt *ht = e->L->FunctionType(e->vd,
 	               (hop_lt *[]){ e->ptr, e->ptr, e->ptr, e->i64 }, 4, 0);
 	int k = AT_REGS;
-	hop_plan_uses(s, use);
+	hop_e_uses(s, use);
 	use[also] = 1;
 	use[0] = 0;
 	fn = outline(e, s, grain, use, body);

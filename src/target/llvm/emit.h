@@ -3,14 +3,13 @@
  * Vectors are made here, not by LLVM: inside a vectorised loop every register has one
  * value per lane. Most need no vector: a register is uniform (same in all lanes), linear
  * (lane 0 plus lane times step: loop variables and addresses) or varying (a vector).
- * Control flow stays uniform; plan.c only picks loops where that holds. */
+ * Control flow stays uniform; the schedule only picks loops where that holds. */
 #ifndef HOP_EMIT_H
 #define HOP_EMIT_H
 
+#include "loop/lanes.h"
 #include "loop/walk.h"
 #include "target/llvm/llvm.h"
-
-enum hop_lane { HOP_UNI, HOP_LIN, HOP_VAR };
 
 /* An emitted register. depth is the number of open loops at its definition: what depends
  * on nothing deeper may be computed before the loop at that depth is entered. */
@@ -60,11 +59,7 @@ typedef struct hop_emit {
 	hop_lt          *i1, *i8, *i16, *i32, *i64, *f32, *f64, *ptr, *vd;
 	hop_lt          *entry_type, *body_type;
 	hop_lv         **fn;             /* [nfunc] */
-	int              vbits;          /* of a vector register */
-	int              nvreg;
-	bool             halves;         /* the machine converts floats of 5 and 10 bits itself */
-	bool             threads;
-	double           fork;           /* instructions worth a fork */
+	const hop_machine *m;            /* that the program was scheduled for */
 	int              nest;           /* parallel loops around */
 	unsigned         md_invariant;
 	hop_lv          *md_empty;
@@ -178,34 +173,12 @@ void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int
                       int nphi, hop_lv **init);
 void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out);
 void hop_e_loop(hop_emit *e, const hop_stmt *s);
+int64_t hop_e_step(const hop_stmt *s);         /* iterations of one step */
 void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
 hop_dtype hop_e_wide(const hop_acc *c);        /* in which long ones add up */
 
 /* emit_sum.c: n iterations of a reducing loop, for threads to share. */
 void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n);
-
-/* plan.c */
-typedef struct hop_plan {
-	bool   vector;
-	int    width;             /* lanes of one register */
-	int    jam;               /* registers per step: lanes = width * jam */
-	bool   light;             /* body is small: worth repeating */
-	double cost;              /* rough instructions for the whole loop */
-} hop_plan;
-hop_plan hop_plan_loop(hop_emit *e, const hop_stmt *s);
-void     hop_plan_classify(hop_emit *e, const hop_stmt *s);      /* fills e->cls */
-/* The same for hole i of a tile, along its last position; cls NULL = only say if vectors will
- * do. */
-bool     hop_plan_hole(hop_emit *e, const hop_tile *t, int i, uint8_t *cls);
-/* Inside a loop vectorised over rows: should reduction s run along its own loop, one
- * vector of partial sums a row, turned at the end? cls: classes in the outer loop. */
-bool     hop_plan_turn(hop_emit *e, const hop_stmt *s, const uint8_t *cls, int lanes);
-bool     hop_plan_threads(hop_emit *e, const hop_stmt *s);
-bool     hop_plan_sum(hop_emit *e, const hop_stmt *s);   /* a reduction for emit_sum.c */
-int64_t  hop_plan_least(hop_emit *e, const hop_stmt *s); /* iterations worth a fork */
-int      hop_plan_count(const hop_block *b);            /* statements, nested too */
-
-void     hop_plan_uses(const hop_stmt *s, uint8_t *u);           /* [nreg+1], see there */
 
 /* tiles.c: a tile by its template, or as loops; false: they cannot say it. The check comes
  * before anything is emitted. */
@@ -218,6 +191,9 @@ hop_status hop_e_check_tiles(hop_env *e, const hop_prog *p);
 void       hop_e_attributes(hop_emit *e, hop_lv *fn);       /* that each function has */
 void       hop_e_block_stmts(hop_emit *e, const hop_block *b);
 void       hop_e_carries(hop_emit *e, const hop_stmt *s);   /* by copying */
+/* [nreg+1] sets bit 0 for a register that s uses, bit 1 for one that it defines. */
+void       hop_e_uses(const hop_stmt *s, uint8_t *u);
+void       hop_e_classify(hop_emit *e, const hop_stmt *s);       /* fills e->cls */
 hop_ev    *hop_e_reg(hop_emit *e, hop_reg r);
 void       hop_e_set(hop_emit *e, hop_reg r, hop_ev v);
 /* Run `body(e, user, begin, end)` over 0..n in pieces, on all threads when there is
@@ -230,10 +206,12 @@ void       hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t gra
 /* Options of this target. */
 typedef struct hop_llvm_opts {
 	int  level;               /* LLVM's code generation level; 0 = ours (1) */
-	int  vector_bits;         /* no wider vectors than this; 0 = as the machine has */
-	bool threads;
 	int  parts;               /* at most so many modules; 0 = as there are processors */
 } hop_llvm_opts;
+
+/* machine.c: the machine we run on, without opening LLVM; no wider vectors than `bits` unless
+ * that is 0. HOP_FORK=n: other work is worth a fork, for tests. */
+hop_machine hop_llvm_machine(int bits, bool threads);
 
 /* parts.c: the functions of a program divided among modules that are compiled at the
  * same time. */
@@ -244,12 +222,12 @@ typedef struct hop_split {
 
 /* Compile to object files, allocated as one piece by the env's hook in the form that elf.h
  * describes: free with hop_raw_free(&e->mem, *out_p, *out_n). */
-hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
-                           void **out_p, size_t *out_n);
+hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_machine *m,
+                           const hop_llvm_opts *o, void **out_p, size_t *out_n);
 /* jit.c: one part of it, on any thread; the object is a memory buffer of LLVM's. */
 hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
-                         const hop_llvm_opts *o, const hop_split *split, int which,
-                         void **out_buffer);
+                         const hop_machine *m, const hop_llvm_opts *o, const hop_split *split,
+                         int which, void **out_buffer);
 /* Fill a module. Called by jit.c. */
 void       hop_emit_prog(hop_emit *e);
 

@@ -1,6 +1,7 @@
 /* emit_loop.c -- loops: plain, unrolled, vectorised. A vectorised loop is a main part of
  * whole vectors and a masked rest; a static extent needs only the parts it has. Does not
- * decide: plan.c does. */
+ * decide: the schedule did. */
+#include "loop/lower.h"
 #include "target/llvm/emit.h"
 
 /* ---- the skeleton: guard, preheader, body, test at the bottom ---- */
@@ -242,11 +243,11 @@ static int red_unroll(hop_emit *e, const hop_stmt *s, const int *lanes, int64_t 
 	for (int i = 0; i < s->nacc; i++) {
 		int b = (int)hop_dtype_bytes(s->acc[i].dtype) * 8 * lanes[i];
 
-		regs += b > e->vbits ? b / e->vbits : 1;
+		regs += b > e->m->vbits ? b / e->m->vbits : 1;
 	}
-	if (!regs || hop_plan_count(&s->body) > 12)
+	if (!regs || hop_block_count(&s->body) > 12)
 		return 1;
-	u = e->nvreg / 4 / regs;
+	u = e->m->nvreg / 4 / regs;
 	u = u >= 4 ? 4 : u >= 2 ? 2 : 1;
 	while (n >= 0 && u > n)
 		u /= 2;
@@ -255,7 +256,7 @@ static int red_unroll(hop_emit *e, const hop_stmt *s, const int *lanes, int64_t 
 
 static bool unrollable(hop_emit *e, const hop_stmt *s, int64_t n)
 {
-	int c = hop_plan_count(&s->body);
+	int c = hop_block_count(&s->body);
 	if (n > 8 || n * c > 64 || n * c > e->budget)
 		return false;
 	e->budget -= (int)n * c;
@@ -409,7 +410,7 @@ static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
 	int nrow;
 	hop_lv *at[16], *part[16], *mid, *mask = e->mask, *init;
 	int64_t k = hop_e_known(e, end, -1);
-	hop_plan_uses(s, use);
+	hop_e_uses(s, use);
 	init = hop_e_vec(e, hop_e_reg(e, c->init));
 	/* A row past the end reads the first row instead; nobody looks at its sum. */
 	for (int i = 0; i < n; i++) {
@@ -429,7 +430,7 @@ static void turned_loop(hop_emit *e, const hop_stmt *s, hop_lv *end)
 		row[k].outer.depth = e->s.depth;
 	e->mask = NULL;
 	e->cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
-	hop_plan_classify(e, s);
+	hop_e_classify(e, s);
 	mid = hop_e_bin(e, LL_AND, end, hop_e_int(e, -(int64_t)n));
 	if (is_long(s, k))
 		init = hop_e_red(e, c->op, c->dtype, n, init,
@@ -510,7 +511,7 @@ static int cover(int64_t n)
 	return w;
 }
 
-static void vector_static(hop_emit *e, const hop_stmt *s, const hop_plan *p, int64_t b,
+static void vector_static(hop_emit *e, const hop_stmt *s, const hop_bind *p, int64_t b,
                           int64_t z, hop_lv **acc)
 {
 	int big = p->width * p->jam;
@@ -533,12 +534,12 @@ static void vector_static(hop_emit *e, const hop_stmt *s, const hop_plan *p, int
 	}
 }
 
-static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_lv *begin,
+static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_bind *p, hop_lv *begin,
                         hop_lv *end)
 {
 	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
 	int64_t b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
-	hop_plan_classify(e, s);
+	hop_e_classify(e, s);
 	for (int i = 0; i < s->nacc; i++)
 		acc[i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, p->width);
 	if (b >= 0 && z >= 0) {
@@ -571,15 +572,17 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_plan *p, hop_l
 	}
 }
 
+int64_t hop_e_step(const hop_stmt *s)
+{
+	return s->bind.width ? (int64_t)s->bind.width * s->bind.jam : 1;
+}
+
 /* Part of a loop: begin .. end-1 of its iterations. */
 void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
 {
-	hop_plan p = { .width = 1 };
-	if (e->lanes == 1)
-		p = hop_plan_loop(e, s);
-	if (p.vector)
-		vector_loop(e, s, &p, begin, end);
-	else if (e->lanes > 1 && hop_plan_turn(e, s, e->cls, e->lanes))
+	if (s->bind.width)
+		vector_loop(e, s, &s->bind, begin, end);
+	else if (s->bind.turned && e->lanes >= HOP_TURN_LEAST && e->lanes <= HOP_TURN_MOST)
 		turned_loop(e, s, end);
 	else
 		plain_loop(e, s, begin, end);
@@ -587,18 +590,14 @@ void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end
 
 static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
-	if (hop_plan_sum(e, s)) {
+	hop_lv *least = hop_e_int(e, s->bind.least);
+	if (s->bind.blocks)
 		hop_e_sum(e, s, n);
-		return;
-	}
-	if (hop_plan_threads(e, s)) {
-		hop_plan p = hop_plan_loop(e, s);
-		hop_lv *least = hop_e_int(e, hop_plan_least(e, s));
-		hop_e_parallel(e, s, n, p.vector ? p.width * p.jam : 1,
-		               hop_e_icmp(e, LL_SGE, n, least), hop_e_loop_range, 0);
-		return;
-	}
-	hop_e_loop_range(e, s, hop_e_int(e, 0), n);
+	else if (s->bind.thread)
+		hop_e_parallel(e, s, n, hop_e_step(s), hop_e_icmp(e, LL_SGE, n, least),
+		               hop_e_loop_range, 0);
+	else
+		hop_e_loop_range(e, s, hop_e_int(e, 0), n);
 }
 
 void hop_e_loop(hop_emit *e, const hop_stmt *s)

@@ -26,12 +26,11 @@ static hop_lv *iterations(hop_emit *e, const hop_stmt *s)
 /* Iterations of a block: all of them where a fork does not pay; whole steps of the loop. */
 static hop_lv *block_length(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
-	hop_plan p = hop_plan_loop(e, s);
-	int64_t step = p.vector ? (int64_t)p.width * p.jam : 1, all = BLOCKS * step;
+	int64_t step = hop_e_step(s), all = BLOCKS * step;
 	hop_lv *len = hop_e_bin(e, LL_ADD, n, hop_e_int(e, all - 1));
 	len = hop_e_bin(e, LL_SDIV, len, hop_e_int(e, all));
 	len = hop_e_bin(e, LL_MUL, len, hop_e_int(e, step));
-	return hop_e_sel(e, hop_e_icmp(e, LL_SGE, n, hop_e_int(e, hop_plan_least(e, s))), len, n);
+	return hop_e_sel(e, hop_e_icmp(e, LL_SGE, n, hop_e_int(e, s->bind.least)), len, n);
 }
 
 /* Blocks from .. to-1, in a function of their own. */

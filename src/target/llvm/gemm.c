@@ -3,6 +3,8 @@
  * and small enough to stay in cache, else a panel of it is packed on the stack. Products
  * with a thin side become plain loops, see loop/gemm.c. Does not split k between threads:
  * sums must not depend on their number. */
+#include <string.h>
+
 #include "loop/gemm.h"
 #include "target/llvm/emit.h"
 
@@ -148,6 +150,19 @@ static void to_c(tile *t, hop_lv *row, hop_lv *j, hop_lv *v, hop_lv *mask)
 	e->mask = NULL;
 }
 
+/* Will vectors do for the epilogue? */
+static bool vectors(hop_emit *e, const hop_tile *t, uint8_t *cls)
+{
+	hop_mark m = hop_mark_at(&e->env->tmp);
+	hop_lanes w = hop_lanes_new(e->env, e->f, e->m->vbits);
+	if (!cls)
+		cls = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	memset(cls, HOP_UNI, (size_t)e->f->nreg + 1);
+	bool ok = hop_lanes_hole(&w, t, 0, cls);
+	hop_rewind(&e->env->tmp, m);
+	return ok;
+}
+
 /* The epilogue at row i, columns j.., on a vector (or on one element). */
 static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int lanes)
 {
@@ -171,7 +186,7 @@ static void epilogue(tile *t, hop_lv *i, hop_lv *j, hop_lv *v, hop_lv *mask, int
 	hop_e_set(e, t->g.en, col);
 	hop_e_set(e, t->g.ev, x);
 	if (lanes > 1)
-		hop_plan_hole(e, t->s->tile, 0, e->cls);
+		vectors(e, t->s->tile, e->cls);
 	hop_e_block_stmts(e, &t->g.epilogue);
 	e->lanes = 1;
 	e->mask = NULL;
@@ -398,7 +413,7 @@ static hop_lv *stack(tile *t, int kind)
 	static const int rows[] = { KC, MC, 12 };
 	hop_emit *e = t->e;
 	hop_lbb *back = e->L->GetInsertBlock(e->b);
-	uint64_t bytes = (uint64_t)rows[kind] * (uint64_t)(e->vbits / 8) * 4;
+	uint64_t bytes = (uint64_t)rows[kind] * (uint64_t)(e->m->vbits / 8) * 4;
 	hop_lv *v;
 	if (e->s.stack[kind])
 		return e->s.stack[kind];
@@ -414,10 +429,10 @@ static void shape(tile *t)
 	const hop_gemm *g = &t->g;
 	int bytes = (int)hop_dtype_bytes(g->dtype);
 	int64_t n = hop_size_const(g->n) ? g->n.k : INT64_MAX;
-	t->w = t->e->vbits / 8 / bytes;
-	t->nv = t->e->nvreg >= 32 ? 4 : 2;
-	t->mr = t->e->nvreg >= 32 ? 4 : 6;
-	if (t->e->nvreg >= 32 && n <= 2 * t->w) {
+	t->w = t->e->m->vbits / 8 / bytes;
+	t->nv = t->e->m->nvreg >= 32 ? 4 : 2;
+	t->mr = t->e->m->nvreg >= 32 ? 4 : 6;
+	if (t->e->m->nvreg >= 32 && n <= 2 * t->w) {
 		t->nv = n <= t->w ? 1 : 2;
 		t->mr = 8;
 	}
@@ -487,7 +502,7 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 	}
 	t.et = hop_e_type(e, g->dtype, 1);
 	t.vt = hop_e_type(e, g->dtype, t.w);
-	t.vector_epilogue = !g->epilogue.first || hop_plan_hole(e, s->tile, 0, NULL);
+	t.vector_epilogue = !g->epilogue.first || vectors(e, s->tile, NULL);
 	if (t.pack)
 		t.panel = stack(&t, PANEL);
 	if (t.pack || g->epilogue.first)
@@ -505,11 +520,11 @@ static void gemm_rows(hop_emit *e, const hop_stmt *s, hop_lv *m0, hop_lv *m1)
 void hop_e_gemm(hop_emit *e, const hop_stmt *s)
 {
 	hop_gemm g = hop_gemm_of(s->tile);
-	int w = e->vbits / 8 / (int)hop_dtype_bytes(g.dtype);
+	int w = e->m->vbits / 8 / (int)hop_dtype_bytes(g.dtype);
 	hop_lv *m = hop_e_size(e, g.m), *work;
 	if (thin(&g, w) && hop_e_tile_loops(e, s))
 		return;
-	if (!e->threads || e->s.outlined) {
+	if (!s->bind.thread) {
 		gemm_rows(e, s, hop_e_int(e, 0), m);
 		return;
 	}

@@ -1,9 +1,6 @@
 /* jit.c -- from some functions of a loop program to an object file in memory. Which ones
  * is decided in parts.c. Does not load it: elf.c does, so that an object from the cache
  * runs without opening LLVM. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "target/llvm/emit.h"
 
 /* What LLVM owns during one compilation. */
@@ -37,36 +34,6 @@ static void dispose(work *w)
 		L->DisposeMessage(w->features);
 }
 
-static bool has(const work *w, const char *feature)
-{
-	size_t n = strlen(feature);
-	for (const char *p = w->features; (p = strstr(p, feature)); p += n)
-		if (p[n] == ',' || p[n] == 0)
-			return true;
-	return false;
-}
-
-static void registers(work *w, int most)
-{
-	w->e.vbits = 128;
-	w->e.nvreg = 16;
-#if defined(__aarch64__)
-	w->e.nvreg = 32;
-#endif
-	if (has(w, "+avx2"))
-		w->e.vbits = 256;
-	if (has(w, "+avx512f") && has(w, "+avx512vl") && has(w, "+avx512bw") &&
-	    has(w, "+avx512dq")) {
-		w->e.vbits = 512;
-		w->e.nvreg = 32;
-	}
-	if (most >= 128 && most < w->e.vbits) {
-		w->e.vbits = most;
-		w->e.nvreg = 16;
-	}
-	w->e.halves = has(w, "+f16c") && w->e.vbits > 128;
-}
-
 static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 {
 	const hop_llvm *L = w->L;
@@ -87,7 +54,6 @@ static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 	if (!w->machine)
 		return hop_fail(e, 0, HOP_ETARGET, "LLVM: no machine for %s", w->triple);
 	w->layout = L->CreateTargetDataLayout(w->machine);
-	registers(w, o->vector_bits);
 	w->e.cx = L->ContextCreate();
 	w->e.mod = L->ModuleCreateWithNameInContext("hop", w->e.cx);
 	w->e.b = L->CreateBuilderInContext(w->e.cx);
@@ -124,24 +90,17 @@ static hop_status compile(hop_env *e, work *w, const hop_llvm_opts *o)
 	return codegen(e, w);
 }
 
-/* Some tens of microseconds. HOP_FORK=n: other work, for tests. */
-static double fork_worth(void)
-{
-	const char *own = getenv("HOP_FORK");
-	return own && atof(own) > 0 ? atof(own) : 1 << 16;
-}
-
 hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
-                         const hop_llvm_opts *o, const hop_split *split, int which,
-                         void **out_buffer)
+                         const hop_machine *m, const hop_llvm_opts *o, const hop_split *split,
+                         int which, void **out_buffer)
 {
-	hop_mark m = hop_mark_at(&e->tmp);
+	hop_mark mark = hop_mark_at(&e->tmp);
 	work *w = HOP_NEW(&e->tmp, work);
 	hop_frame f;
 	hop_status st;
 	w->L = L;
 	w->e = (hop_emit){ .env = e, .L = L, .p = p, .split = split, .which = which,
-	                   .threads = o->threads, .fork = fork_worth() };
+	                   .m = m };
 	/* LLVM's objects are outside our arenas: catch the exit and free them. */
 	if (HOP_GUARD(e, &f)) {
 		dispose(w);
@@ -154,6 +113,6 @@ hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
 		w->buffer = NULL;
 	}
 	dispose(w);
-	hop_rewind(&e->tmp, m);
+	hop_rewind(&e->tmp, mark);
 	return st;
 }

@@ -43,7 +43,7 @@ static hop_lv *as_float(const px *p, hop_lv *x)
 
 static bool is_half(const px *p)
 {
-	return p->e->halves && p->exp == 5 && p->man == 10;
+	return p->e->m->halves && p->exp == 5 && p->man == 10;
 }
 
 static hop_lt *half(const px *p)

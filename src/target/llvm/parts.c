@@ -71,6 +71,7 @@ typedef struct job {
 typedef struct work {
 	hop_llvm             L;
 	const hop_prog      *p;
+	const hop_machine   *m;
 	const hop_llvm_opts *o;
 	hop_split            split;
 	job                  job[HOP_MAXPART];
@@ -85,7 +86,7 @@ static void do_job(work *w, int i)
 		j->st = hop_guard_nomem(&j->env, &f);
 		return;
 	}
-	j->st = hop_llvm_part(&j->env, &w->L, w->p, w->o, &w->split, i, &j->buffer);
+	j->st = hop_llvm_part(&j->env, &w->L, w->p, w->m, w->o, &w->split, i, &j->buffer);
 	hop_guard_end(&j->env, &f);
 }
 
@@ -178,10 +179,10 @@ static int wanted(const hop_env *e, const hop_llvm_opts *o)
 	return e->mem.fn == hop_alloc_default ? cpus() : 1;
 }
 
-hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o,
-                           void **out_p, size_t *out_n)
+hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_machine *m,
+                           const hop_llvm_opts *o, void **out_p, size_t *out_n)
 {
-	hop_mark m = hop_mark_at(&e->tmp);
+	hop_mark mark = hop_mark_at(&e->tmp);
 	work *w = HOP_NEW(&e->tmp, work);
 	hop_status st = hop_llvm_load(e, &w->L);
 	pthread_t thread[HOP_MAXPART];
@@ -189,10 +190,11 @@ hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o
 	if (!st)
 		st = hop_e_check_tiles(e, p);
 	if (st) {
-		hop_rewind(&e->tmp, m);
+		hop_rewind(&e->tmp, mark);
 		return st;
 	}
 	w->p = p;
+	w->m = m;
 	w->o = o;
 	w->split = split_of(e, p, wanted(e, o));
 	atomic_init(&w->next, 0);
@@ -211,6 +213,6 @@ hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_llvm_opts *o
 			w->L.DisposeMemoryBuffer(w->job[i].buffer);
 		hop_env_fini(&w->job[i].env);
 	}
-	hop_rewind(&e->tmp, m);
+	hop_rewind(&e->tmp, mark);
 	return st;
 }

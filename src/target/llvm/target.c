@@ -10,16 +10,15 @@
 static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
 {
 	(void)e;
-	*out_m = (hop_machine){ .threads = !o->no_threads };
+	*out_m = hop_llvm_machine(o->vector_bits, !o->no_threads);
 	return HOP_OK;
 }
 
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
                           const hop_target_opts *o, hop_bytes *out_b)
 {
-	hop_llvm_opts lo = { .level = o->level, .vector_bits = o->vector_bits,
-	                     .threads = m->threads, .parts = o->parts };
-	return hop_llvm_object(e, p, &lo, &out_b->p, &out_b->n);
+	hop_llvm_opts lo = { .level = o->level, .parts = o->parts };
+	return hop_llvm_object(e, p, m, &lo, &out_b->p, &out_b->n);
 }
 
 static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
@@ -38,8 +37,8 @@ static int launch(const hop_image *i, void *queue, void *const *params, const in
 
 static void setting(hop_buf *out)
 {
-	const char *own = getenv("HOP_LLVM"), *fork = getenv("HOP_FORK");
-	hop_putf(out, "fork %s llvm %s\n", fork ? fork : "", own ? own : "");
+	const char *own = getenv("HOP_LLVM");
+	hop_putf(out, "llvm %s\n", own ? own : "");
 	hop_host_cpu(out);
 }
 

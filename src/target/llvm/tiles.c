@@ -36,6 +36,7 @@ bool hop_e_tile_loops(hop_emit *e, const hop_stmt *s)
 	hop_block b;
 	if (!loops(e->env, s->tile, e->xreg - 1, &b))
 		return false;
+	hop_loop_schedule_block(e->env, e->m, e->f, &b, e->nest, e->s.outlined);
 	hop_e_block_stmts(e, &b);
 	return true;
 }
