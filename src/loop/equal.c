@@ -159,6 +159,9 @@ static void put_loop(reader *q, hop_stmt *s)
 		put_use(q, s->acc[i].init);
 	}
 	put_def(q, s->dst);
+	put(q, s->bind.slice != 0);
+	if (s->bind.slice)
+		put_def(q, s->bind.slice);
 	put_block(q, &s->body);
 	for (int i = 0; i < s->nacc; i++)
 		put_use(q, s->acc[i].value);

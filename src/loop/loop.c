@@ -237,6 +237,8 @@ static void put_bind(hop_buf *o, const hop_bind *b)
 		hop_put(o, " thread");
 	if (b->blocks)
 		hop_put(o, " blocks");
+	if (b->slice)
+		hop_putf(o, " slice r%d", b->slice);
 	if (b->least)
 		hop_putf(o, " from %lld", (long long)b->least);
 }
@@ -409,6 +411,8 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 		hop_putf(o, " may be param %d", b->alias - 1);
 	if (b->is_written)
 		hop_put(o, " written");
+	if (b->is_private)
+		hop_put(o, " private");
 	hop_putc(o, '\n');
 }
 

@@ -62,6 +62,7 @@ typedef struct hop_lbuf {
 	hop_size    offset;        /* TEMP: bytes, multiple of 64, over the size symbols */
 	const void *data;          /* CONST: count (constant) elements */
 	bool        is_written;    /* by this function or a callee; false lets a target hoist */
+	bool        is_private;    /* TEMP: an iteration, or a slice, of one loop has it for itself */
 } hop_lbuf;
 
 /* Element index into a buffer: offset + sum of value(reg) * stride. Registers are i64:
@@ -208,8 +209,11 @@ typedef struct hop_bind {
 	bool    thread : 1;    /* PAR: threads share the iterations, steps are not divided */
 	bool    blocks : 1;    /* RED: taken in blocks, by the number of iterations alone, which
 	                          threads may share */
+	hop_reg slice;         /* thread, blocks: i64, defined in the loop: which of at most HOP_BLOCKS
+	                          blocks, each run in order, the iteration is in; 0 = none wants it */
 	int64_t least;         /* thread, blocks: iterations that are worth a fork */
 } hop_bind;
+enum { HOP_BLOCKS = 32 };
 
 /* A program has a million of them: what no two kinds need shares its place. */
 struct hop_stmt {

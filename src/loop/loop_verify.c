@@ -207,6 +207,8 @@ static hop_status check_bind(scope *v, const hop_stmt *s)
 	if ((b->thread && s->loop != HOP_LOOP_PAR) || (b->blocks && s->loop != HOP_LOOP_RED) ||
 	    ((b->thread || b->blocks) && (v->vector || v->forked || b->least < 1)))
 		return bad(v, s, "loop program: a loop forked that cannot be");
+	if (b->slice && (b->width || !(b->thread || b->blocks)))
+		return bad(v, s, "loop program: slices of a loop that is not taken in blocks");
 	return HOP_OK;
 }
 
@@ -233,6 +235,8 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 			           hop_dtype_name(s->acc[i].dtype));
 	}
 	HOP_TRY(define(v, s, s->dst, HOP_i64));
+	if (s->bind.slice)
+		HOP_TRY(define(v, s, s->bind.slice, HOP_i64));
 	v->nest += s->loop != HOP_LOOP_SEQ;
 	v->vector |= s->bind.width > 0;
 	v->forked |= s->bind.thread || s->bind.blocks;
@@ -243,7 +247,7 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 	for (int i = 0; i < s->nacc; i++)
 		HOP_TRY(use(v, s, s->acc[i].value, s->acc[i].dtype));
 	leave(v, &s->body);
-	v->type[s->dst] = 0;
+	v->type[s->dst] = v->type[s->bind.slice] = 0;
 	for (int i = 0; i < s->nacc; i++)
 		HOP_TRY(define(v, s, s->acc[i].result, s->acc[i].dtype));
 	return HOP_OK;

@@ -154,8 +154,10 @@ static void finish(hop_lower *l)
 		hop_loop_carries(l->env, l->q.a, f);
 	}
 	renumber_func(l, f);
-	if (l->opt->machine)
+	if (l->opt->machine) {
 		hop_loop_schedule(l->env, l->opt->machine, f);
+		hop_loop_shrink(l->env, l->opt->machine, f);
+	}
 	l->fn->range = l->range;
 	hop_loop_plan(l->env, &l->given, l->all->fns, l->range, f);
 	if (!l->opt->no_fuse) {

@@ -36,6 +36,8 @@ void hop_loop_carries(hop_env *e, hop_arena *a, hop_lfunc *f);
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);
 /* Bind the loops to the machine (schedule.c). needs: the last form of the nests. */
 void hop_loop_schedule(hop_env *e, const hop_machine *m, hop_lfunc *f);
+/* Temporaries that live inside an iteration become as large as it needs (shrink.c). */
+void hop_loop_shrink(hop_env *e, const hop_machine *m, hop_lfunc *f);
 /* Give every TEMP its offset, every CALL its frame; set is_written and the frame. */
 struct hop_lfn;
 void hop_loop_plan(hop_env *e, const hop_facts *given, const struct hop_lfn *fns,

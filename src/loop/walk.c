@@ -157,6 +157,8 @@ void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user)
 {
 	if (s->kind == HOP_L_LOOP)
 		fn(user, &s->dst, s, HOP_i64);
+	if (s->kind == HOP_L_LOOP && s->bind.slice)
+		fn(user, &s->bind.slice, s, HOP_i64);
 	for (int i = 0; s->kind == HOP_L_TILE && i < s->tile->of->nhole; i++) {
 		const hop_template *t = s->tile->of;
 		int npos = t->hole[i].npos, n = npos + t->hole[i].nval;

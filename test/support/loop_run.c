@@ -246,6 +246,7 @@ static void note(const hop_block *b, hop_dtype *d)
 			d[s->dst] = s->dtype;
 		if (s->kind == HOP_L_LOOP) {
 			d[s->dst] = HOP_i64;
+			d[s->bind.slice] = HOP_i64;
 			for (int i = 0; i < s->nacc; i++)
 				d[s->acc[i].result] = s->acc[i].dtype;
 		}
@@ -354,12 +355,15 @@ static void carries(frame *t, const hop_stmt *s)
 static void loop(frame *t, const hop_stmt *s, const hop_dtype *dt)
 {
 	int64_t n = s->bound ? t->reg[s->bound].i : size(t, s->extent);
+	int64_t block = (n + HOP_BLOCKS - 1) / HOP_BLOCKS;
 	scalar *acc = calloc((size_t)s->nacc + 1, sizeof *acc);
 
 	for (int k = 0; k < s->nacc; k++)
 		acc[k] = t->reg[s->acc[k].init];
 	for (int64_t i = 0; i < n && !t->m->stop; i++) {
 		t->reg[s->dst].i = s->reverse ? n - 1 - i : i;
+		if (s->bind.slice)
+			t->reg[s->bind.slice].i = i / block;
 		run(t, &s->body, dt);
 		carries(t, s);
 		for (int k = 0; k < s->nacc; k++)

@@ -149,12 +149,20 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		hop_diag_clear(e);
 		bad = -1;
 	} else {
+		/* machines where all that may be forked is, and where nothing is */
+		static const hop_machine forks = { 512, 32, true, true, 1, 1 << 20 };
+		static const hop_machine alone = { 256, 16, true, false, 1, 1 << 20 };
 		hop_lower_opts plain = { .no_fuse = true }, tiled = { .tile_all = true };
+		hop_lower_opts one = { .machine = &alone }, many = { .machine = &forks };
 		bad = compare(&ip, g, &plain, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, &tiled, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, NULL, syms, in, want);
+		if (!bad)
+			bad = compare(&ip, g, &one, syms, in, want);
+		if (!bad)
+			bad = compare(&ip, g, &many, syms, in, want);
 	}
 	hop_interp_fini(&ip);
 	free(in);

@@ -591,7 +591,7 @@ void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end
 static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
 	hop_lv *least = hop_e_int(e, s->bind.least);
-	if (s->bind.blocks)
+	if (s->bind.blocks || s->bind.slice)
 		hop_e_sum(e, s, n);
 	else if (s->bind.thread)
 		hop_e_parallel(e, s, n, hop_e_step(s), hop_e_icmp(e, LL_SGE, n, least),

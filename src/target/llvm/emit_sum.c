@@ -1,10 +1,10 @@
-/* emit_sum.c -- long reductions that threads may share: the iterations in a few blocks, each
+/* emit_sum.c -- loops that threads may share in a few blocks of iterations, each run in order and
  * reduced from the neutral element into a place of its own, the places combined in order.
  * What is a block depends on the number of iterations alone, so that the bits of a result do
  * not depend on how many threads there are, nor on whether there are any. */
 #include "target/llvm/emit.h"
 
-enum { BLOCKS = 32, SHARED = 4 };  /* at most; results that all sums have room for */
+enum { SHARED = 4 };               /* results that all sums have room for */
 
 /* What a piece needs besides the registers of the loop: where the blocks' results go. */
 static hop_reg place(const hop_emit *e)
@@ -14,7 +14,7 @@ static hop_reg place(const hop_emit *e)
 
 static hop_lv *place_of(hop_emit *e, hop_lv *part, int acc, hop_lv *block)
 {
-	hop_lv *at = hop_e_bin(e, LL_ADD, block, hop_e_int(e, (int64_t)acc * BLOCKS));
+	hop_lv *at = hop_e_bin(e, LL_ADD, block, hop_e_int(e, (int64_t)acc * HOP_BLOCKS));
 	return e->L->BuildGEP2(e->b, e->i64, part, &at, 1, "");
 }
 
@@ -26,7 +26,7 @@ static hop_lv *iterations(hop_emit *e, const hop_stmt *s)
 /* Iterations of a block: all of them where a fork does not pay; whole steps of the loop. */
 static hop_lv *block_length(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
-	int64_t step = hop_e_step(s), all = BLOCKS * step;
+	int64_t step = hop_e_step(s), all = HOP_BLOCKS * step;
 	hop_lv *len = hop_e_bin(e, LL_ADD, n, hop_e_int(e, all - 1));
 	len = hop_e_bin(e, LL_SDIV, len, hop_e_int(e, all));
 	len = hop_e_bin(e, LL_MUL, len, hop_e_int(e, step));
@@ -43,6 +43,8 @@ static void piece(hop_emit *e, const hop_stmt *s, hop_lv *from, hop_lv *to)
 	begin = hop_e_bin(e, LL_MUL, l.iv, len);
 	end = hop_e_bin(e, LL_ADD, begin, len);
 	end = hop_e_sel(e, hop_e_icmp(e, LL_SLT, end, n), end, n);
+	if (s->bind.slice)
+		hop_e_set(e, s->bind.slice, (hop_ev){ .v = l.iv, .dtype = HOP_i64, .depth = e->s.depth });
 	e->fresh = s;
 	hop_e_loop_range(e, s, begin, end);
 	e->fresh = NULL;
@@ -90,15 +92,15 @@ static void combine(hop_emit *e, const hop_stmt *s, hop_lv *part, hop_lv *nblock
 static hop_lv *places(hop_emit *e, const hop_stmt *s)
 {
 	if (s->nacc > SHARED)
-		return hop_e_stack(e, e->i64, s->nacc * BLOCKS);
+		return hop_e_stack(e, e->i64, s->nacc * HOP_BLOCKS);
 	if (!e->s.sums)
-		e->s.sums = hop_e_stack(e, e->i64, SHARED * BLOCKS);
+		e->s.sums = hop_e_stack(e, e->i64, SHARED * HOP_BLOCKS);
 	return e->s.sums;
 }
 
 void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
-	hop_lv *part = places(e, s), *nblock;
+	hop_lv *part = s->nacc ? places(e, s) : e->s.ws, *nblock;
 	hop_lv *len = block_length(e, s, n), *one = hop_e_int(e, 1);
 	len = hop_e_sel(e, hop_e_icmp(e, LL_SGT, len, one), len, one);
 	nblock = hop_e_bin(e, LL_ADD, n, hop_e_bin(e, LL_SUB, len, one));
