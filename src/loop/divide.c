@@ -188,7 +188,7 @@ static void make_room(divide *d)
 		return;
 	hop_size by = hop_size_int(bytes);
 	for (int i = 0; i < nbuf; i++)
-		if (f->buf[i].kind == HOP_BUF_TEMP)
+		if (f->buf[i].kind == HOP_BUF_TEMP && f->buf[i].space == HOP_SPACE_FRAME)
 			f->buf[i].offset = hop_size_add(d->e, f->buf[i].offset, by);
 	f->frame = hop_size_add(d->e, f->frame, by);
 	move_up(d, &f->body, by);

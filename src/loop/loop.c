@@ -397,6 +397,8 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 	put_size(o, b->count);
 	hop_putc(o, ']');
 	if (b->kind == HOP_BUF_TEMP) {
+		if (b->space == HOP_SPACE_RESULT)
+			hop_putf(o, " in param %d", b->index);
 		hop_put(o, " at ");
 		put_size(o, b->offset);
 	}

@@ -45,16 +45,23 @@ int hop_sop_cost(enum hop_sop s, int dtype);
 
 enum hop_buf_kind {
 	HOP_BUF_PARAM,     /* pointer argument `index` of the function: inputs, then outputs */
-	HOP_BUF_TEMP,      /* at byte `offset` of the function's frame in the workspace */
+	HOP_BUF_TEMP,      /* at byte `offset` of its space: see hop_space */
 	HOP_BUF_CONST,     /* immutable bytes `data`, emitted as a constant of the module */
 	HOP_BUF_TAPE       /* grows: its address is in the run-time table, slot `index`;
 	                      HOP_L_GROW must precede the first access of each larger count */
+};
+
+/* Where a TEMP is. Its content may be gone when another that shares its bytes is written. */
+enum hop_space {
+	HOP_SPACE_FRAME,   /* the function's frame in the workspace */
+	HOP_SPACE_RESULT   /* PARAM `index`, a result of the same dtype that is not yet written */
 };
 
 /* A flat array of one dtype. Distinct buffers never overlap, except that a PARAM output
  * may be the same address as a PARAM input when `alias` names that input's index (+1). */
 typedef struct hop_lbuf {
 	enum hop_buf_kind kind;
+	enum hop_space    space;
 	hop_dtype   dtype;
 	int         index;
 	int         alias;         /* 0 = none; else 1 + index of the input it may equal */

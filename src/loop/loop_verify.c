@@ -388,10 +388,11 @@ static hop_status check_bufs(scope *v)
 	const hop_lfunc *f = v->f;
 	for (int i = 0; i < f->nbuf; i++) {
 		const hop_lbuf *b = &f->buf[i];
-		int n = b->kind == HOP_BUF_PARAM ? f->nin + f->nout :
+		bool in_result = b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_RESULT;
+		int n = b->kind == HOP_BUF_PARAM || in_result ? f->nin + f->nout :
 		        b->kind == HOP_BUF_TAPE ? v->p->ntape : 1;
 
-		if (b->index < 0 || b->index >= n)
+		if (b->index < (in_result ? f->nin : 0) || b->index >= n)
 			return bad(v, (hop_stmt *)NULL, "loop program: index %d of b%d", b->index, i);
 		if (b->kind == HOP_BUF_CONST && (!hop_size_const(b->count) || !b->data))
 			return bad(v, (hop_stmt *)NULL, "loop program: constant b%d has no data", i);

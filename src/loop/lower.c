@@ -159,7 +159,7 @@ static void finish(hop_lower *l)
 		hop_loop_shrink(l->env, l->opt->machine, f);
 	}
 	l->fn->range = l->range;
-	hop_loop_plan(l->env, &l->given, l->all->fns, l->range, f);
+	hop_loop_plan(l->env, &l->given, l->all->fns, l->range, f, l->opt->room_all);
 	if (!l->opt->no_fuse) {
 		hop_loop_equal(l, f);
 		divide(l, f);

@@ -14,6 +14,7 @@ typedef struct hop_lower_opts {
 	const hop_machine *machine;        /* that the loops are bound to; NULL = none */
 	bool     no_fuse;          /* leave one nest a root: for finding mistakes */
 	bool     tile_all;         /* epilogues even where they do not pay: for tests */
+	bool     room_all;         /* small temporaries in results too: for tests */
 	hop_buf *copies;           /* not NULL: gets a line for every copy left in a loop */
 } hop_lower_opts;
 
@@ -41,7 +42,7 @@ void hop_loop_shrink(hop_env *e, const hop_machine *m, hop_lfunc *f);
 /* Give every TEMP its offset, every CALL its frame; set is_written and the frame. */
 struct hop_lfn;
 void hop_loop_plan(hop_env *e, const hop_facts *given, const struct hop_lfn *fns,
-                   const hop_range *range, hop_lfunc *f);
+                   const hop_range *range, hop_lfunc *f, bool room_all);
 /* Equal nests become calls of one function, also across functions. */
 void hop_loop_equal(hop_lower *l, hop_lfunc *f);
 int  hop_lower_add(hop_lower *l, hop_lfunc f);             /* its index */

@@ -1,15 +1,19 @@
 /* plan.c -- the memory plan: which temporaries share bytes of the frame.
  * A temporary lives from its first to its last access; one that is used in and outside of
  * a sequential loop lives through the whole loop. Parallel nests count as one moment, as
- * their iterations may run at once. Moves no statement.
+ * their iterations may run at once. Large ones may live in a result that is written when
+ * they are over. Moves no statement.
  *
- * needs: final statements, planned callees.  fills: offset, frame, is_written */
+ * needs: final statements, planned callees.  fills: space, offset, frame, is_written */
 #include <stdlib.h>
 #include <string.h>
 
 #include "loop/lower.h"
 
-enum { ALIGN = 64 };
+enum {
+	ALIGN = 64,
+	LARGE = 1 << 16             /* bytes that are worth looking for a result to hold them */
+};
 
 typedef struct region {
 	struct region *up;
@@ -25,6 +29,7 @@ typedef struct item {
 	int       first, last;
 	int       no;               /* to have one order every time */
 	hop_size  bytes;
+	int64_t   least;            /* the same without what fills the last line, if known */
 	hop_size  offset;
 } item;
 
@@ -41,6 +46,7 @@ typedef struct plan {
 	int        pass, at_region;
 	region    *cur;
 	bool       frozen;          /* inside a parallel nest */
+	int64_t    large;           /* bytes that may live in a result */
 } plan;
 
 static region *common(region *a, region *b)
@@ -158,6 +164,7 @@ typedef struct places {
 	int      ngap;
 	size_t   gapcap;
 	int64_t  top;
+	int64_t  limit;              /* bytes that there are; 0 = as many as are wanted */
 } places;
 
 static void sink(places *q, int i)
@@ -214,14 +221,14 @@ static void give(places *q, int64_t at, int64_t bytes)
 	}
 }
 
-/* The first gap that is large enough, else the end. */
-static int64_t take(places *q, int64_t bytes)
+/* The first gap that is large enough, else the end; -1 when there is a limit and no room. */
+static int64_t take(places *q, int64_t bytes, int64_t least)
 {
 	int64_t at = q->top;
 	for (int i = 0; i < q->ngap; i++) {
 		gap *g = &q->gap[i];
 		bool end = g->at + g->bytes == q->top;
-		if (g->bytes < bytes && !end)
+		if ((g->bytes < bytes && !end) || (q->limit && g->at + least > q->limit))
 			continue;
 		at = g->at;
 		if (g->bytes < bytes)
@@ -232,18 +239,67 @@ static int64_t take(places *q, int64_t bytes)
 			memmove(g, g + 1, sizeof *g * (size_t)(--q->ngap - i));
 		return at;
 	}
+	if (q->limit && at + least > q->limit)
+		return -1;
 	q->top += bytes;
 	return at;
 }
 
-static void place_const(places *q, item *x)
+static bool place_const(places *q, item *x)
 {
 	item *old;
 	while ((old = over(q, x->first)))
 		give(q, old->offset.k, old->bytes.k);
-	x->offset = hop_size_int(x->bytes.k ? take(q, x->bytes.k) : 0);
+	int64_t at = x->bytes.k ? take(q, x->bytes.k, x->least) : 0;
+	if (at < 0)
+		return false;
+	x->offset = hop_size_int(at);
 	if (x->bytes.k)
 		push(q, x);
+	return true;
+}
+
+/* ---- results that are not yet written ---- */
+
+typedef struct room {
+	struct room *next;           /* the first to be written comes first */
+	int          buf, first;
+	places       in;
+} room;
+
+static room *find_rooms(plan *p)
+{
+	room *all = NULL;
+	for (int i = 0; i < p->f->nbuf; i++) {
+		const hop_lbuf *b = &p->f->buf[i];
+		const item *x = &p->buf[i];
+		if (b->kind != HOP_BUF_PARAM || b->index < p->f->nin || b->alias || x->least < p->large ||
+		    x->first < 0)
+			continue;
+		room *r = HOP_NEW(&p->e->tmp, room), **at = &all;
+		*r = (room){ .buf = i, .first = x->first, .in = { .e = p->e, .limit = x->least } };
+		while (*at && (*at)->first <= r->first)
+			at = &(*at)->next;
+		r->next = *at;
+		*at = r;
+	}
+	return all;
+}
+
+static bool place_in_result(plan *p, room *all, item *x)
+{
+	hop_lbuf *b = x->buf >= 0 ? &p->f->buf[x->buf] : NULL;
+	if (!b || x->least < p->large)
+		return false;
+	for (room *r = all; r; r = r->next) {
+		const hop_lbuf *to = &p->f->buf[r->buf];
+		if (x->last >= r->first || to->dtype != b->dtype || !place_const(&r->in, x))
+			continue;
+		b->space = HOP_SPACE_RESULT;
+		b->index = to->index;
+		return true;
+	}
+	return false;
 }
 
 /* Items of one symbolic size: in the place of one that is over, or on top. */
@@ -300,8 +356,9 @@ static void place(plan *p)
 			by[n++] = x;
 	}
 	qsort(by, (size_t)n, sizeof *by, by_first);
+	room *rooms = find_rooms(p);
 	for (int i = 0; i < n; i++)
-		if (hop_size_const(by[i]->bytes))
+		if (hop_size_const(by[i]->bytes) && !place_in_result(p, rooms, by[i]))
 			place_const(&q, by[i]);
 	hop_size high = hop_size_int(q.top);
 	for (int i = 0; i < n; i++) {
@@ -328,11 +385,11 @@ static hop_size call_bytes(hop_env *e, const hop_facts *given, const hop_range *
 }
 
 void hop_loop_plan(hop_env *e, const hop_facts *given, const hop_lfn *fns,
-                   const hop_range *range, hop_lfunc *f)
+                   const hop_range *range, hop_lfunc *f, bool room_all)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	region whole = { 0 };
-	plan p = { .e = e, .f = f, .fns = fns, .cur = &whole };
+	plan p = { .e = e, .f = f, .fns = fns, .cur = &whole, .large = room_all ? 1 : LARGE };
 	p.buf = HOP_NEWN(&e->tmp, item, f->nbuf);
 	p.region = HOP_NEWN(&e->tmp, region *, count_loops(&f->body));
 	for (int i = 0; i < f->nbuf; i++) {
@@ -341,6 +398,10 @@ void hop_loop_plan(hop_env *e, const hop_facts *given, const hop_lfn *fns,
 	}
 	walk(&p, &f->body);
 	p.call = HOP_NEWN(&e->tmp, item, p.ncall);
+	/* a result keeps what one step of a loop has written */
+	for (int i = 0; i < f->nbuf; i++)
+		if (f->buf[i].kind == HOP_BUF_PARAM)
+			p.buf[i].home = &whole;
 	p.pass = 1;
 	p.pos = p.ncall = 0;
 	walk(&p, &f->body);
@@ -353,7 +414,9 @@ void hop_loop_plan(hop_env *e, const hop_facts *given, const hop_lfn *fns,
 	for (int i = 0; i < f->nbuf; i++) {
 		hop_size b = hop_size_int((int64_t)hop_dtype_bytes(f->buf[i].dtype));
 		p.buf[i].used = p.buf[i].used && f->buf[i].kind == HOP_BUF_TEMP;
-		p.buf[i].bytes = align(e, hop_size_mul(e, f->buf[i].count, b));
+		p.buf[i].bytes = hop_size_mul(e, f->buf[i].count, b);
+		p.buf[i].least = hop_size_const(p.buf[i].bytes) ? p.buf[i].bytes.k : 0;
+		p.buf[i].bytes = align(e, p.buf[i].bytes);
 	}
 	for (int i = 0; i < p.ncall; i++)
 		p.call[i].bytes = call_bytes(e, given, range, &p, p.call[i].call);

@@ -74,6 +74,17 @@ static void *base(frame *t, int buf, int64_t *out_count)
 	case HOP_BUF_TEMP:
 		*out_count = size(t, b->count);
 		at = size(t, b->offset);
+		if (b->space == HOP_SPACE_RESULT) {
+			int64_t room = INT64_MAX;         /* a part need not name the result */
+			for (int i = 0; i < t->f->nbuf; i++) {
+				const hop_lbuf *to = &t->f->buf[i];
+				if (to->kind == HOP_BUF_PARAM && to->index == b->index && to->dtype == b->dtype)
+					room = size(t, to->count) * bytes;
+			}
+			if (at < 0 || at + *out_count * bytes > room)
+				fail(t, "a temporary leaves the result that it lives in");
+			return (char *)t->params[b->index] + at;
+		}
 		if (at < 0 || at + *out_count * bytes > t->nspace)
 			fail(t, "a temporary leaves the frame");
 		return t->space + at;

@@ -360,7 +360,7 @@ static bool open_subject(bench *b, subject *s, const hop_graph *g, const char *p
 	static const hop_machine m = { 512, 32, true, true, 1, 1 << 20 };
 	*s = (subject){ .g = g, .path = path };
 	if (hop_verify(b->e, g) || hop_pipeline_run(b->e, g, &s->opt) ||
-	    hop_lower_graph(b->e, s->opt, &(hop_lower_opts){ .machine = &m }, &s->prog)) {
+	    hop_lower_graph(b->e, s->opt, &(hop_lower_opts){ .machine = &m, .room_all = true }, &s->prog)) {
 		fail(b, s, none, "cannot be made ready");
 		return false;
 	}

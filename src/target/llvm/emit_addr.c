@@ -168,7 +168,8 @@ static hop_lv *base_of(hop_emit *e, int i)
 	}
 	if (e->s.base[i])
 		return e->s.base[i];
-	if (b->kind == HOP_BUF_TEMP && hop_size_nsym(b->offset) > e->f->nsym)
+	bool in_frame = b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_FRAME;
+	if (in_frame && hop_size_nsym(b->offset) > e->f->nsym)
 		return gep(e, e->i8, e->s.ws, hop_e_size(e, b->offset));
 	if (b->kind == HOP_BUF_CONST) {
 		if (!e->data[i])
@@ -177,10 +178,9 @@ static hop_lv *base_of(hop_emit *e, int i)
 	}
 	v = b->kind == HOP_BUF_TEMP ? hop_e_size(e, b->offset) : NULL;
 	back = go_entry(e);
-	if (b->kind == HOP_BUF_PARAM)
-		v = hop_e_ptr_load(e, e->ptr, e->s.params, 8 * (int64_t)b->index);
-	else
-		v = gep(e, e->i8, e->s.ws, v);
+	hop_lv *space = in_frame ? e->s.ws :
+	                hop_e_ptr_load(e, e->ptr, e->s.params, 8 * (int64_t)b->index);
+	v = v ? gep(e, e->i8, space, v) : space;
 	go_back(e, back);
 	return e->s.base[i] = v;
 }

@@ -45,7 +45,8 @@ static bool place_of(const hop_emit *e, const hop_addr *a, int64_t *index, int64
 	if (a->nterm || !hop_size_const(a->offset))
 		return false;
 	*bytes = a->offset.k * (int64_t)hop_dtype_bytes(b->dtype);
-	*index = b->kind == HOP_BUF_PARAM ? b->index : -1;
+	bool in_frame = b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_FRAME;
+	*index = in_frame ? -1 : b->index;
 	if (b->kind == HOP_BUF_TEMP && hop_size_const(b->offset))
 		*bytes += b->offset.k;
 	else if (b->kind != HOP_BUF_PARAM)
