@@ -1,5 +1,6 @@
-"""Compile times beside JAX's, in one run: CPU seconds from a Python function, or from a C
-function, to machine code. What is promised: half of JAX's or less. Usage: beside_jax.py BENCH"""
+"""Compile times and memory beside JAX's, in one run: CPU seconds from a Python function, or from
+a C function, to machine code, and bytes that a gradient works in. What is promised: half of
+JAX's seconds or less, at most 1.2 times its bytes. Usage: beside_jax.py BENCH"""
 import subprocess
 import sys
 import time
@@ -151,7 +152,39 @@ def best(call, rounds=200):
     return min(t)
 
 
+def norm_rows(x, g, b):
+    return jnp.tanh(norm(x, g) + b).sum()
+
+
+def mlp(x, w1, b1, w2, b2):
+    y = jax.nn.gelu(x @ w1 + b1) @ w2 + b2
+    return (y * y).sum()
+
+
+WORK = {"norm": (norm_rows, [(512, 1024), (1024,), (1024,)]),
+        "mlp": (mlp, [(512, 1024), (1024, 4096), (4096,), (4096, 1024), (1024,)])}
+
+
+def jax_bytes(name):
+    f, shapes = WORK[name]
+    args = [jax.ShapeDtypeStruct(s, f32) for s in shapes]
+    code = jax.jit(jax.value_and_grad(f, tuple(range(len(args))))).lower(*args).compile()
+    return code.memory_analysis().temp_size_in_bytes
+
+
+def memory(bench):
+    out = subprocess.run([bench, "memory"], capture_output=True, text=True).stdout
+    print("\nworkspace of gradients beside JAX: bytes")
+    print(f"{'':9} {'hop':>12} {'threads':>12} {'JAX':>12}   times")
+    for line in out.split("\n"):
+        row = line.split()
+        if row and row[0] in WORK:
+            j = jax_bytes(row[0])
+            print(f"{row[0]:9} {row[1]:>12} {row[2]:>12} {j:12} {int(row[2]) / j:7.2f}")
+
+
 def main(bench):
+    memory(bench)
     print(f"\ncompiling beside JAX {jax.__version__}: CPU seconds")
     print(f"{'':9} {'':5} {'nodes':>7} {'hop':>8} {'JAX':>8}   times")
     for kind, n, what in ROWS:
