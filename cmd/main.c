@@ -20,10 +20,11 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "check [FILE]\n"
 	  "    read the text, infer, verify; say how much is there" },
 	{ "show", cmd_show,
-	  "show [FILE] [--after=PASS] [--locs] [--copies]\n"
+	  "show [FILE] [--after=PASS] [--machine=M] [--locs] [--copies]\n"
 	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
-	  "    compilation, or, for lower, the loop program; --locs: end lines with where\n"
-	  "    they come from; --copies: the copies left in loops, with the reason" },
+	  "    compilation, or, for lower, the loop program, for schedule the same bound to a\n"
+	  "    machine: this one, or none, sse, avx2, avx512, neon; --locs: end lines with\n"
+	  "    where they come from; --copies: the copies left in loops, with the reason" },
 	{ "opt", cmd_opt,
 	  "opt -p PASS,PASS... [FILE]\n"
 	  "    apply passes by name and print; `hop opt --list` names them" },

@@ -29,10 +29,10 @@ static hop_status up_to(cmd *c, const char *name, const hop_graph **g)
 /* Machines to look at, whichever one we are on. */
 static const struct { const char *name; hop_machine m; } machines[] = {
 	{ "none",   { 0 } },
-	{ "sse",    { 128, 16, false, true, 1 << 16, 1 << 20 } },
-	{ "avx2",   { 256, 16, true,  true, 1 << 16, 1 << 20 } },
-	{ "avx512", { 512, 32, true,  true, 1 << 16, 1 << 20 } },
-	{ "neon",   { 128, 32, false, true, 1 << 16, 1 << 20 } },
+	{ "sse",    { 128, 16, false, true, 1 << 16, 0 } },
+	{ "avx2",   { 256, 16, true,  true, 1 << 16, 0 } },
+	{ "avx512", { 512, 32, true,  true, 1 << 16, 0 } },
+	{ "neon",   { 128, 32, false, true, 1 << 16, 0 } },
 };
 
 static hop_status find_machine(cmd *c, const char *name, hop_machine *out)

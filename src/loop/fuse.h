@@ -29,6 +29,7 @@ typedef struct hop_fpass {
 	int       *mark;            /* [nreg+1] stamp of "defined inside" */
 	int        stamp;
 	bool       tile_all;        /* epilogues even where they do not pay */
+	int64_t    cache;           /* tile.c: bytes that stay near */
 	hop_ftally      *tally;        /* [nbuf] tile.c */
 } hop_fpass;
 

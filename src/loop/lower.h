@@ -26,8 +26,10 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 
 /* Fuse sibling loops, forward stores to loads, drop temporaries nobody reads. */
 void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r);
-/* Make loops that finish a tile its epilogue, where that pays or all of them. */
-void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all);
+/* Make loops that finish a tile its epilogue, where the result does not stay in so many bytes of
+ * cache and that pays, or all of them. */
+void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, int64_t cache,
+                   bool all);
 void hop_loop_forward(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Put temporaries into results that replace them element by element. */
 void hop_loop_reuse(hop_env *e, hop_lfunc *f);

@@ -13,7 +13,13 @@ typedef struct hop_machine {
 	bool    halves;            /* converts floats of 5 and 10 bits itself */
 	bool    threads;           /* loops may be forked */
 	double  fork;              /* instructions worth a fork */
-	int64_t cache;             /* bytes that one core has for itself */
+	int64_t cache;             /* bytes that one core has for itself; 0 = as many as most have */
 } hop_machine;
+
+/* m may be NULL. */
+static inline int64_t hop_machine_cache(const hop_machine *m)
+{
+	return m && m->cache ? m->cache : 1 << 20;
+}
 
 #endif

@@ -8,8 +8,7 @@
 enum {
 	REACH = 64,
 	FAR = 1024,                 /* statements to the only reader of a result */
-	TILE_OPS = 12,              /* statements of an epilogue */
-	TILE_LARGE = 1 << 18        /* elements from which a pass over the result hurts */
+	TILE_OPS = 12               /* statements of an epilogue */
 };
 
 /* The loops of an epilogue: one over all of rows * columns, or two. */
@@ -74,7 +73,7 @@ static void tally_addr(void *user, hop_addr *a, bool is_write)
 
 /* Measured: with the result still in cache, a loop of its own beats an epilogue, which
  * takes registers from the tile. */
-static bool pays(const hop_tile *g, const hop_block *b)
+static bool pays(const hop_tile *g, const hop_block *b, int64_t cache)
 {
 	hop_size rows = extent(g, 0), cols = extent(g, 1);
 	int n = 0;
@@ -82,7 +81,7 @@ static bool pays(const hop_tile *g, const hop_block *b)
 		if (hop_sop_cost(s->sop, s->dtype) >= HOP_SOP_DEAR)
 			return false;
 	return n <= TILE_OPS && hop_size_const(rows) && hop_size_const(cols) &&
-	       rows.k * cols.k >= TILE_LARGE;
+	       rows.k * cols.k >= cache / (int64_t)sizeof(float);
 }
 
 /* Is the buffer one of the tile's operands? */
@@ -193,7 +192,7 @@ static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 	    !finishes(p, a, b, &t))
 		return false;
 	hop_block *body = &t.cols->body;
-	if ((!t.rows && !splits(body, t.cols->dst)) || (!p->tile_all && !pays(g, body)))
+	if ((!t.rows && !splits(body, t.cols->dst)) || (!p->tile_all && !pays(g, body, p->cache)))
 		return false;
 	p->tally[hop_tile_out(g)->at.buf] = (hop_ftally){ 0, 0 };
 	fill(p, g, &t);
@@ -389,10 +388,12 @@ static void block(hop_fpass *p, hop_block *b)
 	}
 }
 
-void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool all)
+void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, int64_t cache,
+                   bool all)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	hop_fpass p = { .e = e, .a = a, .f = f, .range = r, .tile_all = all };
+	hop_fpass p = { .e = e, .a = a, .f = f, .range = r, .tile_all = all,
+	                .cache = cache };
 	p.tally = HOP_NEWN(&e->tmp, hop_ftally, f->nbuf);
 	for (hop_stmt *s = f->body.first; s; s = s->next)
 		hop_stmt_all_addrs(f, s, tally_addr, p.tally);

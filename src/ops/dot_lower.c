@@ -119,8 +119,9 @@ static bool turns(hop_lower *l, const hop_node *n, const side *s, const hop_view
 {
 	const hop_type *t = hop_lower_in(l, n, 1), *ct = hop_lower_out(l, n, 0);
 	hop_size all = hop_type_count(l->env, t), c = hop_type_count(l->env, ct);
+	int64_t small = hop_machine_cache(l->opt->machine) / 4 / (int64_t)sizeof(float);
 	return s->nfree && hop_size_const(all) && hop_size_const(c) && all.k > 0 &&
-	       all.k <= 1 << 16 && c.k >= 64 * t->dim[s->free[s->nfree - 1]].k &&
+	       all.k <= small && c.k >= 64 * t->dim[s->free[s->nfree - 1]].k &&
 	       !hop_size_is(v->stride[s->free[s->nfree - 1]], 1);
 }
 

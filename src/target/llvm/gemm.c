@@ -442,7 +442,7 @@ static void shape(tile *t)
 	/* Rows of B that lie a multiple of a page apart would fall into the same few lines
 	 * of the cache. */
 	if (hop_size_const(g->k) && n < INT64_MAX && (!hop_size_const(g->m) || g->m.k >= 32) &&
-	    (g->k.k * n * bytes > 1 << 20 || (g->k.k > 64 && n * bytes % 2048 == 0)))
+	    (g->k.k * n * bytes > hop_machine_cache(t->e->m) || (g->k.k > 64 && n * bytes % 2048 == 0)))
 		t->pack = true;
 }
 

@@ -4,8 +4,6 @@
 
 #include "target/llvm/emit.h"
 
-enum { CACHE = 1 << 20 };        /* bytes that a core may count on having for itself */
-
 /* Some tens of microseconds. */
 static double fork_worth(void)
 {
@@ -34,7 +32,7 @@ static void registers(hop_machine *m)
 
 hop_machine hop_llvm_machine(int bits, bool threads)
 {
-	hop_machine m = { .threads = threads, .fork = fork_worth(), .cache = CACHE };
+	hop_machine m = { .threads = threads, .fork = fork_worth() };
 	registers(&m);
 	if (bits >= 128 && bits < m.vbits) {
 		m.vbits = bits;
