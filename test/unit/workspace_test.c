@@ -197,7 +197,7 @@ static void test_norm(void **state)
 static void test_soft(void **state)
 {
 	(void)state;
-	all_rows((work){ "soft", soft, true, 2, { { 0, 48 }, { 48 } }, false });
+	all_rows((work){ "soft", soft, true, 2, { { 0, 33 }, { 33 } }, false });
 	all_rows((work){ "rows", rows, false, 1, { { 0, 19 } }, false });
 }
 

@@ -395,7 +395,7 @@ void hop_e_store(hop_emit *e, const hop_eaddr *a, const hop_ev *val, const hop_e
 		scalar_store(e, a, val->v, mask);
 		return;
 	}
-	HOP_ASSERT(a->lane != HOP_UNI);      /* plan.c refuses such loops */
+	HOP_ASSERT(a->lane != HOP_UNI);      /* lanes.c refuses such loops */
 	m = lanes_of(e, mask);
 	v = hop_e_to_mem(e, a->dtype, hop_e_vec(e, val), n);
 	align = e->L->ConstInt(e->i32, (unsigned long long)al, 0);

@@ -502,10 +502,12 @@ static void vector_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *e
 	e->lanes = 1;
 }
 
-/* The least number of lanes, a power of two, that covers n. */
+/* The least number of lanes, a power of two, that covers n. One element is no vector: LLVM
+ * fuses no products in a vector that it sees to be one element, and the same loop forked would
+ * round otherwise. */
 static int cover(int64_t n)
 {
-	int w = 2;
+	int w = 1;
 	while (w < n)
 		w *= 2;
 	return w;
