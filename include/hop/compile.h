@@ -60,10 +60,10 @@ int64_t hop_exec_workspace_for(const hop_exec *x, const hop_arg *in, const hop_a
 int     hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim);
 /* False if a run may allocate: a loop without a bound leaves a trail that grows. */
 bool    hop_exec_is_hard(const hop_exec *x);
-/* Run. Results never overlap inputs: give memory of their own. HOP_EUSE for pointers that
- * are missing, HOP_ENOMEM for sizes whose workspace cannot be counted; a failing assert, and
- * HOP_ESHAPE for sizes that do not fit, leave a message too. After a failure the results
- * hold anything. */
+/* Run. Results never overlap inputs: give memory of their own, in which a run may also work
+ * before it has the results. HOP_EUSE for pointers that are missing, HOP_ENOMEM for sizes whose
+ * workspace cannot be counted; a failing assert, and HOP_ESHAPE for sizes that do not fit, leave
+ * a message too. After a failure the results hold anything. */
 HOP_MUST_USE hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out,
                                 void *workspace);
 /* The same with options of the run; o may be NULL. */

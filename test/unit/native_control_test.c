@@ -325,12 +325,65 @@ static void test_no_carries(void **state)
 	}
 }
 
+/* ---- bindings ---- */
+
+/* Two loops, one in the other, that store and add up; s: the outer and the inner one. */
+static void two_loops(rig *r, hop_stmt **s)
+{
+	hop_reg zero, x;
+
+	rig_up(r, 1, 1, 0);
+	rig_param(r, 0, HOP_f32, K(4), false);
+	rig_param(r, 1, HOP_f32, K(4), true);
+	zero = hop_l_constf(&r->b, HOP_f32, 0);
+	s[0] = rig_loop(r, HOP_LOOP_PAR, K(4));
+	s[1] = rig_loop(r, HOP_LOOP_RED, K(4));
+	x = rig_load(r, HOP_f32, rig_at(0, 0, s[1]->dst, K(1), 0));
+	rig_end(r);
+	x = rig_acc(r, s[1], HOP_RED_add, HOP_f32, zero, x);
+	rig_store(r, HOP_f32, rig_at(1, 0, s[0]->dst, K(1), 0), x);
+	rig_end(r);
+}
+
+/* Bindings that no schedule makes are refused: they may come from elsewhere. */
+static void test_bindings(void **state)
+{
+	static const struct { hop_bind b[2]; bool ok; } all[] = {
+		{ { { 0 }, { 0 } }, true },
+		{ { { .width = 4, .jam = 2 }, { .turned = true } }, true },
+		{ { { .thread = true, .least = 1 }, { .width = 8, .jam = 1 } }, true },
+		{ { { .thread = true, .least = 9 }, { .blocks = true, .least = 1 } }, false },
+		{ { { .width = 4, .jam = 1 }, { .width = 4, .jam = 1 } }, false },
+		{ { { .width = 3, .jam = 1 }, { 0 } }, false },
+		{ { { .width = 4, .jam = 0 }, { 0 } }, false },
+		{ { { .thread = true }, { 0 } }, false },
+		{ { { .blocks = true, .least = 1 }, { 0 } }, false },
+		{ { { 0 }, { .thread = true, .least = 1 } }, false },
+		{ { { .turned = true }, { 0 } }, false },
+		{ { { .slice = 1 }, { 0 } }, false },
+		{ { { .slice = 99, .thread = true, .least = 1 }, { 0 } }, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		rig       R;
+		hop_stmt *s[2];
+
+		two_loops(&R, s);
+		s[0]->bind = all[i].b[0];
+		s[1]->bind = all[i].b[1];
+		if ((hop_prog_verify(&R.e, &R.p) == HOP_OK) != all[i].ok)
+			fail_msg("bindings %zu: %s", i, all[i].ok ? R.e.diag.text : "not refused");
+		rig_down(&R);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_control), cmocka_unit_test(test_carries),
 		cmocka_unit_test(test_no_carries), cmocka_unit_test(test_calls),
-		cmocka_unit_test(test_verify),
+		cmocka_unit_test(test_verify), cmocka_unit_test(test_bindings),
 	};
 
 	static const int bits[] = { 0, 256, 128 };
