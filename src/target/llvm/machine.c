@@ -1,6 +1,10 @@
 /* machine.c -- the machine that code is made for and run on. Asks the processor itself: a program
  * from the cache runs without LLVM, and opening LLVM takes longer than the rest. */
+#include <stdatomic.h>
 #include <stdlib.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include "target/llvm/emit.h"
 
@@ -10,6 +14,22 @@ static double fork_worth(void)
 	const char *own = getenv("HOP_FORK");
 	return own && atof(own) > 0 ? atof(own) : 1 << 16;
 }
+
+#if defined(__x86_64__)
+/* Not every compiler's __builtin_cpu_supports knows it. To ask takes microseconds in a virtual
+ * machine, so the process remembers the answer. */
+static bool has_f16c(void)
+{
+	static atomic_int known;         /* 1 = no, 2 = yes */
+	int v = atomic_load_explicit(&known, memory_order_relaxed);
+	if (!v) {
+		unsigned a, b, c = 0, d;
+		v = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C) ? 2 : 1;
+		atomic_store_explicit(&known, v, memory_order_relaxed);
+	}
+	return v == 2;
+}
+#endif
 
 static void registers(hop_machine *m)
 {
@@ -26,7 +46,7 @@ static void registers(hop_machine *m)
 		m->vbits = 512;
 		m->nvreg = 32;
 	}
-	m->halves = __builtin_cpu_supports("f16c");
+	m->halves = has_f16c();
 #endif
 }
 
