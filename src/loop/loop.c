@@ -237,6 +237,8 @@ static void put_bind(hop_buf *o, const hop_bind *b)
 		hop_put(o, " thread");
 	if (b->blocks)
 		hop_put(o, " blocks");
+	if (b->ordered)
+		hop_put(o, " ordered");
 	if (b->slice)
 		hop_putf(o, " slice r%d", b->slice);
 	if (b->least)

@@ -69,7 +69,7 @@ typedef struct hop_lbuf {
 	hop_size    offset;        /* TEMP: bytes, multiple of 64, over the size symbols */
 	const void *data;          /* CONST: count (constant) elements */
 	bool        is_written;    /* by this function or a callee; false lets a target hoist */
-	bool        is_private;    /* TEMP: an iteration, or a slice, of one loop has it for itself */
+	bool        is_private;    /* TEMP: what one iteration of a loop needs, or a slice of it */
 } hop_lbuf;
 
 /* Element index into a buffer: offset + sum of value(reg) * stride. Registers are i64:
@@ -211,11 +211,13 @@ typedef struct hop_bind {
 	uint8_t width;         /* lanes of one register; 0 = no vectors */
 	uint8_t jam;           /* registers a step: lanes = width * jam */
 	bool    light  : 1;    /* the body is small: worth repeating */
-	bool    turned : 1;    /* RED in a vector loop: one row after the other, along itself, */
-	                       /* the partial sums of all rows turned at the end */
+	bool    turned : 1;    /* RED in a vector loop: one row after the other, along itself, the
+	                          partial sums of all rows turned at the end */
 	bool    thread : 1;    /* PAR: threads share the iterations, steps are not divided */
 	bool    blocks : 1;    /* RED: taken in blocks, by the number of iterations alone, which
 	                          threads may share */
+	bool    ordered : 1;   /* iterations, or those of a block, share a private temporary: they
+	                          run one after the other, whatever the loop's kind */
 	hop_reg slice;         /* thread, blocks: i64, defined in the loop: which of at most HOP_BLOCKS
 	                          blocks, each run in order, the iteration is in; 0 = none wants it */
 	int64_t least;         /* thread, blocks: iterations that are worth a fork */

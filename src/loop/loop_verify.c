@@ -207,6 +207,8 @@ static hop_status check_bind(scope *v, const hop_stmt *s)
 	if ((b->thread && s->loop != HOP_LOOP_PAR) || (b->blocks && s->loop != HOP_LOOP_RED) ||
 	    ((b->thread || b->blocks) && (v->vector || v->forked || b->least < 1)))
 		return bad(v, s, "loop program: a loop forked that cannot be");
+	if (b->ordered && (b->width || v->vector))
+		return bad(v, s, "loop program: lanes that share a temporary");
 	if (b->slice && (b->width || !(b->thread || b->blocks)))
 		return bad(v, s, "loop program: slices of a loop that is not taken in blocks");
 	return HOP_OK;

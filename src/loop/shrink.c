@@ -176,6 +176,7 @@ static void shrink_buf(shrink *p, int buf)
 	change c = { .buf = buf, .loop = s->dst };
 	b->count = u->stride;
 	b->is_private = true;
+	s->bind.ordered = true;
 	if (forked) {
 		if (!s->bind.slice)
 			s->bind.slice = ++p->f->nreg;

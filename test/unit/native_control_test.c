@@ -361,6 +361,8 @@ static void test_bindings(void **state)
 		{ { { 0 }, { .thread = true, .least = 1 } }, false },
 		{ { { .turned = true }, { 0 } }, false },
 		{ { { .slice = 1 }, { 0 } }, false },
+		{ { { .ordered = true }, { .width = 8, .jam = 1 } }, true },
+		{ { { .ordered = true, .width = 8, .jam = 1 }, { 0 } }, false },
 		{ { { .slice = 99, .thread = true, .least = 1 }, { 0 } }, false },
 	};
 
