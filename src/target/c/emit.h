@@ -1,0 +1,92 @@
+/* emit.h -- shared by the files that turn a loop program into C.
+ *
+ * A register is a local variable of the block that defines it, or the text of a constant. The
+ * body of a function is written first and what it turned out to need before it: symbols, base
+ * pointers, the status. Loops are left to the compiler to vectorise; sums are written so that it
+ * may (emit_loop.c). */
+#ifndef HOP_C_EMIT_H
+#define HOP_C_EMIT_H
+
+#include "target/c/c.h"
+
+enum { HOP_C_MAXVAR = 512 };           /* loops in loops; twice what loop_verify.c lets through */
+
+typedef struct hop_cemit {
+	hop_env         *env;
+	const hop_prog  *p;
+	const char      *name;             /* of the entry; functions are NAME_1 ... */
+	const hop_lfunc *f;
+	int              index;            /* of f */
+	hop_buf         *o;                /* where statements go: the body */
+	int              indent;
+	hop_loc          loc;              /* the last one named in a comment */
+	int              nvar;             /* loop variables in scope */
+	int              nest;             /* parallel loops around */
+	const char     **reg;              /* [nreg+1] text of the register, once defined */
+	uint8_t         *dtype;            /* [nreg+1] */
+	int             *uses;             /* [nreg+1] 0 = nobody reads it: not written */
+	const char     **base;             /* [nbuf] what stands for it in the nest we are in */
+	bool            *used;             /* [nbuf] declared before the body */
+	bool            *sym;              /* [nsym] too */
+	bool             params, syms, ws, rt, status;
+} hop_cemit;
+
+/* emit.c */
+void        hop_c_line(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void        hop_c_open(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void        hop_c_brace(hop_cemit *e);                        /* a block of its own */
+void        hop_c_close(hop_cemit *e);                        /* of either */
+void        hop_c_block(hop_cemit *e, const hop_block *b);
+const char *hop_c_text(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+const char *hop_c_reg(const hop_cemit *e, hop_reg r);
+/* From now on r is that text. */
+void        hop_c_set(hop_cemit *e, hop_reg r, hop_dtype d, const char *text);
+const char *hop_c_var(hop_cemit *e, hop_reg r);    /* names a loop variable; e->nvar-- ends it */
+/* Leave the function with the status that the call, an int expression, gives unless it is 0. */
+void        hop_c_stop_if(hop_cemit *e, const char *call);
+void        hop_c_poll(hop_cemit *e);
+
+/* live.c: fills uses, so that nothing is written that nobody reads. */
+void        hop_c_live(hop_cemit *e);
+
+/* emit_addr.c */
+const char *hop_c_type(hop_dtype d);                          /* in registers */
+const char *hop_c_mem(hop_cemit *e, hop_dtype d);             /* in memory */
+const char *hop_c_int(hop_cemit *e, int64_t v);
+const char *hop_c_float(hop_cemit *e, hop_dtype d, double v);
+const char *hop_c_size(hop_cemit *e, hop_size s);
+/* The same once, in a variable where its value might change or take long. */
+const char *hop_c_fixed(hop_cemit *e, hop_size s, hop_reg r, const char *what);
+const char *hop_c_base(hop_cemit *e, int buf);                /* a pointer */
+const char *hop_c_at(hop_cemit *e, const hop_addr *a);        /* an element */
+const char *hop_c_ptr(hop_cemit *e, const hop_addr *a);       /* its address, void * */
+const char *hop_c_load(hop_cemit *e, const hop_addr *a);      /* as a register has it */
+void        hop_c_declare(hop_cemit *e, hop_buf *o);          /* what the body needs */
+void        hop_c_data(hop_cemit *e, hop_buf *o);             /* constants of the function */
+/* Pointers that change while the function runs, fixed for a nest; how many were. */
+int         hop_c_fix_bases(hop_cemit *e, const hop_stmt *s);
+void        hop_c_free_bases(hop_cemit *e);
+
+/* emit_sop.c: one scalar operation as an expression. A function for each row of sops.def. */
+typedef void hop_c_sopfn(hop_cemit *e, hop_buf *o, hop_dtype d, hop_dtype from,
+                         const char *const *a);
+#define HOP_SOP(name, in, on, cost) hop_c_sopfn hop_c_sop_##name;
+#define HOP_SOP_IN HOP_SOP
+#define HOP_SOP_MEM(name, in, on, cost)
+#include "loop/sops.def"
+const char *hop_c_sop(hop_cemit *e, enum hop_sop s, hop_dtype d, hop_dtype from, const char *a,
+                      const char *b, const char *c);
+const char *hop_c_red(hop_cemit *e, enum hop_red op, hop_dtype d, const char *acc,
+                      const char *v);
+const char *hop_c_red_id(hop_cemit *e, enum hop_red op, hop_dtype d);
+
+/* emit_loop.c, emit_call.c, gemm.c */
+void        hop_c_loop(hop_cemit *e, const hop_stmt *s);
+void        hop_c_call(hop_cemit *e, const hop_stmt *s);
+void        hop_c_effect(hop_cemit *e, const hop_stmt *s);
+void        hop_c_grow(hop_cemit *e, const hop_stmt *s);
+void        hop_c_check(hop_cemit *e, const hop_stmt *s);
+void        hop_c_gemm(hop_cemit *e, const hop_stmt *s);
+void        hop_c_gemm_prelude(hop_buf *out);
+
+#endif
