@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const hop_target hop_target_llvm;
+extern const hop_target hop_target_llvm, hop_target_c;
 
-static const hop_target *const targets[] = { &hop_target_llvm };
+static const hop_target *const targets[] = { &hop_target_llvm, &hop_target_c };
 enum { NTARGET = sizeof targets / sizeof *targets };
 
 const hop_target *hop_target_at(int i)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "rt/abi.h"
+#include "target/abi.h"
 #include "target/c/emit.h"
 
 /* In a template $T is the C type of a dtype, $N its name, $W its bits, $F the letter behind the

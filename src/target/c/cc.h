@@ -1,0 +1,15 @@
+/* cc.h -- the C compiler of this machine, as a child process. Its name is HOP_CC, else cc;
+ * HOP_CFLAGS are more words for it, after ours. */
+#ifndef HOP_CC_H
+#define HOP_CC_H
+
+#include "target/target.h"
+
+/* The text of a C file as a shared object. HOP_ETARGET with what the compiler said first. */
+hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts *o,
+                         hop_bytes *out_b);
+/* Which file it is and when it was made; zero when it is not found. */
+hop_hash   hop_cc_id(void);
+void       hop_cc_setting(hop_buf *out);
+
+#endif

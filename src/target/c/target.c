@@ -1,0 +1,137 @@
+/* target.c -- C as a target: the text goes through the C compiler of this machine, and what comes
+ * out is a shared object, loaded from memory. */
+#include <dlfcn.h>
+#include <elf.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "target/c/c.h"
+#include "target/c/cc.h"
+#include "target/host.h"
+
+/* Loops stay plain: the compiler knows the machine. */
+static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
+{
+	(void)e;
+	(void)o;
+	*out_m = (hop_machine){ 0 };
+	return HOP_OK;
+}
+
+static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
+                          const hop_target_opts *o, hop_bytes *out_b)
+{
+	hop_status st;
+	hop_buf    text;
+
+	(void)m;
+	hop_buf_open(&text, e);
+	hop_c_prelude(&text);
+	st = hop_c_prog(e, p, "hop_main", &text);
+	if (!st)
+		st = hop_cc_shared(e, &text, o, out_b);
+	hop_buf_free(&text);
+	return st;
+}
+
+/* ---- loading ---- */
+
+/* A file that was cut short would make the loader touch what is not there: the table of sections
+ * stands last in it. */
+static bool is_whole(const hop_bytes *b)
+{
+	Elf64_Ehdr h;
+	if (b->n < sizeof h)
+		return false;
+	memcpy(&h, b->p, sizeof h);
+	return !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_type == ET_DYN && h.e_shoff <= b->n &&
+	       (uint64_t)h.e_shnum * h.e_shentsize <= b->n - h.e_shoff;
+}
+
+/* The loader takes a file of the same name for the same file, and numbers of files come again: so
+ * a count is in the name, a bit a step that leads nowhere. */
+static void spell(char *out, size_t n, int fd)
+{
+	static atomic_ullong count;
+	unsigned long long k = atomic_fetch_add(&count, 1);
+	size_t at = (size_t)snprintf(out, n, "/proc/self/fd");
+
+	for (; k; k >>= 1)
+		at += (size_t)snprintf(out + at, n - at, k & 1 ? "/." : "/");
+	snprintf(out + at, n - at, "/%d", fd);
+}
+
+static bool write_all(int fd, const char *p, size_t n)
+{
+	while (n) {
+		ssize_t r = write(fd, p, n);
+		if (r <= 0)
+			return false;
+		p += r;
+		n -= (size_t)r;
+	}
+	return true;
+}
+
+static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
+{
+	char path[192];
+	int  fd = is_whole(b) ? memfd_create("hop", MFD_CLOEXEC) : -1;
+
+	*out_i = (hop_image){ 0 };
+	if (fd < 0 || !write_all(fd, b->p, b->n)) {
+		if (fd >= 0)
+			close(fd);
+		return hop_fail(e, 0, HOP_ETARGET, "shared object: %s",
+		                is_whole(b) ? "no memory for it" : "it is damaged");
+	}
+	spell(path, sizeof path, fd);
+	out_i->base = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	out_i->entry = out_i->base ? dlsym(out_i->base, "hop_main") : NULL;
+	close(fd);
+	if (out_i->entry)
+		return HOP_OK;
+	const char *why = dlerror();
+	hop_status  st = hop_fail(e, 0, HOP_ETARGET, "shared object: %s", why ? why : "no entry");
+	if (out_i->base)
+		dlclose(out_i->base);
+	return st;
+}
+
+static void unload(hop_image *i)
+{
+	if (i->base)
+		dlclose(i->base);
+}
+
+static int launch(const hop_image *i, void *queue, void *const *params, const int64_t *syms,
+                  void *workspace, hop_rt *rt)
+{
+	hop_entry *entry = *(hop_entry *const *)&i->entry;
+	(void)queue;
+	return entry(params, syms, workspace, rt);
+}
+
+/* ---- for the cache ---- */
+
+static void setting(hop_buf *out)
+{
+	hop_cc_setting(out);
+	hop_host_cpu(out);
+}
+
+static hop_hash maker(hop_env *e, bool opened)
+{
+	(void)e;
+	(void)opened;
+	return hop_cc_id();
+}
+
+const hop_target hop_target_c = {
+	.name = "c", .what = "C11, by the C compiler of this machine",
+	.machine = machine, .compile = compile, .load = load, .unload = unload,
+	.launch = launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
+};
