@@ -113,20 +113,20 @@ static bool write_file(const char *path, const void *p, size_t n)
 	return f && !fclose(f) && ok;
 }
 
-static hop_status read_file(hop_env *e, const char *path, hop_bytes *out_b)
+static hop_status read_file(hop_env *e, const char *path, size_t room, hop_bytes *out_b)
 {
 	struct stat st;
 	FILE *f = fopen(path, "rbe");
 	bool  ok = f && !fstat(fileno(f), &st) && st.st_size > 0;
 
 	*out_b = (hop_bytes){ 0 };
-	if (ok && !(out_b->p = hop_raw_try(&e->mem, (size_t)st.st_size))) {
+	if (ok && !(out_b->p = hop_raw_try(&e->mem, (size_t)st.st_size + room))) {
 		fclose(f);
 		return hop_fail(e, 0, HOP_ENOMEM, "no memory for a program");
 	}
 	if (ok) {
-		out_b->n = (size_t)st.st_size;
-		ok = fread(out_b->p, 1, out_b->n, f) == out_b->n;
+		out_b->n = (size_t)st.st_size + room;
+		ok = fread(out_b->p, 1, out_b->n - room, f) == out_b->n - room;
 	}
 	if (f)
 		fclose(f);
@@ -155,7 +155,7 @@ static hop_status complain(hop_env *e, const char *log, int rc)
 }
 
 static hop_status build(hop_env *e, const hop_buf *text, const hop_target_opts *o,
-                        const char *dir, hop_bytes *out_b)
+                        const char *dir, size_t room, hop_bytes *out_b)
 {
 	char    in[PATH], out[PATH], log[PATH];
 	command c;
@@ -170,7 +170,7 @@ static hop_status build(hop_env *e, const hop_buf *text, const hop_target_opts *
 	} else {
 		make_command(&c, o, in, out);
 		rc = run(&c, log);
-		st = rc ? complain(e, log, rc) : read_file(e, out, out_b);
+		st = rc ? complain(e, log, rc) : read_file(e, out, room, out_b);
 	}
 	unlink(in);
 	unlink(out);
@@ -178,7 +178,7 @@ static hop_status build(hop_env *e, const hop_buf *text, const hop_target_opts *
 	return st;
 }
 
-hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts *o,
+hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts *o, size_t room,
                          hop_bytes *out_b)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -189,7 +189,7 @@ hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts 
 	if (!mkdtemp(dir))
 		return hop_fail(e, 0, HOP_ETARGET, "%s: no directory for a program: %s", tmp,
 		                strerror(errno));
-	hop_status st = build(e, text, o, dir, out_b);
+	hop_status st = build(e, text, o, dir, room, out_b);
 	rmdir(dir);
 	return st;
 }

@@ -247,14 +247,16 @@ static bool is_nest(const hop_stmt *s)
 /* A nest that is worth asking before it may take a fraction of a millisecond. */
 static void emit_nest(hop_cemit *e, const hop_stmt *s)
 {
-	int n = e->nest ? 0 : hop_c_fix_bases(e, s);
+	bool outer = !e->nest;
+	if (outer)
+		hop_c_fix_bases(e, s);
 	if (work(s) > 1e6)
 		hop_c_poll(e);
 	if (s->kind == HOP_L_GEMM)
 		hop_c_gemm(e, s);
 	else
 		hop_c_loop(e, s);
-	if (n)
+	if (outer)
 		hop_c_free_bases(e);
 }
 

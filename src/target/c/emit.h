@@ -22,6 +22,7 @@ typedef struct hop_cemit {
 	hop_loc          loc;              /* the last one named in a comment */
 	int              nvar;             /* loop variables in scope */
 	int              nest;             /* parallel loops around */
+	int              nfix;             /* names given by hop_c_fix_bases */
 	const char     **reg;              /* [nreg+1] text of the register, once defined */
 	uint8_t         *dtype;            /* [nreg+1] */
 	int             *uses;             /* [nreg+1] 0 = nobody reads it: not written */
@@ -63,8 +64,8 @@ const char *hop_c_ptr(hop_cemit *e, const hop_addr *a);       /* its address, vo
 const char *hop_c_load(hop_cemit *e, const hop_addr *a);      /* as a register has it */
 void        hop_c_declare(hop_cemit *e, hop_buf *o);          /* what the body needs */
 void        hop_c_data(hop_cemit *e, hop_buf *o);             /* constants of the function */
-/* Pointers that change while the function runs, fixed for a nest; how many were. */
-int         hop_c_fix_bases(hop_cemit *e, const hop_stmt *s);
+/* Pointers that change while the function runs, as variables for a nest. */
+void        hop_c_fix_bases(hop_cemit *e, const hop_stmt *s);
 void        hop_c_free_bases(hop_cemit *e);
 
 /* emit_sop.c: one scalar operation as an expression. A function for each row of sops.def. */

@@ -226,20 +226,16 @@ static bool may_move(const hop_stmt *s)
 	return false;
 }
 
-int hop_c_fix_bases(hop_cemit *e, const hop_stmt *s)
+void hop_c_fix_bases(hop_cemit *e, const hop_stmt *s)
 {
 	fix x = { .e = e, .moves = may_move(s), .found = HOP_NEWN(&e->env->tmp, bool, e->f->nbuf) };
-	int n = 0;
 	hop_stmt_all_addrs((hop_lfunc *)(uintptr_t)e->f, (hop_stmt *)(uintptr_t)s, find, &x);
 	for (int i = 0; !x.moves && i < e->f->nbuf; i++)
 		if (x.found[i] && !e->base[i]) {
 			const char *t = late_base(e, i);
-			if (!n++)
-				hop_c_brace(e);
-			e->base[i] = hop_c_text(e, "g%d", i);
-			hop_c_line(e, "%s *const g%d = %s;", hop_c_mem(e, e->f->buf[i].dtype), i, t);
+			e->base[i] = hop_c_text(e, "g%d_%d", i, e->nfix++);
+			hop_c_line(e, "%s *const %s = %s;", hop_c_mem(e, e->f->buf[i].dtype), e->base[i], t);
 		}
-	return n;
 }
 
 void hop_c_free_bases(hop_cemit *e)
@@ -247,7 +243,6 @@ void hop_c_free_bases(hop_cemit *e)
 	for (int i = 0; i < e->f->nbuf; i++)
 		if (e->f->buf[i].kind == HOP_BUF_TAPE || is_late(e, &e->f->buf[i]))
 			e->base[i] = NULL;
-	hop_c_close(e);
 }
 
 /* ---- what stands before a body ---- */

@@ -1,7 +1,6 @@
 /* target.c -- C as a target: the text goes through the C compiler of this machine, and what comes
  * out is a shared object, loaded from memory. */
 #include <dlfcn.h>
-#include <elf.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +20,29 @@ static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out
 	return HOP_OK;
 }
 
+/* ---- bytes ---- */
+
+/* The system's loader believes what it reads, so the bytes end in a hash of what comes before. */
+static hop_hash *seal_of(const hop_bytes *b)
+{
+	return (hop_hash *)(void *)((char *)b->p + b->n - sizeof(hop_hash));
+}
+
+static void sign(hop_bytes *b)
+{
+	hop_hash h = hop_hash_bytes(b->p, b->n - sizeof h);
+	memcpy(seal_of(b), &h, sizeof h);
+}
+
+static bool is_whole(const hop_bytes *b)
+{
+	hop_hash h;
+	if (b->n <= sizeof h)
+		return false;
+	h = hop_hash_bytes(b->p, b->n - sizeof h);
+	return !memcmp(seal_of(b), &h, sizeof h);
+}
+
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
                           const hop_target_opts *o, hop_bytes *out_b)
 {
@@ -32,24 +54,14 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 	hop_c_prelude(&text);
 	st = hop_c_prog(e, p, "hop_main", &text);
 	if (!st)
-		st = hop_cc_shared(e, &text, o, out_b);
+		st = hop_cc_shared(e, &text, o, sizeof(hop_hash), out_b);
 	hop_buf_free(&text);
+	if (!st)
+		sign(out_b);
 	return st;
 }
 
 /* ---- loading ---- */
-
-/* A file that was cut short would make the loader touch what is not there: the table of sections
- * stands last in it. */
-static bool is_whole(const hop_bytes *b)
-{
-	Elf64_Ehdr h;
-	if (b->n < sizeof h)
-		return false;
-	memcpy(&h, b->p, sizeof h);
-	return !memcmp(h.e_ident, ELFMAG, SELFMAG) && h.e_type == ET_DYN && h.e_shoff <= b->n &&
-	       (uint64_t)h.e_shnum * h.e_shentsize <= b->n - h.e_shoff;
-}
 
 /* The loader takes a file of the same name for the same file, and numbers of files come again: so
  * a count is in the name, a bit a step that leads nowhere. */
@@ -82,7 +94,7 @@ static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
 	int  fd = is_whole(b) ? memfd_create("hop", MFD_CLOEXEC) : -1;
 
 	*out_i = (hop_image){ 0 };
-	if (fd < 0 || !write_all(fd, b->p, b->n)) {
+	if (fd < 0 || !write_all(fd, b->p, b->n - sizeof(hop_hash))) {
 		if (fd >= 0)
 			close(fd);
 		return hop_fail(e, 0, HOP_ETARGET, "shared object: %s",
