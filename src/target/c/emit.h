@@ -89,5 +89,7 @@ void        hop_c_grow(hop_cemit *e, const hop_stmt *s);
 void        hop_c_check(hop_cemit *e, const hop_stmt *s);
 void        hop_c_gemm(hop_cemit *e, const hop_stmt *s);
 void        hop_c_gemm_prelude(hop_buf *out);
+/* math.c: functions of floats without an instruction */
+void        hop_c_math_prelude(hop_buf *out, hop_dtype d);
 
 #endif

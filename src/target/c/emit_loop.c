@@ -132,6 +132,7 @@ static void lanes_part(hop_cemit *e, const hop_stmt *s, const char *from, const 
 	hop_c_close(e);
 	hop_c_line(e, "int64_t %s0 = %s;", v, from);
 	hop_c_open(e, "for (; %s0 + %d <= %s; %s0 += %d)", v, LANES, to, v, LANES);
+	hop_c_line(e, "HOP_PARALLEL");
 	lanes_body(e, s, v, hop_c_text(e, "for (int lane = 0; lane < %d; lane++)", LANES));
 	hop_c_close(e);
 	e->loc = loc;

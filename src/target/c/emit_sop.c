@@ -75,13 +75,17 @@ SOP(not)
 	hop_putf(o, "%c%s", hop_dtype_bool(d) ? '!' : '~', a[0]);
 }
 
+#define HELPER1(name) \
+	SOP(name) { UNUSED; hop_putf(o, "hop_" #name "_%s(%s)", hop_dtype_name(d), a[0]); }
+HELPER1(exp)
+HELPER1(log)
+HELPER1(tanh)
+#undef HELPER1
+
 #define MATH1(name, fn) \
 	SOP(name) { UNUSED; hop_putf(o, fn "%s(%s)", single(d) ? "f" : "", a[0]); }
-MATH1(exp, "exp")
-MATH1(log, "log")
 MATH1(sin, "sin")
 MATH1(cos, "cos")
-MATH1(tanh, "tanh")
 MATH1(sqrt, "sqrt")
 MATH1(floor, "floor")
 MATH1(ceil, "ceil")
@@ -93,8 +97,6 @@ static void math2(hop_buf *o, const char *fn, hop_dtype d, const char *const *a)
 {
 	hop_putf(o, "%s%s(%s, %s)", fn, single(d) ? "f" : "", a[0], a[1]);
 }
-
-SOP(pow) { UNUSED; math2(o, "pow", d, a); }
 
 #define ARITHMETIC(name, op) \
 	SOP(name) \
@@ -114,6 +116,8 @@ static void helper2(hop_buf *o, const char *fn, hop_dtype d, const char *const *
 {
 	hop_putf(o, "hop_%s_%s(%s, %s)", fn, hop_dtype_name(d), a[0], a[1]);
 }
+
+SOP(pow) { UNUSED; helper2(o, "pow", d, a); }
 
 SOP(div)
 {

@@ -59,6 +59,7 @@ static const char head[] =
 	"#define HOP_ALIAS\n"
 	"#endif\n"
 	"#if defined __clang__\n"
+	"#pragma clang diagnostic ignored \"-Wpass-failed\"\n"
 	"#define HOP_PARALLEL _Pragma(\"clang loop vectorize(assume_safety)\")\n"
 	"#elif defined __GNUC__\n"
 	"#define HOP_PARALLEL _Pragma(\"GCC ivdep\")\n"
@@ -263,6 +264,7 @@ void hop_c_prelude(hop_buf *o)
 		if (is_real(d)) {
 			put(o, real, d, d);
 			put_special(o, d);
+			hop_c_math_prelude(o, d);
 		}
 		if (hop_dtype_packed(d)) {
 			put_widen(o, d);
