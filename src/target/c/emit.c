@@ -80,7 +80,7 @@ const char *hop_c_text(hop_cemit *e, const char *fmt, ...)
 
 const char *hop_c_reg(const hop_cemit *e, hop_reg r)
 {
-	HOP_ASSERT(r > 0 && r <= e->f->nreg && e->reg[r]);
+	HOP_ASSERT(r > 0 && r <= e->f->nreg + 2 && e->reg[r]);
 	return e->reg[r];
 }
 
@@ -244,19 +244,21 @@ static bool is_nest(const hop_stmt *s)
 	return s->kind == HOP_L_GEMM || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
 }
 
-/* A nest that is worth asking before it may take a fraction of a millisecond. */
+/* A nest that is worth asking before it may take a fraction of a millisecond. What threads share
+ * finds its own pointers. */
 static void emit_nest(hop_cemit *e, const hop_stmt *s)
 {
-	bool outer = !e->nest;
-	if (outer)
-		hop_c_fix_bases(e, s);
+	bool red = s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED;
+	bool fix = !e->nest && (red || !hop_c_worth(e, s));
 	if (work(s) > 1e6)
 		hop_c_poll(e);
+	if (fix)
+		hop_c_fix_bases(e, s);
 	if (s->kind == HOP_L_GEMM)
 		hop_c_gemm(e, s);
 	else
 		hop_c_loop(e, s);
-	if (outer)
+	if (fix)
 		hop_c_free_bases(e);
 }
 
@@ -341,14 +343,16 @@ static void put_unused(hop_cemit *e, hop_buf *o)
 static void emit_func(hop_cemit *e, int i, hop_buf *out)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
-	hop_buf  body, head;
+	hop_buf  body, head, pieces;
 
+	hop_buf_open(&pieces, e->env);
 	hop_buf_open(&head, e->env);
 	hop_buf_open(&body, e->env);
-	*e = (hop_cemit){ .env = e->env, .p = e->p, .name = e->name, .f = &e->p->func[i], .index = i,
-	                  .o = &body, .indent = 1 };
-	e->reg = HOP_NEWN(&e->env->tmp, const char *, e->f->nreg + 1);
-	e->dtype = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
+	*e = (hop_cemit){ .env = e->env, .p = e->p, .name = e->name, .fork = e->fork,
+	                  .f = &e->p->func[i], .index = i, .pieces = &pieces, .o = &body,
+	                  .indent = 1 };
+	e->reg = HOP_NEWN(&e->env->tmp, const char *, e->f->nreg + 3);
+	e->dtype = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 3);
 	e->base = HOP_NEWN(&e->env->tmp, const char *, e->f->nbuf + 1);
 	e->used = HOP_NEWN(&e->env->tmp, bool, e->f->nbuf + 1);
 	e->sym = HOP_NEWN(&e->env->tmp, bool, e->f->nsym + 1);
@@ -358,6 +362,9 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 	hop_c_declare(e, &head);
 	hop_put(out, "\n");
 	hop_c_data(e, out);
+	hop_putn(out, pieces.s ? pieces.s : "", pieces.n);
+	if (pieces.n)
+		hop_put(out, "\n");
 	if (e->f->name && *e->f->name) {
 		hop_put(out, "/* @");
 		put_name(out, e->f->name);
@@ -372,13 +379,15 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 	hop_put(out, "}\n");
 	hop_buf_free(&body);
 	hop_buf_free(&head);
+	hop_buf_free(&pieces);
 	hop_rewind(&e->env->tmp, m);
 }
 
 /* Callees come after their callers in a program and before them in the text. */
-hop_status hop_c_prog(hop_env *env, const hop_prog *p, const char *name, hop_buf *out)
+hop_status hop_c_prog_fork(hop_env *env, const hop_prog *p, const char *name, double fork,
+                           hop_buf *out)
 {
-	hop_cemit e = { .env = env, .p = p, .name = name };
+	hop_cemit e = { .env = env, .p = p, .name = name, .fork = fork };
 
 	hop_put(out, "\n");
 	for (int i = 1; i < p->nfunc; i++) {
@@ -388,4 +397,9 @@ hop_status hop_c_prog(hop_env *env, const hop_prog *p, const char *name, hop_buf
 	for (int i = p->nfunc - 1; i >= 0; i--)
 		emit_func(&e, i, out);
 	return HOP_OK;
+}
+
+hop_status hop_c_prog(hop_env *env, const hop_prog *p, const char *name, hop_buf *out)
+{
+	return hop_c_prog_fork(env, p, name, 1 << 16, out);
 }

@@ -15,16 +15,20 @@ typedef struct hop_cemit {
 	hop_env         *env;
 	const hop_prog  *p;
 	const char      *name;             /* of the entry; functions are NAME_1 ... */
+	double           fork;             /* instructions worth one; 0 = no forks */
 	const hop_lfunc *f;
 	int              index;            /* of f */
+	hop_buf         *pieces;           /* functions that stand before f */
+	int              npiece;
 	hop_buf         *o;                /* where statements go: the body */
 	int              indent;
 	hop_loc          loc;              /* the last one named in a comment */
 	int              nvar;             /* loop variables in scope */
 	int              nest;             /* parallel loops around */
-	int              nfix;             /* names given by hop_c_fix_bases */
-	const char     **reg;              /* [nreg+1] text of the register, once defined */
-	uint8_t         *dtype;            /* [nreg+1] */
+	int              nfix, ngemm;      /* names given by hop_c_fix_bases and gemm.c */
+	const char     **reg;              /* [nreg+3] text of the register, once defined; the
+	                                      last two are gemm.c's */
+	uint8_t         *dtype;            /* [nreg+3] */
 	int             *uses;             /* [nreg+1] 0 = nobody reads it: not written */
 	const char     **base;             /* [nbuf] what stands for it in the nest we are in */
 	bool            *used;             /* [nbuf] declared before the body */
@@ -33,6 +37,9 @@ typedef struct hop_cemit {
 } hop_cemit;
 
 /* emit.c */
+/* hop_c_prog, with forks where so many instructions are to be had. */
+hop_status  hop_c_prog_fork(hop_env *e, const hop_prog *p, const char *name, double fork,
+                            hop_buf *out);
 void        hop_c_line(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void        hop_c_open(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void        hop_c_brace(hop_cemit *e);                        /* a block of its own */
@@ -89,6 +96,14 @@ void        hop_c_grow(hop_cemit *e, const hop_stmt *s);
 void        hop_c_check(hop_cemit *e, const hop_stmt *s);
 void        hop_c_gemm(hop_cemit *e, const hop_stmt *s);
 void        hop_c_gemm_prelude(hop_buf *out);
+/* piece.c: iterations for threads to share. */
+typedef void hop_c_piecefn(hop_cemit *e, const hop_stmt *s, const char *from, const char *to);
+/* The least number of iterations of a nest that is worth a fork; 0 = none is. */
+int64_t     hop_c_worth(const hop_cemit *e, const hop_stmt *s);
+/* body for all of 0 .. n-1, in pieces that are multiples of grain. */
+void        hop_c_fork(hop_cemit *e, const hop_stmt *s, const char *n, int64_t least,
+                       int64_t grain, hop_c_piecefn *body);
+
 /* math.c: functions of floats without an instruction */
 void        hop_c_math_prelude(hop_buf *out, hop_dtype d);
 

@@ -225,11 +225,22 @@ static void reduce(hop_cemit *e, const hop_stmt *s)
 		hop_c_set(e, c->result, c->dtype, hop_c_text(e, "r%d", c->result));
 }
 
+/* Threads share it: whole vectors where it is the innermost one. */
+static bool shared(hop_cemit *e, const hop_stmt *s)
+{
+	int64_t least = s->loop == HOP_LOOP_PAR && known(s) != 1 ? hop_c_worth(e, s) : 0;
+	if (least)
+		hop_c_fork(e, s, extent(e, s), least, is_simple(&s->body) ? 4 * LANES : 1, plain_for);
+	return least > 0;
+}
+
 void hop_c_loop(hop_cemit *e, const hop_stmt *s)
 {
 	int nest = s->loop != HOP_LOOP_SEQ && known(s) != 1;
 
 	HOP_ASSERT(e->nvar < HOP_C_MAXVAR);
+	if (shared(e, s))
+		return;
 	e->nest += nest;
 	if (s->loop == HOP_LOOP_RED)
 		reduce(e, s);

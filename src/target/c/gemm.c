@@ -51,13 +51,32 @@ void hop_c_gemm_prelude(hop_buf *o)
 	}
 }
 
-/* One element: the sum is in ev. */
-static void element(hop_cemit *e, const hop_gemm *g, const char *i, const char *j, const char *sum,
-                    const char *const *cs)
+/* Rows and columns are two registers after the program's. */
+static hop_addr at(hop_cemit *e, const hop_addr *a, const hop_size *stride, bool row, bool col)
 {
-	const char *c = g->epilogue.first && !g->beta ? NULL :
-		hop_c_text(e, "((hop_%s *)%s)[%s * %s + %s * %s]", hop_dtype_name(g->dtype),
-		           hop_c_ptr(e, &g->c), i, cs[0], j, cs[1]);
+	hop_addr x = *a;
+	if (row)
+		hop_addr_add(&e->env->tmp, &x, e->f->nreg + 1, stride[0]);
+	if (col)
+		hop_addr_add(&e->env->tmp, &x, e->f->nreg + 2, stride[1]);
+	return x;
+}
+
+static void position(hop_cemit *e, const char *row, const char *col)
+{
+	hop_c_set(e, e->f->nreg + 1, HOP_i64, row);
+	hop_c_set(e, e->f->nreg + 2, HOP_i64, col);
+}
+
+/* One element, whose sum is a text. */
+static void element(hop_cemit *e, const hop_gemm *g, const char *i, const char *j, const char *sum)
+{
+	const char *c = NULL;
+	position(e, i, j);
+	if (!g->epilogue.first || g->beta) {
+		hop_addr x = at(e, &g->c, g->cs, true, true);
+		c = hop_c_at(e, &x);
+	}
 	if (g->beta)
 		sum = hop_c_text(e, "%s + %s", c, sum);
 	if (!g->epilogue.first) {
@@ -66,49 +85,57 @@ static void element(hop_cemit *e, const hop_gemm *g, const char *i, const char *
 	}
 	if (e->uses[g->ev])
 		hop_c_line(e, "const %s r%d = %s;", hop_c_type(g->dtype), g->ev, sum);
+	hop_c_set(e, g->em, HOP_i64, i);
+	hop_c_set(e, g->en, HOP_i64, j);
 	hop_c_set(e, g->ev, g->dtype, hop_c_text(e, "r%d", g->ev));
 	hop_c_block(e, &g->epilogue);
 }
 
-/* A stride as a factor: its variable or its number. */
-static void strides(hop_cemit *e, const hop_size *s, const char **out)
+static void call_tile(hop_cemit *e, const hop_gemm *g, const char *i, const char *j)
 {
-	for (int i = 0; i < 2; i++)
-		out[i] = hop_c_text(e, "(%s)", hop_c_size(e, s[i]));
+	hop_addr a, b;
+	position(e, hop_c_text(e, "%s0", i), hop_c_text(e, "%s0", j));
+	a = at(e, &g->a, g->as, true, false);
+	b = at(e, &g->b, g->bs, false, true);
+	hop_c_line(e, "%s sum[%d][%d];", hop_c_type(g->dtype), ROWS, COLS);
+	hop_c_line(e, "hop_tile_%s(sum, &%s, %s, %s,", hop_dtype_name(g->dtype), hop_c_at(e, &a),
+	           hop_c_size(e, g->as[0]), hop_c_size(e, g->as[1]));
+	hop_c_line(e, "\t&%s, %s, %s,", hop_c_at(e, &b), hop_c_size(e, g->bs[0]),
+	           hop_c_size(e, g->bs[1]));
+	hop_c_line(e, "\t%s1 - %s0, %s1 - %s0, %s);", i, i, j, j, hop_c_size(e, g->k));
+}
+
+/* Rows from .. to-1. */
+static void rows(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
+{
+	const hop_gemm *g = s->gemm;
+	const char     *n = hop_c_fixed(e, g->n, e->ngemm++, "cols");
+	const char     *i = hop_c_var(e, e->f->nreg + 1), *j = hop_c_var(e, e->f->nreg + 2);
+
+	hop_c_open(e, "for (int64_t %s0 = %s; %s0 < %s; %s0 += %d)", i, from, i, to, i, ROWS);
+	hop_c_line(e, "const int64_t %s1 = hop_min_i64(%s0 + %d, %s);", i, i, ROWS, to);
+	hop_c_open(e, "for (int64_t %s0 = 0; %s0 < %s; %s0 += %d)", j, j, n, j, COLS);
+	hop_c_line(e, "const int64_t %s1 = hop_min_i64(%s0 + %d, %s);", j, j, COLS, n);
+	call_tile(e, g, i, j);
+	hop_c_open(e, "for (int64_t %s = %s0; %s < %s1; %s++)", i, i, i, i, i);
+	hop_c_line(e, "HOP_PARALLEL");
+	hop_c_open(e, "for (int64_t %s = %s0; %s < %s1; %s++)", j, j, j, j, j);
+	element(e, g, i, j, hop_c_text(e, "sum[%s - %s0][%s - %s0]", i, i, j, j));
+	for (int q = 0; q < 4; q++)
+		hop_c_close(e);
+	e->nvar -= 2;
 }
 
 void hop_c_gemm(hop_cemit *e, const hop_stmt *s)
 {
-	const hop_gemm *g = s->gemm;
-	const char     *as[2], *bs[2], *cs[2] = { 0 }, *m, *n, *k, *i, *j, *t = hop_dtype_name(g->dtype);
+	int64_t     least = hop_c_worth(e, s);
+	const char *m = hop_c_fixed(e, s->gemm->m, e->ngemm++, "rows");
 
-	hop_c_brace(e);
+	if (least) {
+		hop_c_fork(e, s, m, least, ROWS, rows);
+		return;
+	}
 	e->nest++;
-	m = hop_c_fixed(e, g->m, g->ev, "mm");
-	n = hop_c_fixed(e, g->n, g->ev, "nn");
-	k = hop_c_fixed(e, g->k, g->ev, "kk");
-	strides(e, g->as, as);
-	strides(e, g->bs, bs);
-	if (!g->epilogue.first || g->beta)
-		strides(e, g->cs, cs);
-	i = hop_c_var(e, g->em);
-	j = hop_c_var(e, g->en);
-	hop_c_open(e, "for (int64_t %s0 = 0; %s0 < %s; %s0 += %d)", i, i, m, i, ROWS);
-	hop_c_open(e, "for (int64_t %s0 = 0; %s0 < %s; %s0 += %d)", j, j, n, j, COLS);
-	hop_c_line(e, "const int64_t %s1 = %s0 + %d < %s ? %s0 + %d : %s;", i, i, ROWS, m, i, ROWS, m);
-	hop_c_line(e, "const int64_t %s1 = %s0 + %d < %s ? %s0 + %d : %s;", j, j, COLS, n, j, COLS, n);
-	hop_c_line(e, "%s sum[%d][%d];", hop_c_type(g->dtype), ROWS, COLS);
-	hop_c_line(e, "hop_tile_%s(sum, (const hop_%s *)%s + %s0 * %s, %s, %s,", t, t,
-	           hop_c_ptr(e, &g->a), i, as[0], as[0], as[1]);
-	hop_c_line(e, "\t(const hop_%s *)%s + %s0 * %s, %s, %s, %s1 - %s0, %s1 - %s0, %s);", t,
-	           hop_c_ptr(e, &g->b), j, bs[1], bs[0], bs[1], i, i, j, j, k);
-	hop_c_open(e, "for (int64_t %s = %s0; %s < %s1; %s++)", i, i, i, i, i);
-	hop_c_line(e, "HOP_PARALLEL");
-	hop_c_open(e, "for (int64_t %s = %s0; %s < %s1; %s++)", j, j, j, j, j);
-	element(e, g, i, j, hop_c_text(e, "sum[%s - %s0][%s - %s0]", i, i, j, j), cs);
-	for (int q = 0; q < 4; q++)
-		hop_c_close(e);
-	e->nvar -= 2;
+	rows(e, s, "0", m);
 	e->nest--;
-	hop_c_close(e);
 }

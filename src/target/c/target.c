@@ -3,12 +3,13 @@
 #include <dlfcn.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/c/c.h"
 #include "target/c/cc.h"
+#include "target/c/emit.h"
 #include "target/host.h"
 
 /* Loops stay plain: the compiler knows the machine. */
@@ -43,6 +44,13 @@ static bool is_whole(const hop_bytes *b)
 	return !memcmp(seal_of(b), &h, sizeof h);
 }
 
+/* Some tens of microseconds. HOP_FORK=n: other work, for tests. */
+static double fork_worth(const hop_target_opts *o)
+{
+	const char *own = getenv("HOP_FORK");
+	return o->no_threads ? 0 : own && atof(own) > 0 ? atof(own) : 1 << 16;
+}
+
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
                           const hop_target_opts *o, hop_bytes *out_b)
 {
@@ -52,7 +60,7 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 	(void)m;
 	hop_buf_open(&text, e);
 	hop_c_prelude(&text);
-	st = hop_c_prog(e, p, "hop_main", &text);
+	st = hop_c_prog_fork(e, p, "hop_main", fork_worth(o), &text);
 	if (!st)
 		st = hop_cc_shared(e, &text, o, sizeof(hop_hash), out_b);
 	hop_buf_free(&text);
@@ -131,6 +139,8 @@ static int launch(const hop_image *i, void *queue, void *const *params, const in
 
 static void setting(hop_buf *out)
 {
+	const char *fork = getenv("HOP_FORK");
+	hop_putf(out, "fork %s\n", fork ? fork : "");
 	hop_cc_setting(out);
 	hop_host_cpu(out);
 }
