@@ -6,7 +6,7 @@ CMAKE = cmake -S . -B
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build run test quick matrix bench bless docs install fuzz asan tsan clean help setup \
+.PHONY: build run test test-c quick matrix bench bless docs install fuzz asan tsan clean help setup \
 	missing
 
 build: missing $(B)/CMakeCache.txt  ## libhop, the command, tests and examples into build/
@@ -28,6 +28,9 @@ quick: setup                        ## build, unit tests, golden files, checks; 
 
 matrix: missing                     ## run one program a cell, write docs/matrix.md
 	@scripts/test matrix-write
+
+test-c: missing                     ## every native test with the C target; an hour or less
+	@scripts/test ctarget-all
 
 bench: missing                      ## ratios to hand-written C and to the machine's peak
 	@bench/run
@@ -59,7 +62,7 @@ clean:                              ## remove build/
 	@rm -rf $(B) $(B).log
 
 help:                               ## this list
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1	\2/p' Makefile | expand -t 10
 
 setup:                              ## install what is missing (Debian and kin)
 	@scripts/setup

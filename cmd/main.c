@@ -23,8 +23,9 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "show [FILE] [--after=PASS] [--machine=M] [--locs] [--copies]\n"
 	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
 	  "    compilation, or, for lower, the loop program, for schedule the same bound to a\n"
-	  "    machine: this one, or none, sse, avx2, avx512, neon; --locs: end lines with\n"
-	  "    where they come from; --copies: the copies left in loops, with the reason" },
+	  "    machine: this one, or none, sse, avx2, avx512, neon; for c the program as C without\n"
+	  "    its head; --locs: end lines with where they come from; --copies: the copies left in\n"
+	  "    loops, with the reason" },
 	{ "opt", cmd_opt,
 	  "opt -p PASS,PASS... [FILE]\n"
 	  "    apply passes by name and print; `hop opt --list` names them" },

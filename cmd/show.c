@@ -3,6 +3,7 @@
 
 #include "driver/pipeline.h"
 #include "loop/lower.h"
+#include "target/c/c.h"
 #include "target/target.h"
 
 #include <stdio.h>
@@ -52,9 +53,11 @@ static hop_status find_machine(cmd *c, const char *name, hop_machine *out)
 	                "avx2, avx512 and neon", name);
 }
 
-/* The loop program, bound to a machine unless that is NULL, or the copies it could not avoid,
- * each with its reason. */
-static hop_status lowered(cmd *c, bool copies, const hop_machine *m)
+enum lowered { LOOPS, COPIES, C_TEXT };
+
+/* The loop program, bound to a machine unless that is NULL; the copies it could not avoid, each with
+ * its reason; or the program as C. */
+static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 {
 	hop_graph *g;
 	const hop_graph *opt;
@@ -65,11 +68,14 @@ static hop_status lowered(cmd *c, bool copies, const hop_machine *m)
 	hop_buf_open(&text, c->env);
 	hop_status st = hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list, .machine = m },
 	                                &c->prog);
-	if (!st) {
-		if (!copies)
-			hop_prog_print(&text, c->prog);
-		printf("%s", copies ? (list.n ? list.s : "no copies\n") : text.s);
-	}
+	if (!st && what == LOOPS)
+		hop_prog_print(&text, c->prog);
+	if (!st && what == C_TEXT)
+		st = hop_c_prog(c->env, c->prog, "entry", &text);
+	if (!st && what == COPIES)
+		hop_put(&text, list.n ? list.s : "no copies\n");
+	if (!st)
+		printf("%s", text.s);
 	hop_buf_free(&text);
 	hop_buf_free(&list);
 	return st;
@@ -93,12 +99,12 @@ hop_status cmd_show(cmd *c)
 			HOP_TRY(cmd_other(c));
 	}
 	HOP_TRY(cmd_load(c));
-	if (copies || (after && !strcmp(after, "lower")))
-		return lowered(c, copies, NULL);
+	if (copies || (after && (!strcmp(after, "lower") || !strcmp(after, "c"))))
+		return lowered(c, copies ? COPIES : *after == 'c' ? C_TEXT : LOOPS, NULL);
 	if (after && !strcmp(after, "schedule")) {
 		hop_machine m;
 		HOP_TRY(find_machine(c, machine, &m));
-		return lowered(c, false, &m);
+		return lowered(c, LOOPS, &m);
 	}
 	if (!after && !c->graph) {
 		cmd_print(c, c->m->n, c->m->entry, flags);
