@@ -80,7 +80,7 @@ const char *hop_c_text(hop_cemit *e, const char *fmt, ...)
 
 const char *hop_c_reg(const hop_cemit *e, hop_reg r)
 {
-	HOP_ASSERT(r > 0 && r <= e->f->nreg + 2 && e->reg[r]);
+	HOP_ASSERT(r > 0 && r <= e->f->nreg + HOP_C_OWN && e->reg[r]);
 	return e->reg[r];
 }
 
@@ -351,8 +351,8 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 	*e = (hop_cemit){ .env = e->env, .p = e->p, .name = e->name, .fork = e->fork,
 	                  .f = &e->p->func[i], .index = i, .pieces = &pieces, .o = &body,
 	                  .indent = 1 };
-	e->reg = HOP_NEWN(&e->env->tmp, const char *, e->f->nreg + 3);
-	e->dtype = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 3);
+	e->reg = HOP_NEWN(&e->env->tmp, const char *, e->f->nreg + 1 + HOP_C_OWN);
+	e->dtype = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1 + HOP_C_OWN);
 	e->base = HOP_NEWN(&e->env->tmp, const char *, e->f->nbuf + 1);
 	e->used = HOP_NEWN(&e->env->tmp, bool, e->f->nbuf + 1);
 	e->sym = HOP_NEWN(&e->env->tmp, bool, e->f->nsym + 1);

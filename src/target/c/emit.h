@@ -9,6 +9,7 @@
 
 #include "target/c/c.h"
 
+enum { HOP_C_OWN = 8 };                /* registers of ours, after the program's: gemm.c */
 enum { HOP_C_MAXVAR = 512 };           /* loops in loops; twice what loop_verify.c lets through */
 
 typedef struct hop_cemit {
@@ -26,10 +27,9 @@ typedef struct hop_cemit {
 	int              nvar;             /* loop variables in scope */
 	int              nest;             /* parallel loops around */
 	int              nfix, ngemm;      /* names given by hop_c_fix_bases and gemm.c */
-	const char     **reg;              /* [nreg+3] text of the register, once defined; the
-	                                      last two are gemm.c's */
-	uint8_t         *dtype;            /* [nreg+3] */
-	int             *uses;             /* [nreg+1] 0 = nobody reads it: not written */
+	const char     **reg;              /* [nreg+1+OWN] text of the register, once defined */
+	uint8_t         *dtype;            /* [nreg+1+OWN] */
+	int             *uses;             /* [nreg+1+OWN] 0 = nobody reads it: not written */
 	const char     **base;             /* [nbuf] what stands for it in the nest we are in */
 	bool            *used;             /* [nbuf] declared before the body */
 	bool            *sym;              /* [nsym] too */

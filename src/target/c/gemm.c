@@ -1,71 +1,115 @@
-/* gemm.c -- the matrix product template: tiles of a few rows and columns, each summed over k in
- * local variables by a function of the prelude, then handed to the epilogue element by element.
- * Does not pack its operands. */
+/* gemm.c -- the matrix product template. A block of rows and one tile of columns are summed over k
+ * by a function of the prelude, then handed to the epilogue element by element. Products with a
+ * thin side are sums along k where that is how the operands lie. Does not divide k among threads. */
 #include <stdio.h>
 
 #include "target/c/emit.h"
 
-enum { ROWS = 4, COLS = 16, KB = 512 };
+/* Two shapes of tiles: few rows get wide ones. Sums over DEPTH of k start from zero and are added to
+ * those before, so that errors do not grow with k. */
+enum { DEPTH = 256, BLOCK = 64, THIN = 4 };
 
-/* A tile of m x n <= ROWS x COLS sums. Sums over KB of k start from zero and are added to those
- * before, so that errors do not grow with k. */
-static const char tile[] =
-	"\n/* out[r][c] = sum over q < k of a[r * ar + q * ac] * b[q * br + c * bc]. */\n"
-	"HOP_FN void hop_tile_%s(%s (*restrict out)[%d], const %s *a, int64_t ar, int64_t ac,\n"
-	"\t\tconst %s *b, int64_t br, int64_t bc, int64_t m, int64_t n, int64_t k)\n"
+typedef struct shape {
+	const char *name;
+	int         rows, cols;          /* of a tile */
+	int         block;               /* rows that share a packed panel of B */
+} shape;
+
+static shape shape_of(hop_dtype d, bool thin)
+{
+	int w = 64 / (int)hop_dtype_bytes(d);
+	return thin ? (shape){ "row", 1, 2 * w, THIN } : (shape){ "rows", 4, w, BLOCK };
+}
+
+/* ---- the prelude ---- */
+
+/* A tile: one loop over columns that does all rows, so that every compiler keeps the sums in
+ * registers. Rows that are not there are those that are, again. */
+static void put_tile(hop_buf *o, hop_dtype d, const shape *h)
+{
+	const char *n = hop_dtype_name(d), *t = hop_c_type(d);
+
+	hop_putf(o, "HOP_FN void hop_tile_%s_%s(%s (*restrict sum)[%d], const hop_%s *a, int64_t ar, "
+	            "int64_t ac,\n\t\tconst hop_%s *b, int64_t br, int64_t m, int64_t k)\n{\n",
+	         h->name, n, t, h->cols, n, n);
+	for (int r = 0; r < h->rows; r++) {
+		hop_putf(o, "\t%s s%d[%d] = { 0 };\n", t, r, h->cols);
+		hop_putf(o, "\tconst hop_%s *const a%d = a + (m > %d ? %d : 0) * ar;\n", n, r, r, r);
+	}
+	hop_putf(o, "\tfor (int64_t q = 0; q < k; q++) {\n\t\tconst hop_%s *const y = b + q * br;\n",
+	         n);
+	for (int r = 0; r < h->rows; r++)
+		hop_putf(o, "\t\tconst %s x%d = a%d[q * ac];\n", t, r, r);
+	hop_putf(o, "\t\tfor (int c = 0; c < %d; c++) {\n", h->cols);
+	for (int r = 0; r < h->rows; r++)
+		hop_putf(o, "\t\t\ts%d[c] += x%d * y[c];\n", r, r);
+	hop_put(o, "\t\t}\n\t}\n");
+	for (int r = 0; r < h->rows; r++)
+		hop_putf(o, "\tfor (int c = 0; c < %d && m > %d; c++)\n\t\tsum[%d][c] += s%d[c];\n",
+		         h->cols, r, r, r);
+	hop_put(o, "}\n");
+}
+
+/* A block: what of B is not next to each other, or is the last columns, is copied to where it is. */
+static const char block[] =
+	"/* sum[r][c] = sum over q < k of a[r * ar + q * ac] * b[q * br + c * bc], m rows, n columns. */\n"
+	"HOP_FN void hop_product_%s_%s(%s (*restrict sum)[%d], const hop_%s *a, int64_t ar, int64_t ac,\n"
+	"\t\tconst hop_%s *b, int64_t br, int64_t bc, int64_t m, int64_t n, int64_t k)\n"
 	"{\n"
-	"\tfor (int r = 0; r < %d; r++)\n"
+	"\t%s panel[%d][%d];\n"
+	"\tfor (int64_t r = 0; r < m; r++)\n"
 	"\t\tfor (int c = 0; c < %d; c++)\n"
-	"\t\t\tout[r][c] = 0;\n"
+	"\t\t\tsum[r][c] = 0;\n"
 	"\tfor (int64_t q0 = 0; q0 < k; q0 += %d) {\n"
-	"\t\tconst int64_t q1 = q0 + %d < k ? q0 + %d : k;\n"
-	"\t\t%s s[%d][%d] = { { 0 } };\n"
-	"\t\tif (m == %d && n == %d && bc == 1) {\n"
-	"\t\t\tfor (int64_t q = q0; q < q1; q++)\n"
-	"\t\t\t\tfor (int r = 0; r < %d; r++)\n"
-	"\t\t\t\t\tfor (int c = 0; c < %d; c++)\n"
-	"\t\t\t\t\t\ts[r][c] += a[r * ar + q * ac] * b[q * br + c];\n"
-	"\t\t} else {\n"
-	"\t\t\tfor (int64_t q = q0; q < q1; q++)\n"
-	"\t\t\t\tfor (int64_t r = 0; r < m; r++)\n"
-	"\t\t\t\t\tfor (int64_t c = 0; c < n; c++)\n"
-	"\t\t\t\t\t\ts[r][c] += a[r * ar + q * ac] * b[q * br + c * bc];\n"
-	"\t\t}\n"
-	"\t\tfor (int r = 0; r < %d; r++)\n"
-	"\t\t\tfor (int c = 0; c < %d; c++)\n"
-	"\t\t\t\tout[r][c] += s[r][c];\n"
+	"\t\tconst int64_t depth = hop_min_i64(k - q0, %d);\n"
+	"\t\tconst bool plain = bc == 1 && n == %d;\n"
+	"\t\tfor (int64_t q = 0; q < depth && !plain; q++)\n"
+	"\t\t\tfor (int64_t c = 0; c < %d; c++)\n"
+	"\t\t\t\tpanel[q][c] = c < n ? b[(q0 + q) * br + c * bc] : 0;\n"
+	"\t\tfor (int64_t r = 0; r < m; r += %d)\n"
+	"\t\t\thop_tile_%s_%s(sum + r, a + r * ar + q0 * ac, ar, ac,\n"
+	"\t\t\t\tplain ? b + q0 * br : (const hop_%s *)panel[0], plain ? br : %d, m - r, depth);\n"
 	"\t}\n"
 	"}\n";
 
 void hop_c_gemm_prelude(hop_buf *o)
 {
-	for (hop_dtype d = 0; d < HOP_NDTYPE; d++) {
-		const char *n = hop_dtype_name(d), *t = hop_c_type(d);
-		char        mem[32];
+	for (hop_dtype d = 0; d < HOP_NDTYPE; d++)
+		for (int thin = 0; thin < 2 && hop_dtype_real(d) && !hop_dtype_packed(d); thin++) {
+			const char *n = hop_dtype_name(d), *t = hop_c_type(d);
+			shape       h = shape_of(d, thin);
 
-		if (!hop_dtype_real(d) || hop_dtype_packed(d))
-			continue;
-		snprintf(mem, sizeof mem, "hop_%s", n);
-		hop_putf(o, tile, n, t, COLS, mem, mem, ROWS, COLS, KB, KB, KB, t, ROWS, COLS, ROWS, COLS,
-		         ROWS, COLS, ROWS, COLS);
-	}
+			hop_put(o, "\n");
+			put_tile(o, d, &h);
+			hop_putf(o, block, h.name, n, t, h.cols, n, n, t, DEPTH, h.cols, h.cols, DEPTH, DEPTH,
+			         h.cols, h.cols, h.rows, h.name, n, n, h.cols);
+		}
 }
 
-/* Rows and columns are two registers after the program's. */
-static hop_addr at(hop_cemit *e, const hop_addr *a, const hop_size *stride, bool row, bool col)
+/* ---- one product ---- */
+
+/* Positions and a sum along k have registers after the program's. */
+static hop_reg own(const hop_cemit *e, int i)
+{
+	return e->f->nreg + 1 + i;
+}
+enum { ROW, COL, INNER, LEFT, RIGHT, PRODUCT, NONE, SUM };
+_Static_assert((int)SUM < (int)HOP_C_OWN, "registers of ours");
+
+static hop_addr at(hop_cemit *e, const hop_addr *a, const hop_size *stride, int i, int j)
 {
 	hop_addr x = *a;
-	if (row)
-		hop_addr_add(&e->env->tmp, &x, e->f->nreg + 1, stride[0]);
-	if (col)
-		hop_addr_add(&e->env->tmp, &x, e->f->nreg + 2, stride[1]);
+	if (i >= 0)
+		hop_addr_add(&e->env->tmp, &x, own(e, i), stride[0]);
+	if (j >= 0)
+		hop_addr_add(&e->env->tmp, &x, own(e, j), stride[1]);
 	return x;
 }
 
 static void position(hop_cemit *e, const char *row, const char *col)
 {
-	hop_c_set(e, e->f->nreg + 1, HOP_i64, row);
-	hop_c_set(e, e->f->nreg + 2, HOP_i64, col);
+	hop_c_set(e, own(e, ROW), HOP_i64, row);
+	hop_c_set(e, own(e, COL), HOP_i64, col);
 }
 
 /* One element, whose sum is a text. */
@@ -74,7 +118,7 @@ static void element(hop_cemit *e, const hop_gemm *g, const char *i, const char *
 	const char *c = NULL;
 	position(e, i, j);
 	if (!g->epilogue.first || g->beta) {
-		hop_addr x = at(e, &g->c, g->cs, true, true);
+		hop_addr x = at(e, &g->c, g->cs, ROW, COL);
 		c = hop_c_at(e, &x);
 	}
 	if (g->beta)
@@ -91,36 +135,103 @@ static void element(hop_cemit *e, const hop_gemm *g, const char *i, const char *
 	hop_c_block(e, &g->epilogue);
 }
 
-static void call_tile(hop_cemit *e, const hop_gemm *g, const char *i, const char *j)
+/* ---- as sums along k ---- */
+
+static hop_stmt *op(hop_cemit *e, hop_block *b, enum hop_sop sop, hop_dtype d, int dst)
 {
+	hop_stmt *s = HOP_NEW(&e->env->tmp, hop_stmt);
+	*s = (hop_stmt){ .kind = HOP_L_OP, .sop = sop, .dtype = (uint8_t)d, .dst = own(e, dst) };
+	if (b->last)
+		b->last->next = s;
+	else
+		b->first = s;
+	b->last = s;
+	return s;
+}
+
+static void dot(hop_cemit *e, const hop_gemm *g)
+{
+	hop_acc   acc = { HOP_RED_add, g->dtype, own(e, NONE), own(e, PRODUCT), own(e, SUM) };
+	hop_stmt  s = { .kind = HOP_L_LOOP, .loop = HOP_LOOP_RED, .dst = own(e, INNER),
+	                .extent = g->k, .nacc = 1, .acc = &acc }, *mul;
+
+	op(e, &s.body, HOP_SOP_load, g->dtype, LEFT)->u.addr = at(e, &g->a, g->as, ROW, INNER);
+	op(e, &s.body, HOP_SOP_load, g->dtype, RIGHT)->u.addr = at(e, &g->b, g->bs, INNER, COL);
+	mul = op(e, &s.body, HOP_SOP_mul, g->dtype, PRODUCT);
+	mul->na = 2;
+	mul->a[0] = own(e, LEFT);
+	mul->a[1] = own(e, RIGHT);
+	hop_c_set(e, own(e, NONE), g->dtype, hop_c_float(e, g->dtype, 0));
+	hop_c_loop(e, &s);
+}
+
+static void dots(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
+{
+	const hop_gemm *g = s->gemm;
+	const char     *n = hop_c_fixed(e, g->n, ++e->ngemm, "cols");
+	const char     *i = hop_c_var(e, own(e, ROW)), *j = hop_c_var(e, own(e, COL));
+
+	hop_c_open(e, "for (int64_t %s = %s; %s < %s; %s++)", i, from, i, to, i);
+	hop_c_open(e, "for (int64_t %s = 0; %s < %s; %s++)", j, j, n, j);
+	dot(e, g);
+	element(e, g, i, j, hop_c_reg(e, own(e, SUM)));
+	hop_c_close(e);
+	hop_c_close(e);
+	e->nvar -= 2;
+}
+
+/* ---- in tiles ---- */
+
+static bool is_thin(hop_size s)
+{
+	return hop_size_const(s) && s.k < THIN;
+}
+
+/* The product's transpose: B's columns are the rows. */
+static bool is_turned(const hop_gemm *g)
+{
+	return is_thin(g->n) && !is_thin(g->m) && hop_size_is(g->as[0], 1);
+}
+
+static void call_product(hop_cemit *e, const hop_gemm *g, const shape *h, const char *i,
+                         const char *j)
+{
+	bool     t = is_turned(g);
 	hop_addr a, b;
-	position(e, hop_c_text(e, "%s0", i), hop_c_text(e, "%s0", j));
-	a = at(e, &g->a, g->as, true, false);
-	b = at(e, &g->b, g->bs, false, true);
-	hop_c_line(e, "%s sum[%d][%d];", hop_c_type(g->dtype), ROWS, COLS);
-	hop_c_line(e, "hop_tile_%s(sum, &%s, %s, %s,", hop_dtype_name(g->dtype), hop_c_at(e, &a),
-	           hop_c_size(e, g->as[0]), hop_c_size(e, g->as[1]));
-	hop_c_line(e, "\t&%s, %s, %s,", hop_c_at(e, &b), hop_c_size(e, g->bs[0]),
-	           hop_c_size(e, g->bs[1]));
+
+	if (t)
+		position(e, hop_c_text(e, "%s0", j), hop_c_text(e, "%s0", i));
+	else
+		position(e, hop_c_text(e, "%s0", i), hop_c_text(e, "%s0", j));
+	a = at(e, &g->a, g->as, ROW, -1);
+	b = at(e, &g->b, g->bs, -1, COL);
+	hop_c_line(e, "%s sum[%d][%d];", hop_c_type(g->dtype), h->block, h->cols);
+	hop_c_line(e, "hop_product_%s_%s(sum, &%s, %s, %s,", h->name, hop_dtype_name(g->dtype),
+	           hop_c_at(e, t ? &b : &a), hop_c_size(e, t ? g->bs[1] : g->as[0]),
+	           hop_c_size(e, t ? g->bs[0] : g->as[1]));
+	hop_c_line(e, "\t&%s, %s, %s,", hop_c_at(e, t ? &a : &b),
+	           hop_c_size(e, t ? g->as[1] : g->bs[0]), hop_c_size(e, t ? g->as[0] : g->bs[1]));
 	hop_c_line(e, "\t%s1 - %s0, %s1 - %s0, %s);", i, i, j, j, hop_c_size(e, g->k));
 }
 
 /* Rows from .. to-1. */
-static void rows(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
+static void tiles(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
 {
 	const hop_gemm *g = s->gemm;
-	const char     *n = hop_c_fixed(e, g->n, e->ngemm++, "cols");
-	const char     *i = hop_c_var(e, e->f->nreg + 1), *j = hop_c_var(e, e->f->nreg + 2);
+	bool            t = is_turned(g);
+	shape           h = shape_of(g->dtype, t || is_thin(g->m));
+	const char     *n = hop_c_fixed(e, t ? g->m : g->n, ++e->ngemm, "cols");
+	const char     *i = hop_c_var(e, own(e, ROW)), *j = hop_c_var(e, own(e, COL));
 
-	hop_c_open(e, "for (int64_t %s0 = %s; %s0 < %s; %s0 += %d)", i, from, i, to, i, ROWS);
-	hop_c_line(e, "const int64_t %s1 = hop_min_i64(%s0 + %d, %s);", i, i, ROWS, to);
-	hop_c_open(e, "for (int64_t %s0 = 0; %s0 < %s; %s0 += %d)", j, j, n, j, COLS);
-	hop_c_line(e, "const int64_t %s1 = hop_min_i64(%s0 + %d, %s);", j, j, COLS, n);
-	call_tile(e, g, i, j);
+	hop_c_open(e, "for (int64_t %s0 = %s; %s0 < %s; %s0 += %d)", i, from, i, to, i, h.block);
+	hop_c_line(e, "const int64_t %s1 = hop_min_i64(%s0 + %d, %s);", i, i, h.block, to);
+	hop_c_open(e, "for (int64_t %s0 = 0; %s0 < %s; %s0 += %d)", j, j, n, j, h.cols);
+	hop_c_line(e, "const int64_t %s1 = hop_min_i64(%s0 + %d, %s);", j, j, h.cols, n);
+	call_product(e, g, &h, i, j);
 	hop_c_open(e, "for (int64_t %s = %s0; %s < %s1; %s++)", i, i, i, i, i);
 	hop_c_line(e, "HOP_PARALLEL");
 	hop_c_open(e, "for (int64_t %s = %s0; %s < %s1; %s++)", j, j, j, j, j);
-	element(e, g, i, j, hop_c_text(e, "sum[%s - %s0][%s - %s0]", i, i, j, j));
+	element(e, g, t ? j : i, t ? i : j, hop_c_text(e, "sum[%s - %s0][%s - %s0]", i, i, j, j));
 	for (int q = 0; q < 4; q++)
 		hop_c_close(e);
 	e->nvar -= 2;
@@ -128,14 +239,18 @@ static void rows(hop_cemit *e, const hop_stmt *s, const char *from, const char *
 
 void hop_c_gemm(hop_cemit *e, const hop_stmt *s)
 {
-	int64_t     least = hop_c_worth(e, s);
-	const char *m = hop_c_fixed(e, s->gemm->m, e->ngemm++, "rows");
+	const hop_gemm *g = s->gemm;
+	bool            turn = is_turned(g), along = hop_size_is(g->as[1], 1) && hop_size_is(g->bs[0], 1);
+	bool            sums = !turn && along && (is_thin(g->m) || is_thin(g->n));
+	int64_t         least = turn ? 0 : hop_c_worth(e, s);
+	const char     *m = hop_c_fixed(e, turn ? g->n : g->m, ++e->ngemm, "rows");
 
 	if (least) {
-		hop_c_fork(e, s, m, least, ROWS, rows);
+		hop_c_fork(e, s, m, least, sums ? 1 : shape_of(g->dtype, is_thin(g->m)).rows,
+		           sums ? dots : tiles);
 		return;
 	}
 	e->nest++;
-	rows(e, s, "0", m);
+	(sums ? dots : tiles)(e, s, "0", m);
 	e->nest--;
 }

@@ -46,7 +46,7 @@ static void forget(count *c, hop_reg r)
 void hop_c_live(hop_cemit *e)
 {
 	int n = e->f->nreg + 1;
-	count c = { .uses = HOP_NEWN(&e->env->tmp, int, n),
+	count c = { .uses = HOP_NEWN(&e->env->tmp, int, n + HOP_C_OWN),
 	            .def = HOP_NEWN(&e->env->tmp, hop_stmt *, n),
 	            .dead = HOP_NEWN(&e->env->tmp, hop_reg, n) };
 	hop_block_regs((hop_block *)(uintptr_t)&e->f->body, note, &c);
@@ -55,5 +55,7 @@ void hop_c_live(hop_cemit *e)
 			c.dead[c.ndead++] = r;
 	for (int i = 0; i < c.ndead; i++)
 		forget(&c, c.dead[i]);
+	for (int i = 0; i < HOP_C_OWN; i++)
+		c.uses[n + i] = 1;
 	e->uses = c.uses;
 }
