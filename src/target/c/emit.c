@@ -176,8 +176,11 @@ static void emit_op(hop_cemit *e, const hop_stmt *s)
 			a[i] = hop_c_reg(e, s->a[i]);
 		t = hop_c_sop(e, s->sop, d, (hop_dtype)e->dtype[s->a[from]], a[0], a[1], a[2]);
 	}
-	hop_c_line(e, "const %s r%d = %s;", hop_c_type(d), s->dst, t);
-	hop_c_set(e, s->dst, d, hop_c_text(e, "r%d", s->dst));
+	if (e->strip)
+		hop_c_line(e, "r%d_[lane] = %s;", s->dst, t);
+	else
+		hop_c_line(e, "const %s r%d = %s;", hop_c_type(d), s->dst, t);
+	hop_c_set(e, s->dst, d, hop_c_text(e, e->strip ? "r%d_[lane]" : "r%d", s->dst));
 }
 
 /* ---- control flow ---- */

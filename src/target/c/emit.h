@@ -33,6 +33,7 @@ typedef struct hop_cemit {
 	const char     **base;             /* [nbuf] what stands for it in the nest we are in */
 	bool            *used;             /* [nbuf] declared before the body */
 	bool            *sym;              /* [nsym] too */
+	bool             strip;            /* results go to arrays of lanes */
 	bool             params, syms, ws, rt, status;
 } hop_cemit;
 
@@ -87,6 +88,10 @@ const char *hop_c_sop(hop_cemit *e, enum hop_sop s, hop_dtype d, hop_dtype from,
 const char *hop_c_red(hop_cemit *e, enum hop_red op, hop_dtype d, const char *acc,
                       const char *v);
 const char *hop_c_red_id(hop_cemit *e, enum hop_red op, hop_dtype d);
+
+/* emit_strip.c: iterations from .. to-1 of a parallel loop a strip at a time, where that helps; where
+ * it stopped. */
+const char *hop_c_strips(hop_cemit *e, const hop_stmt *s, const char *from, const char *to);
 
 /* emit_loop.c, emit_call.c, gemm.c */
 void        hop_c_loop(hop_cemit *e, const hop_stmt *s);

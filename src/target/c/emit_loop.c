@@ -85,7 +85,12 @@ static void pass(hop_cemit *e, const hop_stmt *s, const char *at)
 
 static void plain_for(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
 {
-	const char *v = hop_c_var(e, s->dst);
+	const char *v, *rest = hop_c_strips(e, s, from, to);
+
+	if (rest != from && !strcmp(from, "0") && known(s) > 0 && known(s) % 32 == 0)
+		return;
+	from = rest;
+	v = hop_c_var(e, s->dst);
 	if (s->loop == HOP_LOOP_PAR && is_simple(&s->body))
 		hop_c_line(e, "HOP_PARALLEL");
 	if (s->reverse)
