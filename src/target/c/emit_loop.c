@@ -9,7 +9,7 @@
 /* A sum of floats that may be long is taken in blocks. Each starts from zero and adds at most CHAIN
  * times to one partial sum, an error of 5e-7 at worst (equal elements) in f32; the blocks add up in
  * f64. What is SHORT goes without, but around other loops blocks cost nothing and begin early. */
-enum { LANES = 16, CHAIN = 32, SHORT = 1024, SHORT_AROUND = 64 };
+enum { LANES = 32, CHAIN = 32, SHORT = 1024, SHORT_AROUND = 64 };
 
 static bool is_simple(const hop_block *b)
 {
