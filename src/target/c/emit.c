@@ -233,8 +233,8 @@ static double times(hop_size s)
 static double work(const hop_stmt *s)
 {
 	double n = 1;
-	if (s->kind == HOP_L_GEMM)
-		return times(s->gemm->m) * times(s->gemm->n) * times(s->gemm->k);
+	for (int i = 0; s->kind == HOP_L_TILE && i < s->tile->of->nextent; i++)
+		n *= times(s->tile->extent[i]);
 	if (s->kind != HOP_L_LOOP)
 		return n;
 	for (const hop_stmt *q = s->body.first; q; q = q->next)
@@ -244,7 +244,7 @@ static double work(const hop_stmt *s)
 
 static bool is_nest(const hop_stmt *s)
 {
-	return s->kind == HOP_L_GEMM || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
+	return s->kind == HOP_L_TILE || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
 }
 
 /* A nest that is worth asking before it may take a fraction of a millisecond. What threads share
@@ -257,8 +257,8 @@ static void emit_nest(hop_cemit *e, const hop_stmt *s)
 		hop_c_poll(e);
 	if (fix)
 		hop_c_fix_bases(e, s);
-	if (s->kind == HOP_L_GEMM)
-		hop_c_gemm(e, s);
+	if (s->kind == HOP_L_TILE)
+		hop_c_tile(e, s);
 	else
 		hop_c_loop(e, s);
 	if (fix)
@@ -290,7 +290,7 @@ static void emit_stmt(hop_cemit *e, const hop_stmt *s)
 			emit_op(e, s);
 		break;
 	case HOP_L_LOOP:
-	case HOP_L_GEMM:
+	case HOP_L_TILE:
 		if (is_nest(s))
 			emit_nest(e, s);
 		else
@@ -392,6 +392,7 @@ hop_status hop_c_prog_fork(hop_env *env, const hop_prog *p, const char *name, do
 {
 	hop_cemit e = { .env = env, .p = p, .name = name, .fork = fork };
 
+	HOP_TRY(hop_c_check_tiles(env, p));
 	hop_put(out, "\n");
 	for (int i = 1; i < p->nfunc; i++) {
 		put_head(out, name, i);

@@ -7,9 +7,10 @@
 #ifndef HOP_C_EMIT_H
 #define HOP_C_EMIT_H
 
+#include "loop/walk.h"
 #include "target/c/c.h"
 
-enum { HOP_C_OWN = 8 };                /* registers of ours, after the program's: gemm.c */
+enum { HOP_C_OWN = 96 };               /* registers of ours, after the program's: tiles */
 enum { HOP_C_MAXVAR = 512 };           /* loops in loops; twice what loop_verify.c lets through */
 
 typedef struct hop_cemit {
@@ -57,6 +58,7 @@ void        hop_c_poll(hop_cemit *e);
 
 /* live.c: fills uses, so that nothing is written that nobody reads. */
 void        hop_c_live(hop_cemit *e);
+void        hop_c_live_own(hop_cemit *e, const hop_block *b);     /* of our registers in b */
 
 /* emit_addr.c */
 const char *hop_c_type(hop_dtype d);                          /* in registers */
@@ -100,6 +102,11 @@ void        hop_c_effect(hop_cemit *e, const hop_stmt *s);
 void        hop_c_grow(hop_cemit *e, const hop_stmt *s);
 void        hop_c_check(hop_cemit *e, const hop_stmt *s);
 void        hop_c_gemm(hop_cemit *e, const hop_stmt *s);
+
+/* tiles.c */
+void        hop_c_tile(hop_cemit *e, const hop_stmt *s);
+bool        hop_c_tile_loops(hop_cemit *e, const hop_stmt *s);      /* false: it has none */
+hop_status  hop_c_check_tiles(hop_env *e, const hop_prog *p);       /* all have code */
 void        hop_c_gemm_prelude(hop_buf *out);
 /* piece.c: iterations for threads to share. */
 typedef void hop_c_piecefn(hop_cemit *e, const hop_stmt *s, const char *from, const char *to);

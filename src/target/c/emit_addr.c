@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "loop/lower.h"
 #include "target/c/emit.h"
 
 /* ---- types and constants ---- */

@@ -1,8 +1,9 @@
 /* gemm.c -- the matrix product template. A block of rows and one tile of columns are summed over k
  * by a function of the prelude, then handed to the epilogue element by element. Products with a
- * thin side are sums along k where that is how the operands lie. Does not divide k among threads. */
+ * thin side are loops where the operands lie along k. Does not divide k among threads. */
 #include <stdio.h>
 
+#include "loop/gemm.h"
 #include "target/c/emit.h"
 
 /* Two shapes of tiles: few rows get wide ones. Sums over DEPTH of k start from zero and are added to
@@ -88,13 +89,13 @@ void hop_c_gemm_prelude(hop_buf *o)
 
 /* ---- one product ---- */
 
-/* Positions and a sum along k have registers after the program's. */
+/* The position has registers after the program's. */
+enum { ROW, COL };
+
 static hop_reg own(const hop_cemit *e, int i)
 {
 	return e->f->nreg + 1 + i;
 }
-enum { ROW, COL, INNER, LEFT, RIGHT, PRODUCT, NONE, SUM };
-_Static_assert((int)SUM < (int)HOP_C_OWN, "registers of ours");
 
 static hop_addr at(hop_cemit *e, const hop_addr *a, const hop_size *stride, int i, int j)
 {
@@ -135,51 +136,6 @@ static void element(hop_cemit *e, const hop_gemm *g, const char *i, const char *
 	hop_c_block(e, &g->epilogue);
 }
 
-/* ---- as sums along k ---- */
-
-static hop_stmt *op(hop_cemit *e, hop_block *b, enum hop_sop sop, hop_dtype d, int dst)
-{
-	hop_stmt *s = HOP_NEW(&e->env->tmp, hop_stmt);
-	*s = (hop_stmt){ .kind = HOP_L_OP, .sop = sop, .dtype = (uint8_t)d, .dst = own(e, dst) };
-	if (b->last)
-		b->last->next = s;
-	else
-		b->first = s;
-	b->last = s;
-	return s;
-}
-
-static void dot(hop_cemit *e, const hop_gemm *g)
-{
-	hop_acc   acc = { HOP_RED_add, g->dtype, own(e, NONE), own(e, PRODUCT), own(e, SUM) };
-	hop_stmt  s = { .kind = HOP_L_LOOP, .loop = HOP_LOOP_RED, .dst = own(e, INNER),
-	                .extent = g->k, .nacc = 1, .acc = &acc }, *mul;
-
-	op(e, &s.body, HOP_SOP_load, g->dtype, LEFT)->u.addr = at(e, &g->a, g->as, ROW, INNER);
-	op(e, &s.body, HOP_SOP_load, g->dtype, RIGHT)->u.addr = at(e, &g->b, g->bs, INNER, COL);
-	mul = op(e, &s.body, HOP_SOP_mul, g->dtype, PRODUCT);
-	mul->na = 2;
-	mul->a[0] = own(e, LEFT);
-	mul->a[1] = own(e, RIGHT);
-	hop_c_set(e, own(e, NONE), g->dtype, hop_c_float(e, g->dtype, 0));
-	hop_c_loop(e, &s);
-}
-
-static void dots(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
-{
-	const hop_gemm *g = s->gemm;
-	const char     *n = hop_c_fixed(e, g->n, ++e->ngemm, "cols");
-	const char     *i = hop_c_var(e, own(e, ROW)), *j = hop_c_var(e, own(e, COL));
-
-	hop_c_open(e, "for (int64_t %s = %s; %s < %s; %s++)", i, from, i, to, i);
-	hop_c_open(e, "for (int64_t %s = 0; %s < %s; %s++)", j, j, n, j);
-	dot(e, g);
-	element(e, g, i, j, hop_c_reg(e, own(e, SUM)));
-	hop_c_close(e);
-	hop_c_close(e);
-	e->nvar -= 2;
-}
-
 /* ---- in tiles ---- */
 
 static bool is_thin(hop_size s)
@@ -217,7 +173,8 @@ static void call_product(hop_cemit *e, const hop_gemm *g, const shape *h, const 
 /* Rows from .. to-1. */
 static void tiles(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
 {
-	const hop_gemm *g = s->gemm;
+	hop_gemm        made = hop_gemm_of(s->tile);
+	const hop_gemm *g = &made;
 	bool            t = is_turned(g);
 	shape           h = shape_of(g->dtype, t || is_thin(g->m));
 	const char     *n = hop_c_fixed(e, t ? g->m : g->n, ++e->ngemm, "cols");
@@ -239,18 +196,19 @@ static void tiles(hop_cemit *e, const hop_stmt *s, const char *from, const char 
 
 void hop_c_gemm(hop_cemit *e, const hop_stmt *s)
 {
-	const hop_gemm *g = s->gemm;
-	bool            turn = is_turned(g), along = hop_size_is(g->as[1], 1) && hop_size_is(g->bs[0], 1);
-	bool            sums = !turn && along && (is_thin(g->m) || is_thin(g->n));
-	int64_t         least = turn ? 0 : hop_c_worth(e, s);
-	const char     *m = hop_c_fixed(e, turn ? g->n : g->m, ++e->ngemm, "rows");
+	hop_gemm    g = hop_gemm_of(s->tile);
+	bool        turn = is_turned(&g), along = hop_size_is(g.as[1], 1) && hop_size_is(g.bs[0], 1);
+	int64_t     least = turn ? 0 : hop_c_worth(e, s);
+	const char *m;
 
+	if (!turn && along && (is_thin(g.m) || is_thin(g.n)) && hop_c_tile_loops(e, s))
+		return;
+	m = hop_c_fixed(e, turn ? g.n : g.m, ++e->ngemm, "rows");
 	if (least) {
-		hop_c_fork(e, s, m, least, sums ? 1 : shape_of(g->dtype, is_thin(g->m)).rows,
-		           sums ? dots : tiles);
+		hop_c_fork(e, s, m, least, shape_of(g.dtype, is_thin(g.m)).rows, tiles);
 		return;
 	}
 	e->nest++;
-	(sums ? dots : tiles)(e, s, "0", m);
+	tiles(e, s, "0", m);
 	e->nest--;
 }

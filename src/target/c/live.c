@@ -1,6 +1,5 @@
 /* live.c -- which registers somebody reads. A compiler warns of variables that are set and not
  * read, and a person wonders. Does not change the program. */
-#include "loop/lower.h"
 #include "target/c/emit.h"
 
 typedef struct count {
@@ -43,19 +42,29 @@ static void forget(count *c, hop_reg r)
 		}
 }
 
-void hop_c_live(hop_cemit *e)
+static count count_block(hop_cemit *e, const hop_block *b)
 {
-	int n = e->f->nreg + 1;
-	count c = { .uses = HOP_NEWN(&e->env->tmp, int, n + HOP_C_OWN),
+	int   n = e->f->nreg + 1 + HOP_C_OWN;
+	count c = { .uses = HOP_NEWN(&e->env->tmp, int, n),
 	            .def = HOP_NEWN(&e->env->tmp, hop_stmt *, n),
 	            .dead = HOP_NEWN(&e->env->tmp, hop_reg, n) };
-	hop_block_regs((hop_block *)(uintptr_t)&e->f->body, note, &c);
+	hop_block_regs((hop_block *)(uintptr_t)b, note, &c);
 	for (int r = 1; r < n; r++)
-		if (!c.uses[r])
+		if (!c.uses[r] && c.def[r])
 			c.dead[c.ndead++] = r;
 	for (int i = 0; i < c.ndead; i++)
 		forget(&c, c.dead[i]);
-	for (int i = 0; i < HOP_C_OWN; i++)
-		c.uses[n + i] = 1;
-	e->uses = c.uses;
+	return c;
+}
+
+void hop_c_live(hop_cemit *e)
+{
+	e->uses = count_block(e, &e->f->body).uses;
+}
+
+void hop_c_live_own(hop_cemit *e, const hop_block *b)
+{
+	count c = count_block(e, b);
+	for (int r = e->f->nreg + 1; r <= e->f->nreg + HOP_C_OWN; r++)
+		e->uses[r] = c.uses[r];
 }

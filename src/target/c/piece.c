@@ -5,7 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "loop/lower.h"
 #include "target/c/emit.h"
 
 /* ---- what is worth it ---- */
@@ -13,6 +12,14 @@
 static double times(hop_size s)
 {
 	return hop_size_const(s) ? (double)s.k : HOP_SIZE_USUAL;
+}
+
+static double tile_cost(const hop_tile *t)
+{
+	double n = 1;
+	for (int i = 0; i < t->of->nextent; i++)
+		n *= times(t->extent[i]);
+	return n / 4;
 }
 
 /* Instructions of a block, about. */
@@ -27,8 +34,8 @@ static double cost(const hop_block *b)
 		case HOP_L_LOOP:
 			n += (s->bound ? HOP_SIZE_USUAL : times(s->extent)) * (1 + cost(&s->body));
 			break;
-		case HOP_L_GEMM:
-			n += times(s->gemm->m) * times(s->gemm->n) * times(s->gemm->k) / 4;
+		case HOP_L_TILE:
+			n += tile_cost(s->tile);
 			break;
 		default:
 			n += 1 + cost(&s->body) + cost(&s->other);
@@ -37,27 +44,30 @@ static double cost(const hop_block *b)
 }
 
 /* Nothing in a piece may end the program. */
-static bool may_stop(const hop_block *b)
+static bool may_stop(const hop_stmt *s)
 {
-	for (const hop_stmt *s = b->first; s; s = s->next)
-		if (s->kind >= HOP_L_CALL || may_stop(&s->body) || may_stop(&s->other) ||
-		    (s->kind == HOP_L_GEMM && may_stop(&s->gemm->epilogue)))
-			return true;
+	hop_block *sub[2];
+	int        k = hop_stmt_blocks((hop_stmt *)(uintptr_t)s, sub);
+	if (s->kind >= HOP_L_CALL)
+		return true;
+	for (int i = 0; i < k; i++)
+		for (const hop_stmt *q = sub[i]->first; q; q = q->next)
+			if (may_stop(q))
+				return true;
 	return false;
 }
 
-_Static_assert(HOP_L_CALL > HOP_L_GEMM && HOP_L_CHECK > HOP_L_CALL, "calls come last");
+_Static_assert(HOP_L_CALL > HOP_L_TILE && HOP_L_CHECK > HOP_L_CALL, "calls come last");
 
+/* A tile's first extent is what is divided. */
 int64_t hop_c_worth(const hop_cemit *e, const hop_stmt *s)
 {
-	const hop_block *b = s->kind == HOP_L_GEMM ? &s->gemm->epilogue : &s->body;
-	hop_size         n = s->kind == HOP_L_GEMM ? s->gemm->m : s->extent;
-	double           each = 1 + cost(b), least;
+	bool     tile = s->kind == HOP_L_TILE;
+	hop_size n = tile ? s->tile->extent[0] : s->extent;
+	double   each = 1 + (tile ? tile_cost(s->tile) / fmax(times(n), 1) : cost(&s->body)), least;
 
-	if (e->nest || e->fork <= 0 || may_stop(b))
+	if (e->nest || e->fork <= 0 || may_stop(s))
 		return 0;
-	if (s->kind == HOP_L_GEMM)
-		each += times(s->gemm->n) * times(s->gemm->k) / 4;
 	least = fmax(ceil(e->fork / each), 2);
 	return !s->bound && hop_size_const(n) && (double)n.k < least ? 0 : (int64_t)least;
 }
@@ -79,10 +89,10 @@ static void note(void *user, hop_reg *r, hop_stmt *def, hop_dtype d)
 /* Registers that are variables of ours and read in s; the others are text, or its own. */
 static bool *captured(hop_cemit *e, const hop_stmt *s)
 {
-	scan c = { .inside = HOP_NEWN(&e->env->tmp, bool, e->f->nreg + 1),
-	           .used = HOP_NEWN(&e->env->tmp, bool, e->f->nreg + 1) };
+	scan c = { .inside = HOP_NEWN(&e->env->tmp, bool, e->f->nreg + 1 + HOP_C_OWN),
+	           .used = HOP_NEWN(&e->env->tmp, bool, e->f->nreg + 1 + HOP_C_OWN) };
 	hop_stmt_regs((hop_stmt *)(uintptr_t)s, note, &c);
-	for (int r = 1; r <= e->f->nreg; r++)
+	for (int r = 1; r <= e->f->nreg + HOP_C_OWN; r++)
 		c.used[r] = c.used[r] && !c.inside[r] && e->uses[r] && e->reg[r] &&
 		            strchr("rijkuvx", e->reg[r][0]);
 	return c.used;
@@ -94,7 +104,7 @@ static void put_struct(hop_cemit *e, hop_buf *o, const char *name, const bool *r
 {
 	hop_putf(o, "\nstruct %s {\n\tvoid *const *params;\n\tconst int64_t *syms;\n"
 	            "\tvoid *workspace;\n\tstruct hop_rt *rt;\n\tint64_t n;\n", name);
-	for (int r = 1; r <= e->f->nreg; r++)
+	for (int r = 1; r <= e->f->nreg + HOP_C_OWN; r++)
 		if (regs[r])
 			hop_putf(o, "\t%s %s;\n", hop_c_type((hop_dtype)e->dtype[r]), e->reg[r]);
 	hop_put(o, "};\n");
@@ -112,7 +122,7 @@ static void put_head(hop_cemit *e, hop_buf *o, const char *name, const bool *reg
 		hop_put(o, "\tvoid *const workspace = c->workspace;\n");
 	if (e->rt)
 		hop_put(o, "\tstruct hop_rt *const rt = c->rt;\n");
-	for (int r = 1; r <= e->f->nreg; r++)
+	for (int r = 1; r <= e->f->nreg + HOP_C_OWN; r++)
 		if (regs[r])
 			hop_putf(o, "\tconst %s %s = c->%s;\n", hop_c_type((hop_dtype)e->dtype[r]), e->reg[r],
 			         e->reg[r]);
@@ -170,7 +180,7 @@ void hop_c_fork(hop_cemit *e, const hop_stmt *s, const char *n, int64_t least, i
 	put_piece(e, s, name, grain, regs, body);
 	e->params = e->syms = e->ws = e->rt = true;
 	hop_c_brace(e);
-	for (int r = 1; r <= e->f->nreg; r++)
+	for (int r = 1; r <= e->f->nreg + HOP_C_OWN; r++)
 		if (regs[r])
 			more = hop_c_text(e, "%s, %s", more, e->reg[r]);
 	hop_c_line(e, "struct %s c = { params, syms, ws, rt, %s%s };", name, n, more);

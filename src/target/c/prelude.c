@@ -40,6 +40,8 @@ static const char head[] =
 	"\tint  (*grow)(struct hop_rt *rt, int slot, int64_t bytes);\n"
 	"\tint  (*effect)(struct hop_rt *rt, int id, void *const *args, const int64_t *syms);\n"
 	"\tint  (*check)(struct hop_rt *rt, int id, const int64_t *syms);\n"
+	"\tint  (*library)(struct hop_rt *rt, int id, int dtype, void *const *args,\n"
+	"\t                const int64_t *extent);\n"
 	"\tvoid (*parallel)(struct hop_rt *rt, void (*body)(void *arg, int64_t begin, int64_t end),\n"
 	"\t                 void *arg, int64_t n);\n"
 	"\tconst int       *cancel;\n"
