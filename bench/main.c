@@ -9,6 +9,7 @@
 #include "growth.h"
 #include "layers.h"
 #include "memory.h"
+#include "targets.h"
 #include "threads.h"
 #include "work.h"
 
@@ -146,18 +147,18 @@ int main(int argc, char **argv)
 		hop_work_free(&r);
 	}
 	hop_work_free(&w);
+	const struct bench_row all[] = {
+		{ "rnn", HOP_WORK_RNN, rnn }, { "rnn gradient", HOP_WORK_RNN_GRAD, rnn },
+		{ "while", HOP_WORK_LOOP, x }, { "softmax", HOP_WORK_SOFTMAX, x },
+		{ "matmul 256", HOP_WORK_GEMM, square_in }
+	};
+	enum { NROW = sizeof all / sizeof *all };
+	bench_targets(all, NROW);
 	bench_door(c);
 	printf("\ncompiling, in ms\n%-18s %9s %9s %9s %9s %9s\n", "", "passes", "lowering",
 	       "code", "total", "cached");
-	static const struct { const char *name; enum hop_work_kind kind; } all[] = {
-		{ "rnn", HOP_WORK_RNN }, { "rnn gradient", HOP_WORK_RNN_GRAD },
-		{ "while", HOP_WORK_LOOP }, { "softmax", HOP_WORK_SOFTMAX },
-		{ "matmul 256", HOP_WORK_GEMM }
-	};
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-		const float *const *in = all[i].kind == HOP_WORK_LOOP || all[i].kind == HOP_WORK_SOFTMAX ? x
-		                       : all[i].kind == HOP_WORK_GEMM ? square_in : rnn;
-		if (!hop_work_new(c, &w, all[i].kind, in))
+	for (int i = 0; i < NROW; i++) {
+		if (!hop_work_new(c, &w, all[i].kind, all[i].in))
 			bench_cost(c, all[i].name, w.fn);
 		hop_work_free(&w);
 	}

@@ -5,7 +5,8 @@
 
 #include "target/target.h"
 
-/* The text of a C file as a shared object, and after it room for so many bytes. HOP_ETARGET with what the compiler said first. */
+/* The text of a C file as a shared object, and after it room for so many bytes. HOP_ETARGET with
+ * what the compiler said first. */
 hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts *o, size_t room,
                          hop_bytes *out_b);
 /* Which file it is and when it was made; zero when it is not found. */

@@ -212,6 +212,26 @@ static void emit_if(hop_cemit *e, const hop_stmt *s)
 	hop_c_close(e);
 }
 
+/* One after the other, so all in the same registers. */
+void hop_c_carries(hop_cemit *e, const hop_stmt *s)
+{
+	for (int i = 0; i < s->ncarry; i++) {
+		hop_stmt   one = { .ncarry = 1, .carry = &s->carry[i] };
+		hop_lfunc  f = { .nreg = e->f->nreg };
+		hop_block  copy = { 0 };
+		hop_lbuild b = { .env = e->env, .a = &e->env->tmp, .f = &f, .block = &copy };
+		bool       single = hop_size_is(s->carry[i].count, 1);
+
+		hop_carry_loops(&b, e->f, &one);
+		hop_c_live_own(e, &copy);
+		if (single)
+			hop_c_brace(e);
+		hop_c_block(e, &copy);
+		if (single)
+			hop_c_close(e);
+	}
+}
+
 static void emit_while(hop_cemit *e, const hop_stmt *s)
 {
 	hop_c_open(e, "for (;;)");
@@ -220,6 +240,7 @@ static void emit_while(hop_cemit *e, const hop_stmt *s)
 	hop_c_line(e, "if (!%s)", hop_c_reg(e, s->a[0]));
 	hop_c_line(e, "\tbreak;");
 	hop_c_block(e, &s->body);
+	hop_c_carries(e, s);
 	hop_c_close(e);
 }
 

@@ -55,6 +55,7 @@ const char *hop_c_var(hop_cemit *e, hop_reg r);    /* names a loop variable; e->
 /* Leave the function with the status that the call, an int expression, gives unless it is 0. */
 void        hop_c_stop_if(hop_cemit *e, const char *call);
 void        hop_c_poll(hop_cemit *e);
+void        hop_c_carries(hop_cemit *e, const hop_stmt *s);   /* what a step hands to the next */
 
 /* live.c: fills uses, so that nothing is written that nobody reads. */
 void        hop_c_live(hop_cemit *e);

@@ -79,6 +79,7 @@ static void pass(hop_cemit *e, const hop_stmt *s, const char *at)
 		hop_c_line(e, "%s = %s;", to,
 		           hop_c_red(e, c->op, c->dtype, hop_c_reg(e, c->value), to));
 	}
+	hop_c_carries(e, s);
 }
 
 /* ---- plain loops ---- */
