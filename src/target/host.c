@@ -2,6 +2,8 @@
  * it. */
 #include "target/host.h"
 
+#include <stdlib.h>
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -25,4 +27,10 @@ void hop_host_cpu(hop_buf *b)
 #else
 	hop_put(b, "cpu unknown\n");
 #endif
+}
+
+double hop_host_fork(void)
+{
+	const char *own = getenv("HOP_FORK");
+	return own && atof(own) > 0 ? atof(own) : 1 << 16;
 }

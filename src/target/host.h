@@ -7,4 +7,7 @@
 /* All that may decide which code is made for it: a line for each leaf of its description. */
 void hop_host_cpu(hop_buf *b);
 
+/* Instructions worth a fork of a loop: some tens of microseconds. HOP_FORK=n: others, for tests. */
+double hop_host_fork(void);
+
 #endif

@@ -272,8 +272,8 @@ static bool is_nest(const hop_stmt *s)
  * finds its own pointers. */
 static void emit_nest(hop_cemit *e, const hop_stmt *s)
 {
-	bool red = s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED;
-	bool fix = !e->nest && (red || !hop_c_worth(e, s));
+	bool shared = s->kind == HOP_L_TILE ? hop_c_worth(s) > 0 : s->bind.thread;
+	bool fix = !e->nest && !shared;
 	if (work(s) > 1e6)
 		hop_c_poll(e);
 	if (fix)
@@ -372,7 +372,7 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 	hop_buf_open(&pieces, e->env);
 	hop_buf_open(&head, e->env);
 	hop_buf_open(&body, e->env);
-	*e = (hop_cemit){ .env = e->env, .p = e->p, .name = e->name, .fork = e->fork,
+	*e = (hop_cemit){ .env = e->env, .p = e->p, .name = e->name,
 	                  .f = &e->p->func[i], .index = i, .pieces = &pieces, .o = &body,
 	                  .indent = 1 };
 	e->reg = HOP_NEWN(&e->env->tmp, const char *, e->f->nreg + 1 + HOP_C_OWN);
@@ -408,10 +408,9 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 }
 
 /* Callees come after their callers in a program and before them in the text. */
-hop_status hop_c_prog_fork(hop_env *env, const hop_prog *p, const char *name, double fork,
-                           hop_buf *out)
+hop_status hop_c_prog(hop_env *env, const hop_prog *p, const char *name, hop_buf *out)
 {
-	hop_cemit e = { .env = env, .p = p, .name = name, .fork = fork };
+	hop_cemit e = { .env = env, .p = p, .name = name };
 
 	HOP_TRY(hop_c_check_tiles(env, p));
 	hop_put(out, "\n");
@@ -422,9 +421,4 @@ hop_status hop_c_prog_fork(hop_env *env, const hop_prog *p, const char *name, do
 	for (int i = p->nfunc - 1; i >= 0; i--)
 		emit_func(&e, i, out);
 	return HOP_OK;
-}
-
-hop_status hop_c_prog(hop_env *env, const hop_prog *p, const char *name, hop_buf *out)
-{
-	return hop_c_prog_fork(env, p, name, 1 << 16, out);
 }

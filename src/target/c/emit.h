@@ -17,7 +17,6 @@ typedef struct hop_cemit {
 	hop_env         *env;
 	const hop_prog  *p;
 	const char      *name;             /* of the entry; functions are NAME_1 ... */
-	double           fork;             /* instructions worth one; 0 = no forks */
 	const hop_lfunc *f;
 	int              index;            /* of f */
 	hop_buf         *pieces;           /* functions that stand before f */
@@ -39,9 +38,6 @@ typedef struct hop_cemit {
 } hop_cemit;
 
 /* emit.c */
-/* hop_c_prog, with forks where so many instructions are to be had. */
-hop_status  hop_c_prog_fork(hop_env *e, const hop_prog *p, const char *name, double fork,
-                            hop_buf *out);
 void        hop_c_line(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void        hop_c_open(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void        hop_c_brace(hop_cemit *e);                        /* a block of its own */
@@ -92,8 +88,9 @@ const char *hop_c_red(hop_cemit *e, enum hop_red op, hop_dtype d, const char *ac
                       const char *v);
 const char *hop_c_red_id(hop_cemit *e, enum hop_red op, hop_dtype d);
 
-/* emit_strip.c: iterations from .. to-1 of a parallel loop a strip at a time, where that helps; where
- * it stopped. */
+/* emit_strip.c: iterations from .. to-1 of a parallel loop a strip at a time, for loops that it helps;
+ * gives where it stopped, a variable of the block. */
+bool        hop_c_has_strips(hop_cemit *e, const hop_stmt *s);
 const char *hop_c_strips(hop_cemit *e, const hop_stmt *s, const char *from, const char *to);
 
 /* emit_loop.c, emit_call.c, gemm.c */
@@ -111,9 +108,10 @@ hop_status  hop_c_check_tiles(hop_env *e, const hop_prog *p);       /* all have 
 void        hop_c_gemm_prelude(hop_buf *out);
 /* piece.c: iterations for threads to share. */
 typedef void hop_c_piecefn(hop_cemit *e, const hop_stmt *s, const char *from, const char *to);
-/* The least number of iterations of a nest that is worth a fork; 0 = none is. */
-int64_t     hop_c_worth(const hop_cemit *e, const hop_stmt *s);
-/* body for all of 0 .. n-1, in pieces that are multiples of grain. */
+/* The least first extent of a tile that is worth a fork; 0 = none is. */
+int64_t     hop_c_worth(const hop_stmt *s);
+/* body for all of 0 .. n-1, in pieces that are multiples of grain; for a loop that wants to know its
+ * slice, in blocks. */
 void        hop_c_fork(hop_cemit *e, const hop_stmt *s, const char *n, int64_t least,
                        int64_t grain, hop_c_piecefn *body);
 

@@ -257,6 +257,10 @@ static void declare(hop_cemit *e, hop_buf *o, int i)
 	if (b->kind == HOP_BUF_PARAM) {
 		e->params = true;
 		hop_putf(o, "params[%d];\n", b->index);
+	} else if (b->space == HOP_SPACE_RESULT) {
+		e->params = true;
+		hop_putf(o, "(void *)((char *)params[%d] + %s);\n", b->index,
+		         factor(e, hop_c_size(e, b->offset)));
 	} else {
 		e->ws = true;
 		hop_putf(o, "(void *)(ws + %s);\n", factor(e, hop_c_size(e, b->offset)));

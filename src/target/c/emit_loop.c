@@ -62,7 +62,7 @@ static bool has_lanes(const hop_cemit *e, const hop_stmt *s, int64_t n)
 	bool real = false;
 	for (int i = 0; i < s->nacc; i++)
 		real |= is_used(e, &s->acc[i]) && hop_dtype_real(s->acc[i].dtype);
-	return real && is_simple(&s->body) && (n < 0 || n >= LANES);
+	return real && !s->bind.ordered && is_simple(&s->body) && (n < 0 || n >= LANES);
 }
 
 /* For each accumulator that is read, a line from its text; %r is the name of the result. */
@@ -86,13 +86,20 @@ static void pass(hop_cemit *e, const hop_stmt *s, const char *at)
 
 static void plain_for(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
 {
-	const char *v, *rest = hop_c_strips(e, s, from, to);
+	bool        strips = hop_c_has_strips(e, s);
+	const char *v;
 
-	if (rest != from && !strcmp(from, "0") && known(s) > 0 && known(s) % 32 == 0)
-		return;
-	from = rest;
+	if (strips) {
+		bool whole = !strcmp(from, "0") && known(s) > 0 && known(s) % 32 == 0;
+		hop_c_brace(e);
+		from = hop_c_strips(e, s, from, to);
+		if (whole) {
+			hop_c_close(e);
+			return;
+		}
+	}
 	v = hop_c_var(e, s->dst);
-	if (s->loop == HOP_LOOP_PAR && is_simple(&s->body))
+	if (s->loop == HOP_LOOP_PAR && !s->bind.ordered && is_simple(&s->body))
 		hop_c_line(e, "HOP_PARALLEL");
 	if (s->reverse)
 		hop_c_open(e, "for (int64_t %s = %s - 1; %s >= %s; %s--)", v, to, v, from, v);
@@ -103,6 +110,8 @@ static void plain_for(hop_cemit *e, const hop_stmt *s, const char *from, const c
 	pass(e, s, "");
 	hop_c_close(e);
 	e->nvar--;
+	if (strips)
+		hop_c_close(e);
 }
 
 /* A loop of one trip is no loop. */
@@ -231,13 +240,12 @@ static void reduce(hop_cemit *e, const hop_stmt *s)
 		hop_c_set(e, c->result, c->dtype, hop_c_text(e, "r%d", c->result));
 }
 
-/* Threads share it: whole vectors where it is the innermost one. */
-static bool shared(hop_cemit *e, const hop_stmt *s)
+/* Threads share it: whole vectors where it is the innermost one, and whole strips: what is behind the
+ * last of them adds up in another order, so that it must be the same for any pieces. */
+static void share(hop_cemit *e, const hop_stmt *s)
 {
-	int64_t least = s->loop == HOP_LOOP_PAR && known(s) != 1 ? hop_c_worth(e, s) : 0;
-	if (least)
-		hop_c_fork(e, s, extent(e, s), least, is_simple(&s->body) ? 4 * LANES : 1, plain_for);
-	return least > 0;
+	int64_t grain = is_simple(&s->body) ? 4 * LANES : hop_c_has_strips(e, s) ? LANES : 1;
+	hop_c_fork(e, s, extent(e, s), s->bind.least, grain, plain_for);
 }
 
 void hop_c_loop(hop_cemit *e, const hop_stmt *s)
@@ -245,8 +253,12 @@ void hop_c_loop(hop_cemit *e, const hop_stmt *s)
 	int nest = s->loop != HOP_LOOP_SEQ && known(s) != 1;
 
 	HOP_ASSERT(e->nvar < HOP_C_MAXVAR);
-	if (shared(e, s))
+	if (s->bind.thread) {
+		share(e, s);
 		return;
+	}
+	if (s->bind.slice)                   /* a sum, which is not divided here */
+		hop_c_set(e, s->bind.slice, HOP_i64, "0");
 	e->nest += nest;
 	if (s->loop == HOP_LOOP_RED)
 		reduce(e, s);

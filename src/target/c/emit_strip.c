@@ -189,13 +189,15 @@ static void reduce(hop_cemit *e, const hop_stmt *s, int w)
 
 /* ---- the loop ---- */
 
+bool hop_c_has_strips(hop_cemit *e, const hop_stmt *s)
+{
+	return width(s) && s->loop == HOP_LOOP_PAR && !s->bind.ordered && fits(e, s);
+}
+
 const char *hop_c_strips(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
 {
 	int         w = width(s);
-	const char *v;
-	if (!w || s->loop != HOP_LOOP_PAR || !fits(e, s))
-		return from;
-	v = hop_c_var(e, s->dst);
+	const char *v = hop_c_var(e, s->dst);
 	hop_c_line(e, "int64_t %s0 = %s;", v, from);
 	hop_c_open(e, "for (; %s0 + %d <= %s; %s0 += %d)", v, w, to, v, w);
 	hop_c_set(e, s->dst, HOP_i64, hop_c_text(e, "(%s0 + lane)", v));

@@ -198,7 +198,7 @@ void hop_c_gemm(hop_cemit *e, const hop_stmt *s)
 {
 	hop_gemm    g = hop_gemm_of(s->tile);
 	bool        turn = is_turned(&g), along = hop_size_is(g.as[1], 1) && hop_size_is(g.bs[0], 1);
-	int64_t     least = turn ? 0 : hop_c_worth(e, s);
+	int64_t     least = turn ? 0 : hop_c_worth(s);
 	const char *m;
 
 	if (!turn && along && (is_thin(g.m) || is_thin(g.n)) && hop_c_tile_loops(e, s))

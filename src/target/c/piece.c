@@ -9,67 +9,25 @@
 
 /* ---- what is worth it ---- */
 
+enum { FORK = 1 << 18 };       /* products of numbers in a tile that are worth a fork */
+
 static double times(hop_size s)
 {
 	return hop_size_const(s) ? (double)s.k : HOP_SIZE_USUAL;
 }
 
-static double tile_cost(const hop_tile *t)
+/* The schedule says whether a tile may be shared; its first extent is what is divided. */
+int64_t hop_c_worth(const hop_stmt *s)
 {
-	double n = 1;
-	for (int i = 0; i < t->of->nextent; i++)
-		n *= times(t->extent[i]);
-	return n / 4;
-}
-
-/* Instructions of a block, about. */
-static double cost(const hop_block *b)
-{
-	double n = 0;
-	for (const hop_stmt *s = b->first; s; s = s->next)
-		switch (s->kind) {
-		case HOP_L_OP:
-			n += hop_sop_cost(s->sop, s->dtype);
-			break;
-		case HOP_L_LOOP:
-			n += (s->bound ? HOP_SIZE_USUAL : times(s->extent)) * (1 + cost(&s->body));
-			break;
-		case HOP_L_TILE:
-			n += tile_cost(s->tile);
-			break;
-		default:
-			n += 1 + cost(&s->body) + cost(&s->other);
-		}
-	return n;
-}
-
-/* Nothing in a piece may end the program. */
-static bool may_stop(const hop_stmt *s)
-{
-	hop_block *sub[2];
-	int        k = hop_stmt_blocks((hop_stmt *)(uintptr_t)s, sub);
-	if (s->kind >= HOP_L_CALL)
-		return true;
-	for (int i = 0; i < k; i++)
-		for (const hop_stmt *q = sub[i]->first; q; q = q->next)
-			if (may_stop(q))
-				return true;
-	return false;
-}
-
-_Static_assert(HOP_L_CALL > HOP_L_TILE && HOP_L_CHECK > HOP_L_CALL, "calls come last");
-
-/* A tile's first extent is what is divided. */
-int64_t hop_c_worth(const hop_cemit *e, const hop_stmt *s)
-{
-	bool     tile = s->kind == HOP_L_TILE;
-	hop_size n = tile ? s->tile->extent[0] : s->extent;
-	double   each = 1 + (tile ? tile_cost(s->tile) / fmax(times(n), 1) : cost(&s->body)), least;
-
-	if (e->nest || e->fork <= 0 || may_stop(s))
+	const hop_tile *t = s->tile;
+	hop_size        n = t->extent[0];
+	double          each = 1, least;
+	if (!s->bind.thread)
 		return 0;
-	least = fmax(ceil(e->fork / each), 2);
-	return !s->bound && hop_size_const(n) && (double)n.k < least ? 0 : (int64_t)least;
+	for (int i = 1; i < t->of->nextent; i++)
+		each *= times(t->extent[i]);
+	least = fmax(ceil(FORK / fmax(each, 1)), 2);
+	return hop_size_const(n) && (double)n.k < least ? 0 : (int64_t)least;
 }
 
 /* ---- registers from outside ---- */
@@ -128,6 +86,23 @@ static void put_head(hop_cemit *e, hop_buf *o, const char *name, const bool *reg
 			         e->reg[r]);
 }
 
+static bool has_slice(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->bind.slice;
+}
+
+/* Blocks begin .. end-1 of at most HOP_BLOCKS, by the number of iterations alone: each is run in
+ * order, in temporaries of its own. */
+static void put_blocks(hop_cemit *e, const hop_stmt *s, hop_c_piecefn *body)
+{
+	hop_c_line(e, "const int64_t len = (c->n + %d) / %d;", HOP_BLOCKS - 1, HOP_BLOCKS);
+	hop_c_open(e, "for (int64_t slice = begin; slice < end; slice++)");
+	hop_c_line(e, "const int64_t from = slice * len, to = hop_min_i64(from + len, c->n);");
+	hop_c_set(e, s->bind.slice, HOP_i64, "slice");
+	body(e, s, "from", "to");
+	hop_c_close(e);
+}
+
 /* The piece has names of its own for pointers and sizes, and the same ones for registers. */
 static void put_piece(hop_cemit *e, const hop_stmt *s, const char *name, int64_t grain,
                       const bool *regs, hop_c_piecefn *body)
@@ -145,7 +120,9 @@ static void put_piece(hop_cemit *e, const hop_stmt *s, const char *name, int64_t
 	e->params = e->syms = e->ws = e->rt = e->status = false;
 	e->nest++;
 	hop_c_fix_bases(e, s);
-	if (grain == 1) {
+	if (has_slice(s)) {
+		put_blocks(e, s, body);
+	} else if (grain == 1) {
 		body(e, s, "begin", "end");
 	} else {
 		hop_c_line(e, "const int64_t from = begin * %lld;", (long long)grain);
@@ -174,8 +151,11 @@ void hop_c_fork(hop_cemit *e, const hop_stmt *s, const char *n, int64_t least, i
 	bool       *regs = captured(e, s);
 	const char *name = e->index ? hop_c_text(e, "%s_%d_piece%d", e->name, e->index, ++e->npiece)
 	                            : hop_c_text(e, "%s_piece%d", e->name, ++e->npiece);
-	const char *more = "", *count = grain == 1 ? n : hop_c_text(e, "(%s + %lld) / %lld", n,
-	                                                (long long)grain - 1, (long long)grain);
+	const char *more = "", *count = n;
+	if (has_slice(s))
+		count = hop_c_text(e, "hop_min_i64(%s, %d)", n, HOP_BLOCKS);
+	else if (grain > 1)
+		count = hop_c_text(e, "(%s + %lld) / %lld", n, (long long)grain - 1, (long long)grain);
 
 	put_piece(e, s, name, grain, regs, body);
 	e->params = e->syms = e->ws = e->rt = true;

@@ -12,12 +12,15 @@
 #include "target/c/emit.h"
 #include "target/host.h"
 
-/* Loops stay plain: the compiler knows the machine. */
+/* Loops stay plain: the compiler knows the machine, and makes vectors of what is counted here one
+ * by one. Whether there are threads is left to the run: another text is compiled otherwise, fuses
+ * other products and sums, and gives other bits. */
 static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
 {
+	enum { LANES = 8 };
 	(void)e;
 	(void)o;
-	*out_m = (hop_machine){ 0 };
+	*out_m = (hop_machine){ .threads = true, .fork = LANES * hop_host_fork() };
 	return HOP_OK;
 }
 
@@ -44,13 +47,6 @@ static bool is_whole(const hop_bytes *b)
 	return !memcmp(seal_of(b), &h, sizeof h);
 }
 
-/* Some tens of microseconds. HOP_FORK=n: other work, for tests. */
-static double fork_worth(const hop_target_opts *o)
-{
-	const char *own = getenv("HOP_FORK");
-	return o->no_threads ? 0 : own && atof(own) > 0 ? atof(own) : 1 << 16;
-}
-
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
                           const hop_target_opts *o, hop_bytes *out_b)
 {
@@ -60,7 +56,7 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 	(void)m;
 	hop_buf_open(&text, e);
 	hop_c_prelude(&text);
-	st = hop_c_prog_fork(e, p, "hop_main", fork_worth(o), &text);
+	st = hop_c_prog(e, p, "hop_main", &text);
 	if (!st)
 		st = hop_cc_shared(e, &text, o, sizeof(hop_hash), out_b);
 	hop_buf_free(&text);
@@ -139,8 +135,6 @@ static int launch(const hop_image *i, void *queue, void *const *params, const in
 
 static void setting(hop_buf *out)
 {
-	const char *fork = getenv("HOP_FORK");
-	hop_putf(out, "fork %s\n", fork ? fork : "");
 	hop_cc_setting(out);
 	hop_host_cpu(out);
 }

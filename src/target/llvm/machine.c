@@ -1,19 +1,12 @@
 /* machine.c -- the machine that code is made for and run on. Asks the processor itself: a program
  * from the cache runs without LLVM, and opening LLVM takes longer than the rest. */
 #include <stdatomic.h>
-#include <stdlib.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+#include "target/host.h"
 #include "target/llvm/emit.h"
-
-/* Some tens of microseconds. */
-static double fork_worth(void)
-{
-	const char *own = getenv("HOP_FORK");
-	return own && atof(own) > 0 ? atof(own) : 1 << 16;
-}
 
 #if defined(__x86_64__)
 /* Not every compiler's __builtin_cpu_supports knows it. To ask takes microseconds in a virtual
@@ -52,7 +45,7 @@ static void registers(hop_machine *m)
 
 hop_machine hop_llvm_machine(int bits, bool threads)
 {
-	hop_machine m = { .threads = threads, .fork = fork_worth() };
+	hop_machine m = { .threads = threads, .fork = hop_host_fork() };
 	registers(&m);
 	if (bits >= 128 && bits < m.vbits) {
 		m.vbits = bits;
