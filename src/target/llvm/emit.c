@@ -543,7 +543,7 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 
 /* ---- the module ---- */
 
-void hop_emit_prog(hop_emit *e)
+void hop_emit_prog(hop_emit *e, const char *entry)
 {
 	const hop_llvm *L = e->L;
 	e->i1 = L->IntTypeInContext(e->cx, 1);
@@ -564,8 +564,8 @@ void hop_emit_prog(hop_emit *e)
 	for (int i = 0; i < e->p->nfunc; i++) {
 		char name[32];
 
-		snprintf(name, sizeof name, i ? "f%d" : "hop_main", i);
-		e->fn[i] = L->AddFunction(e->mod, name, e->entry_type);
+		snprintf(name, sizeof name, "f%d", i);
+		e->fn[i] = L->AddFunction(e->mod, i ? name : entry, e->entry_type);
 		if (i && e->split->n == 1)
 			L->SetLinkage(e->fn[i], LL_INTERNAL);
 		hop_e_attributes(e, e->fn[i]);

@@ -207,6 +207,7 @@ void       hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t gra
 typedef struct hop_llvm_opts {
 	int  level;               /* LLVM's code generation level; 0 = ours (1) */
 	int  parts;               /* at most so many modules; 0 = as there are processors */
+	const char *triple;       /* another machine, the least of its kind; NULL = this one */
 } hop_llvm_opts;
 
 /* machine.c: the machine we run on, without opening LLVM; no wider vectors than `bits` unless
@@ -228,7 +229,10 @@ hop_status hop_llvm_object(hop_env *e, const hop_prog *p, const hop_machine *m,
 hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
                          const hop_machine *m, const hop_llvm_opts *o, const hop_split *split,
                          int which, void **out_buffer);
-/* Fill a module. Called by jit.c. */
-void       hop_emit_prog(hop_emit *e);
+/* jit.c: several programs as the bytes of one object file; function 0 of each has a name. */
+hop_status hop_llvm_several(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
+                            const hop_machine *m, const hop_llvm_opts *o, hop_buf *out);
+/* Add a program to a module. Called by jit.c. */
+void       hop_emit_prog(hop_emit *e, const char *entry);
 
 #endif

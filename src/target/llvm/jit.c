@@ -1,9 +1,13 @@
 /* jit.c -- from some functions of a loop program to an object file in memory. Which ones
  * is decided in parts.c. Does not load it: elf.c does, so that an object from the cache
  * runs without opening LLVM. */
+#include <string.h>
+
+#include "base/fork.h"
 #include "target/llvm/emit.h"
 
-/* What LLVM owns during one compilation. */
+/* What LLVM owns during one compilation. For another machine cpu and features stay NULL: its
+ * triple says all that may be used. */
 typedef struct work {
 	const hop_llvm *L;
 	hop_emit  e;
@@ -34,26 +38,47 @@ static void dispose(work *w)
 		L->DisposeMessage(w->features);
 }
 
+static bool is_arm(const work *w)
+{
+	return !strncmp(w->triple, "aarch64", 7) || !strncmp(w->triple, "arm64", 5);
+}
+
+/* Which machine: this one with all it has, or the least that a triple promises. */
+static hop_status choose(hop_env *e, work *w, const char *triple, void **out_target)
+{
+	const hop_llvm *L = w->L;
+	char *msg = NULL;
+	if (triple) {
+		w->triple = L->NormalizeTargetTriple(triple);
+	} else {
+		w->triple = L->GetDefaultTargetTriple();
+		w->cpu = L->GetHostCPUName();
+		w->features = L->GetHostCPUFeatures();
+	}
+	if (!L->GetTargetFromTriple(w->triple, out_target, &msg))
+		return HOP_OK;
+	hop_status st = hop_fail(e, 0, HOP_ETARGET, "LLVM has no code for %s here, only for x86_64 and "
+	                         "aarch64: %s", triple ? triple : w->triple, msg ? msg : "no target");
+	L->DisposeMessage(msg);
+	return st;
+}
+
 static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 {
 	const hop_llvm *L = w->L;
 	void *target;
-	char *msg = NULL;
-	hop_status st;
-	w->triple = L->GetDefaultTargetTriple();
-	w->cpu = L->GetHostCPUName();
-	w->features = L->GetHostCPUFeatures();
-	if (L->GetTargetFromTriple(w->triple, &target, &msg)) {
-		st = hop_fail(e, 0, HOP_ETARGET, "LLVM: %s", msg ? msg : "no target");
-		L->DisposeMessage(msg);
-		return st;
-	}
+	HOP_TRY(choose(e, w, o->triple, &target));
 	/* 2 = position independent, 3 = small code model */
-	w->machine = L->CreateTargetMachine(target, w->triple, w->cpu, w->features,
+	w->machine = L->CreateTargetMachine(target, w->triple,
+	                                    w->cpu ? w->cpu : is_arm(w) ? "generic" : "x86-64",
+	                                    w->features ? w->features : "",
 	                                    o->level ? o->level : 1, 2, 3);
 	if (!w->machine)
 		return hop_fail(e, 0, HOP_ETARGET, "LLVM: no machine for %s", w->triple);
 	w->layout = L->CreateTargetDataLayout(w->machine);
+	if (L->PointerSize(w->layout) != 8 || L->ByteOrder(w->layout) != 1)
+		return hop_fail(e, 0, HOP_ETARGET, "%s: pointers of 64 bits, low byte first, are needed: "
+		                "target c has no such bound", w->triple);
 	w->e.cx = L->ContextCreate();
 	w->e.mod = L->ModuleCreateWithNameInContext("hop", w->e.cx);
 	w->e.b = L->CreateBuilderInContext(w->e.cx);
@@ -83,30 +108,27 @@ static hop_status codegen(hop_env *e, work *w)
 	return HOP_OK;
 }
 
-static hop_status compile(hop_env *e, work *w, const hop_llvm_opts *o)
-{
-	HOP_TRY(setup(e, w, o));
-	hop_emit_prog(&w->e);
-	return codegen(e, w);
-}
+/* Run `fill` on a module and compile it. LLVM's objects are outside our arenas: catch the exit
+ * and free them. */
+typedef hop_status fill_fn(work *w, void *user);
 
-hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
-                         const hop_machine *m, const hop_llvm_opts *o, const hop_split *split,
-                         int which, void **out_buffer)
+static hop_status compile(hop_env *e, const hop_llvm *L, const hop_machine *m,
+                          const hop_llvm_opts *o, fill_fn *fill, void *user, void **out_buffer)
 {
 	hop_mark mark = hop_mark_at(&e->tmp);
 	work *w = HOP_NEW(&e->tmp, work);
 	hop_frame f;
-	hop_status st;
 	w->L = L;
-	w->e = (hop_emit){ .env = e, .L = L, .p = p, .split = split, .which = which,
-	                   .m = m };
-	/* LLVM's objects are outside our arenas: catch the exit and free them. */
+	w->e = (hop_emit){ .env = e, .L = L, .m = m };
 	if (HOP_GUARD(e, &f)) {
 		dispose(w);
 		return hop_guard_nomem(e, &f);
 	}
-	st = compile(e, w, o);
+	hop_status st = setup(e, w, o);
+	if (!st)
+		st = fill(w, user);
+	if (!st)
+		st = codegen(e, w);
 	hop_guard_end(e, &f);
 	if (!st) {
 		*out_buffer = w->buffer;
@@ -115,4 +137,67 @@ hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
 	dispose(w);
 	hop_rewind(&e->tmp, mark);
 	return st;
+}
+
+/* ---- a part of a program ---- */
+
+struct part { const hop_prog *p; const hop_split *split; int which; };
+
+static hop_status fill_part(work *w, void *user)
+{
+	const struct part *q = user;
+	w->e.p = q->p;
+	w->e.split = q->split;
+	w->e.which = q->which;
+	hop_emit_prog(&w->e, "hop_main");
+	return HOP_OK;
+}
+
+hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
+                         const hop_machine *m, const hop_llvm_opts *o, const hop_split *split,
+                         int which, void **out_buffer)
+{
+	struct part q = { p, split, which };
+	return compile(e, L, m, o, fill_part, &q, out_buffer);
+}
+
+/* ---- several programs ---- */
+
+struct several { int n; const hop_prog *const *p; const char *const *name; };
+
+static hop_status fill_several(work *w, void *user)
+{
+	const struct several *q = user;
+	for (int i = 0; i < q->n; i++) {
+		hop_split whole = { 1, HOP_NEWN(&w->e.env->tmp, uint8_t, q->p[i]->nfunc) };
+		w->e.p = q->p[i];
+		w->e.split = &whole;
+		hop_emit_prog(&w->e, q->name[i]);
+	}
+	return HOP_OK;
+}
+
+hop_status hop_llvm_several(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
+                            const hop_machine *m, const hop_llvm_opts *o, hop_buf *out)
+{
+	hop_mark mark = hop_mark_at(&e->tmp);
+	hop_llvm *L = HOP_NEW(&e->tmp, hop_llvm);
+	struct several q = { n, p, name };
+	void *buffer;
+	hop_frame f;
+	HOP_TRY(hop_llvm_load(e, L));
+	hop_nofork_begin();
+	hop_status st = compile(e, L, m, o, fill_several, &q, &buffer);
+	hop_nofork_end();
+	if (st)
+		return st;
+	if (HOP_GUARD(e, &f)) {
+		L->DisposeMemoryBuffer(buffer);
+		return hop_guard_nomem(e, &f);
+	}
+	hop_putn(out, L->GetBufferStart(buffer), L->GetBufferSize(buffer));
+	hop_guard_end(e, &f);
+	L->DisposeMemoryBuffer(buffer);
+	hop_rewind(&e->tmp, mark);
+	return HOP_OK;
 }

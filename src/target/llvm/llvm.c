@@ -14,12 +14,6 @@
  * for: a child finds it done or not begun. */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-#if defined(__aarch64__)
-#define ARCH "AArch64"
-#else
-#define ARCH "X86"
-#endif
-
 /* Tried in order; distributions differ in how they name it. */
 static const char *const names[] = {
 	"libLLVM.so.19.1", "libLLVM-19.so", "libLLVM-19.so.1", "libLLVM.so.20.1",
@@ -43,16 +37,18 @@ static void *open_lib(void)
 	return h;
 }
 
+/* Those that objects are built for: which of them this machine is, LLVM knows. */
 static void init_targets(void)
 {
+	static const char *const arch[] = { "X86", "AArch64" };
 	static const char *const part[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };
 	void *h = open_lib();
 
-	for (int i = 0; h && i < 4; i++) {
+	for (int i = 0; h && i < 8; i++) {
 		char name[64];
 		void *p;
 
-		snprintf(name, sizeof name, "LLVMInitialize" ARCH "%s", part[i]);
+		snprintf(name, sizeof name, "LLVMInitialize%s%s", arch[i / 4], part[i % 4]);
 		p = dlsym(h, name);
 		if (p)
 			(*(void (**)(void))&p)();
