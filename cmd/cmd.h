@@ -24,7 +24,7 @@ typedef struct cmd {
 } cmd;
 
 typedef hop_status cmd_fn(cmd *c);
-cmd_fn cmd_run, cmd_check, cmd_show, cmd_opt, cmd_bench, cmd_ops;
+cmd_fn cmd_run, cmd_check, cmd_show, cmd_opt, cmd_bench, cmd_ops, cmd_build;
 
 /* Reading options: while (cmd_more(c)) if (cmd_flag(c, "--x")) ... else if
  * (cmd_value(c, "--y", &s)) ... else HOP_TRY(cmd_other(c)); */

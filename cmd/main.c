@@ -29,6 +29,14 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	{ "opt", cmd_opt,
 	  "opt -p PASS,PASS... [FILE]\n"
 	  "    apply passes by name and print; `hop opt --list` names them" },
+	{ "build", cmd_build,
+	  "build [FILE] -o PATH [--emit=obj|c] [--target=llvm|c] [--triple=TRIPLE] [--threads]\n"
+	  "        [--entry=@name[:PASS,...]]... [-p PASS,...]\n"
+	  "    write PATH.o or PATH.c, and PATH.h: programs ahead of time, which need neither hop\n"
+	  "    nor LLVM. Entries are the graphs that no other one calls, unless given; @f:grad is\n"
+	  "    @f after that pass, PATH_f_grad in C. Without a triple it is code for this very\n"
+	  "    processor; HOP_CC is the C compiler for --target=c --emit=obj, else cc or\n"
+	  "    TRIPLE-gcc. --threads: loops call the hook `parallel`" },
 	{ "bench", cmd_bench,
 	  "bench [FILE] [--reps N] [--threads N] [options of run]\n"
 	  "    run a graph many times; print the least and the median time" },

@@ -14,8 +14,7 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A result whose size only the program knows has no place in the caller's memory. */
-static hop_status check_results(hop_env *e, const hop_graph *g)
+hop_status hop_check_results(hop_env *e, const hop_graph *g)
 {
 	for (uint32_t k = 0; k < g->nout; k++) {
 		const hop_type *t = hop_graph_out_type(g, k);
@@ -37,7 +36,7 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	const hop_target *t;
 	hop_machine m;
 	double t0 = now();
-	HOP_TRY(check_results(e, g));
+	HOP_TRY(hop_check_results(e, g));
 	HOP_TRY(hop_target_pick(e, o->target, &t));
 	HOP_TRY(t->machine(e, &to, &m));
 	HOP_TRY(hop_pipeline_run(e, g, &opt));

@@ -10,6 +10,9 @@
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec **out_x);
 
+/* A result whose size only the program knows has no place in the caller's memory: refused. */
+hop_status hop_check_results(hop_env *e, const hop_graph *g);
+
 /* ---- arrays.c ---- */
 
 /* Run on arrays of an interpreter; out[] are new. */

@@ -109,6 +109,8 @@ hop_status hop_checks_test(hop_env *e, const hop_graph *g, const int64_t *syms, 
 bool       hop_check_holds(const hop_check *c, const int64_t *syms, int n);
 /* The same: false, with the failure recorded, when it does not hold. */
 bool       hop_check_test(hop_env *e, const hop_check *c, const int64_t *syms, int n);
+/* Its words, with two texts in the place of its sides. */
+void       hop_check_put(hop_buf *b, const hop_check *c, const char *const *side);
 /* The symbols that a check waits for are those below this. */
 int        hop_check_waits(const hop_check *c);
 /* What g asks of its size argument i when op gives it s: 0, 1 or 2 conditions. */

@@ -190,12 +190,11 @@ bool hop_build_accepts(hop_build *b, const hop_graph *g, hop_sizes sargs)
 
 /* ---- from inference ---- */
 
-/* The text of a failure with two values in place of {0} and {1}. */
-static void fill_in(hop_buf *b, int op, const char *what, const char *const *v)
+void hop_check_put(hop_buf *b, const hop_check *c, const char *const *v)
 {
-	if (op != HOP_OP_nop)
-		hop_putf(b, "%s: ", hop_optab[op].name);
-	for (const char *s = what; *s; s++) {
+	if (c->op != HOP_OP_nop)
+		hop_putf(b, "%s: ", hop_optab[c->op].name);
+	for (const char *s = c->what; *s; s++) {
 		if (s[0] == '{' && (s[1] == '0' || s[1] == '1') && s[2] == '}') {
 			hop_put(b, v[s[1] - '0']);
 			s += 2;
@@ -213,7 +212,7 @@ static hop_status refuse(hop_build *b, const hop_check *c)
 	hop_buf_open(&t, b->env);
 	hop_size_print(&l, c->a, b->symname, nsym(b));
 	hop_size_print(&r, c->b, b->symname, nsym(b));
-	fill_in(&t, c->op, c->what, (const char *const[]){ l.s, r.s });
+	hop_check_put(&t, c, (const char *const[]){ l.s, r.s });
 	hop_status st = hop_fail(b->env, c->loc, HOP_ESHAPE, "%s", t.s);
 	hop_buf_free(&t);
 	hop_buf_free(&r);
@@ -333,7 +332,7 @@ bool hop_check_test(hop_env *e, const hop_check *c, const int64_t *syms, int n)
 			snprintf(text[i], sizeof text[i], "more than 2^63");
 	hop_buf t;
 	hop_buf_open(&t, e);
-	fill_in(&t, c->op, c->what, (const char *const[]){ text[0], text[1] });
+	hop_check_put(&t, c, (const char *const[]){ text[0], text[1] });
 	(void)!hop_fail(e, c->loc, HOP_ESHAPE, "%s", t.s);
 	hop_buf_free(&t);
 	return false;

@@ -13,6 +13,7 @@ typedef struct hop_target_opts {
 	bool no_cache;         /* neither read nor write the cache of code */
 	bool no_threads;       /* emit no forks */
 	int  parts;            /* compile in at most so many parts; 0 = as the machine has */
+	const char *triple;    /* write: the least machine of that kind; NULL = this one */
 } hop_target_opts;
 
 /* A program as bytes, of the env's hook: hop_raw_free(&e->mem, p, n). */
@@ -30,7 +31,7 @@ typedef struct hop_memory {
 } hop_memory;
 extern const hop_memory hop_host_memory;         /* code.c: that of this process */
 
-/* Every cell is there. A failure is HOP_ETARGET with a text; others may interpret then. */
+/* Every cell is there, but for `object`. A failure is HOP_ETARGET with a text; others may interpret then. */
 typedef struct hop_target {
 	const char *name;
 	const char *what;          /* one line */
@@ -51,6 +52,11 @@ typedef struct hop_target {
 	void       (*setting)(hop_buf *out);
 	hop_hash   (*maker)(hop_env *e, bool opened);
 	const hop_memory *mem;
+	/* Ahead of time: verified programs as one file with an entry (abi.h) of that name for each.
+	 * It is an object; or, if `object` is not NULL, C text, of which that makes an object. */
+	hop_status (*write)(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
+	                    const hop_target_opts *o, hop_buf *out);
+	hop_status (*object)(hop_env *e, const hop_buf *text, const hop_target_opts *o, hop_buf *out);
 } hop_target;
 
 /* ---- the list (target.c) ---- */

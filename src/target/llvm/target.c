@@ -71,8 +71,17 @@ static hop_hash maker(hop_env *e, bool opened)
 	return opened ? hop_llvm_opened() : expected(e);
 }
 
+static hop_status write(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
+                        const hop_target_opts *o, hop_buf *out)
+{
+	hop_llvm_opts lo = { .level = o->level, .vector_bits = o->vector_bits,
+	                     .threads = !o->no_threads, .triple = o->triple };
+	return hop_llvm_several(e, n, p, name, &lo, out);
+}
+
 const hop_target hop_target_llvm = {
 	.name = "llvm", .what = "machine code for this processor, by LLVM",
 	.machine = machine, .compile = compile, .load = load, .unload = hop_elf_free,
 	.launch = launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
+	.write = write,
 };

@@ -1,0 +1,134 @@
+/* build.c -- hop build: graphs ahead of time, as an object or as C, and a header. Only reads the
+ * options; src/aot does the work. */
+#include "cmd.h"
+
+#include "aot/aot.h"
+
+#include <string.h>
+
+/* What is asked for: @name or @name:pass,pass, which gives name_pass_pass in C. */
+typedef struct want {
+	const char **entry;
+	int          nentry;
+	const char  *passes;           /* for all of them */
+	const char  *out;
+	const char  *emit;
+	hop_aot_opts o;
+} want;
+
+/* ---- which graphs ---- */
+
+static bool mentions(const hop_graph *in, const hop_graph *g)
+{
+	for (uint32_t i = 0; i < in->nnode; i++) {
+		hop_graphs subs = hop_node_subs(&in->node[i]);
+		for (int64_t k = 0; k < subs.n; k++)
+			if (subs.v[k] && (subs.v[k] == g || mentions(subs.v[k], g)))
+				return true;
+	}
+	return false;
+}
+
+/* Graphs that no other graph of the text calls. */
+static bool is_entry(const hop_module *m, const hop_graph *g)
+{
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->entry[i].g != g && mentions(m->entry[i].g, g))
+			return false;
+	return true;
+}
+
+static void take_all(cmd *c, want *w)
+{
+	w->entry = HOP_NEWN(&c->env->tmp, const char *, c->m->n);
+	for (uint32_t i = 0; i < c->m->n; i++)
+		if (is_entry(c->m, c->m->entry[i].g))
+			w->entry[w->nentry++] = c->m->entry[i].name;
+}
+
+/* A name in C from `name:pass,pass`. */
+static const char *entry_name(cmd *c, const char *s)
+{
+	char *w = hop_arena_str(&c->env->tmp, s, strlen(s));
+	for (char *p = w; *p; p++)
+		if (*p == ':' || *p == ',')
+			*p = '_';
+	return w;
+}
+
+static hop_status resolve(cmd *c, const want *w, const char *s, hop_aot_want *out)
+{
+	const char *passes = strchr(s, ':');
+	hop_graph *g;
+	c->graph = hop_arena_str(&c->env->tmp, s, passes ? (size_t)(passes - s) : strlen(s));
+	HOP_TRY(cmd_pick(c, &g));
+	*out = (hop_aot_want){ entry_name(c, s), g };
+	if (passes)
+		HOP_TRY(cmd_passes(c, passes + 1, &out->g));
+	return w->passes ? cmd_passes(c, w->passes, &out->g) : HOP_OK;
+}
+
+/* ---- the output ---- */
+
+/* PATH, PATH.o or PATH.c: the ending says what is written, unless --emit does. */
+static hop_status read_output(cmd *c, want *w, const char **out_path)
+{
+	HOP_TRY(cmd_need(c, "-o", w->out));
+	size_t n = strlen(w->out);
+	char end = n > 2 && w->out[n - 2] == '.' ? w->out[n - 1] : 0;
+	if (end == 'c' || end == 'o')
+		n -= 2;
+	if (!w->emit)
+		w->emit = end == 'c' ? "c" : "obj";
+	w->o.emit_c = !strcmp(w->emit, "c");
+	if (!w->o.emit_c && strcmp(w->emit, "obj"))
+		return hop_fail(c->env, 0, HOP_EUSE, "build: --emit=%s: c or obj is needed", w->emit);
+	if (end == (w->o.emit_c ? 'o' : 'c'))
+		return hop_fail(c->env, 0, HOP_EUSE, "build: -o %s beside --emit=%s", w->out, w->emit);
+	*out_path = hop_arena_str(&c->env->tmp, w->out, n);
+	return HOP_OK;
+}
+
+static hop_status options(cmd *c, want *w)
+{
+	const char *s;
+	w->entry = HOP_NEWN(&c->env->tmp, const char *, c->argc);
+	while (cmd_more(c)) {
+		if (cmd_flag(c, "--threads")) {
+			w->o.threads = true;
+		} else if (cmd_value(c, "-o", &w->out)) {
+			HOP_TRY(cmd_need(c, "-o", w->out));
+		} else if (cmd_value(c, "-p", &w->passes)) {
+			HOP_TRY(cmd_need(c, "-p", w->passes));
+		} else if (cmd_value(c, "--emit", &w->emit)) {
+			HOP_TRY(cmd_need(c, "--emit", w->emit));
+		} else if (cmd_value(c, "--target", &w->o.target)) {
+			HOP_TRY(cmd_need(c, "--target", w->o.target));
+		} else if (cmd_value(c, "--triple", &w->o.triple)) {
+			HOP_TRY(cmd_need(c, "--triple", w->o.triple));
+		} else if (cmd_value(c, "--entry", &s) || cmd_value(c, "--graph", &s)) {
+			HOP_TRY(cmd_need(c, "--entry", s));
+			w->entry[w->nentry++] = *s == '@' ? s + 1 : s;
+		} else {
+			HOP_TRY(cmd_other(c));
+		}
+	}
+	return HOP_OK;
+}
+
+hop_status cmd_build(cmd *c)
+{
+	want w = { .o.size = sizeof w.o };
+	const char *path = NULL;
+	HOP_TRY(options(c, &w));
+	HOP_TRY(read_output(c, &w, &path));
+	HOP_TRY(cmd_load(c));
+	if (!w.nentry)
+		take_all(c, &w);
+	if (!w.nentry)
+		return hop_fail(c->env, 0, HOP_EVALUE, "build: the text has no graph");
+	hop_aot_want *want = HOP_NEWN(&c->env->tmp, hop_aot_want, w.nentry);
+	for (int i = 0; i < w.nentry; i++)
+		HOP_TRY(resolve(c, &w, w.entry[i], &want[i]));
+	return hop_aot_files(c->env, w.nentry, want, path, &w.o);
+}
