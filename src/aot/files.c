@@ -14,19 +14,19 @@
 /* ---- texts of ours ---- */
 
 static const char text_abi[] = {
-#include "abi.h.inc"
+#include "target/abi.h.inc"
 	0
 };
 static const char text_types[] = {
-#include "rt_types.h.inc"
+#include "aot/rt_types.h.inc"
 	0
 };
 static const char text_run[] = {
-#include "rt_run.h.inc"
+#include "aot/rt_run.h.inc"
 	0
 };
 static const char text_effect[] = {
-#include "rt_effect.h.inc"
+#include "aot/rt_effect.h.inc"
 	0
 };
 

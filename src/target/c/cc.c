@@ -34,8 +34,11 @@ static const char *more_flags(void)
 typedef struct command {
 	const char *word[WORDS + 1];
 	int         n;
-	char        bits[40], level[8], own[1024];
+	char        name[PATH], bits[40], level[8], own[1024];
 } command;
+
+/* What is wanted: a shared object for this process, or an object for whoever links it. */
+enum kind { SHARED, OBJECT };
 
 static void word(command *c, const char *s)
 {
@@ -44,16 +47,20 @@ static void word(command *c, const char *s)
 }
 
 /* Sums may be fused with products, as LLVM does; errno is nobody's. */
-static void make_command(command *c, const hop_target_opts *o, const char *in, const char *out)
+static void make_command(command *c, const hop_target_opts *o, enum kind k, const char *in,
+                         const char *out)
 {
 	char *next;
 	*c = (command){ 0 };
-	word(c, compiler());
+	snprintf(c->name, sizeof c->name, o->triple ? "%s-gcc" : "%s",
+	         o->triple ? o->triple : compiler());
+	word(c, c->name);
 	word(c, "-std=c11");
 	snprintf(c->level, sizeof c->level, "-O%d", o->level ? o->level : 3);
 	word(c, c->level);
 #if defined(__x86_64__)
-	word(c, "-march=native");
+	if (!o->triple)
+		word(c, "-march=native");
 	if (o->vector_bits) {
 		snprintf(c->bits, sizeof c->bits, "-mprefer-vector-width=%d", o->vector_bits);
 		word(c, c->bits);
@@ -63,7 +70,7 @@ static void make_command(command *c, const hop_target_opts *o, const char *in, c
 	word(c, "-fno-math-errno");
 	word(c, "-fno-trapping-math");
 	word(c, "-w");
-	word(c, "-shared");
+	word(c, k == SHARED ? "-shared" : "-c");
 	word(c, "-fPIC");
 	snprintf(c->own, sizeof c->own, "%s", more_flags());
 	for (char *s = strtok_r(c->own, " \t", &next); s; s = strtok_r(NULL, " \t", &next))
@@ -71,7 +78,8 @@ static void make_command(command *c, const hop_target_opts *o, const char *in, c
 	word(c, "-o");
 	word(c, out);
 	word(c, in);
-	word(c, "-lm");
+	if (k == SHARED)
+		word(c, "-lm");
 }
 
 /* Its exit status; -1 when it did not end by itself. */
@@ -136,7 +144,7 @@ static hop_status read_file(hop_env *e, const char *path, size_t room, hop_bytes
 	return hop_fail(e, 0, HOP_ETARGET, "%s: gave no program", compiler());
 }
 
-static hop_status complain(hop_env *e, const char *log, int rc)
+static hop_status complain(hop_env *e, const command *c, const char *log, int rc)
 {
 	char   said[SAID + 1] = "";
 	FILE  *f = rc < 0 ? NULL : fopen(log, "rbe");
@@ -148,13 +156,13 @@ static hop_status complain(hop_env *e, const char *log, int rc)
 	while (n && said[n - 1] == '\n')
 		said[--n] = 0;
 	if (rc < -1)
-		return hop_fail(e, 0, HOP_ETARGET, "%s: the C compiler cannot be run: %s", compiler(),
+		return hop_fail(e, 0, HOP_ETARGET, "%s: the C compiler cannot be run: %s", c->name,
 		                strerror(-rc));
-	return hop_fail(e, 0, HOP_ETARGET, "%s: the C compiler failed%s%s", compiler(), n ? ":\n" : "",
+	return hop_fail(e, 0, HOP_ETARGET, "%s: the C compiler failed%s%s", c->name, n ? ":\n" : "",
 	                said);
 }
 
-static hop_status build(hop_env *e, const hop_buf *text, const hop_target_opts *o,
+static hop_status build(hop_env *e, const hop_buf *text, const hop_target_opts *o, enum kind k,
                         const char *dir, size_t room, hop_bytes *out_b)
 {
 	char    in[PATH], out[PATH], log[PATH];
@@ -168,9 +176,9 @@ static hop_status build(hop_env *e, const hop_buf *text, const hop_target_opts *
 	if (!write_file(in, text->s, text->n)) {
 		st = hop_fail(e, 0, HOP_ETARGET, "%s: cannot be written: %s", in, strerror(errno));
 	} else {
-		make_command(&c, o, in, out);
+		make_command(&c, o, k, in, out);
 		rc = run(&c, log);
-		st = rc ? complain(e, log, rc) : read_file(e, out, room, out_b);
+		st = rc ? complain(e, &c, log, rc) : read_file(e, out, room, out_b);
 	}
 	unlink(in);
 	unlink(out);
@@ -178,8 +186,8 @@ static hop_status build(hop_env *e, const hop_buf *text, const hop_target_opts *
 	return st;
 }
 
-hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts *o, size_t room,
-                         hop_bytes *out_b)
+static hop_status in_dir(hop_env *e, const hop_buf *text, const hop_target_opts *o, enum kind k,
+                         size_t room, hop_bytes *out_b)
 {
 	const char *tmp = getenv("TMPDIR");
 	char        dir[PATH - 32];
@@ -189,9 +197,21 @@ hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts 
 	if (!mkdtemp(dir))
 		return hop_fail(e, 0, HOP_ETARGET, "%s: no directory for a program: %s", tmp,
 		                strerror(errno));
-	hop_status st = build(e, text, o, dir, room, out_b);
+	hop_status st = build(e, text, o, k, dir, room, out_b);
 	rmdir(dir);
 	return st;
+}
+
+hop_status hop_cc_shared(hop_env *e, const hop_buf *text, const hop_target_opts *o, size_t room,
+                         hop_bytes *out_b)
+{
+	return in_dir(e, text, o, SHARED, room, out_b);
+}
+
+hop_status hop_cc_object(hop_env *e, const hop_buf *text, const hop_target_opts *o,
+                         hop_bytes *out_b)
+{
+	return in_dir(e, text, o, OBJECT, 0, out_b);
 }
 
 /* ---- which compiler it is ---- */

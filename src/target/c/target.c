@@ -146,8 +146,36 @@ static hop_hash maker(hop_env *e, bool opened)
 	return hop_cc_id();
 }
 
+/* ---- ahead of time ---- */
+
+static hop_status write_c(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
+                          const hop_target_opts *o, hop_buf *out)
+{
+	(void)o;
+	hop_c_prelude(out);
+	for (int i = 0; i < n; i++)
+		HOP_TRY(hop_c_prog(e, p[i], name[i], out));
+	return HOP_OK;
+}
+
+static hop_status object(hop_env *e, const hop_buf *text, const hop_target_opts *o, hop_buf *out)
+{
+	hop_bytes b;
+	hop_frame f;
+	HOP_TRY(hop_cc_object(e, text, o, &b));
+	if (HOP_GUARD(e, &f)) {
+		hop_raw_free(&e->mem, b.p, b.n);
+		return hop_guard_nomem(e, &f);
+	}
+	hop_putn(out, b.p, b.n);
+	hop_guard_end(e, &f);
+	hop_raw_free(&e->mem, b.p, b.n);
+	return HOP_OK;
+}
+
 const hop_target hop_target_c = {
 	.name = "c", .what = "C11, by the C compiler of this machine",
 	.machine = machine, .compile = compile, .load = load, .unload = unload,
 	.launch = launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
+	.write = write_c, .object = object,
 };
