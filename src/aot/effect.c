@@ -41,14 +41,13 @@ static void put_dims(hop_buf *o, const hop_leffect *f)
 		}
 }
 
-static void put_effect(hop_buf *o, int id, const hop_leffect *f)
+static void put_operands(hop_buf *o, const hop_leffect *f)
 {
 	int n = 0;
 	for (int i = 0; i < f->narg; i++)
 		n += f->type[i]->rank;
-	hop_putf(o, "\tcase %d: {\n\t\tint64_t hop_dim[%d];\n", id, n ? n : 1);
-	hop_putf(o, "\t\thop_aot_operand hop_in[%d], hop_one[%d];\n", f->narg ? f->narg : 1,
-	         f->narg ? f->narg : 1);
+	hop_putf(o, "\t\tint64_t hop_dim[%d];\n\t\thop_aot_operand hop_in[%d], hop_one[%d];\n",
+	         n ? n : 1, f->narg, f->narg);
 	put_dims(o, f);
 	n = 0;
 	for (int i = 0; i < f->narg; i++) {
@@ -56,9 +55,16 @@ static void put_effect(hop_buf *o, int id, const hop_leffect *f)
 		         hop_dtype_name((hop_dtype)f->type[i]->dtype), f->type[i]->rank, n, i);
 		n += f->type[i]->rank;
 	}
+}
+
+static void put_effect(hop_buf *o, int id, const hop_leffect *f)
+{
+	hop_putf(o, "\tcase %d: {\n", id);
+	if (f->narg)
+		put_operands(o, f);
 	put_what(o, f->is_assert ? "ASSERT" : "PRINT", f->text, f->loc);
-	hop_putf(o, "\t\treturn hop_aot_act(hop_rt, hop_e, %d, %d, hop_in, hop_one);\n\t}\n", f->has_when,
-	         f->narg);
+	hop_putf(o, "\t\treturn hop_aot_act(hop_rt, hop_e, %d, %d, %s);\n\t}\n", f->has_when, f->narg,
+	         f->narg ? "hop_in, hop_one" : "NULL, NULL");
 }
 
 /* The sides of a check are shown by its words in any order, or not at all. */
