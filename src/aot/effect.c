@@ -46,7 +46,7 @@ static void put_operands(hop_buf *o, const hop_leffect *f)
 	int n = 0;
 	for (int i = 0; i < f->narg; i++)
 		n += f->type[i]->rank;
-	hop_putf(o, "\t\tint64_t hop_dim[%d];\n\t\thop_aot_operand hop_in[%d], hop_one[%d];\n",
+	hop_putf(o, "\t\tint64_t hop_dim[%d] = { 0 };\n\t\thop_aot_operand hop_in[%d], hop_one[%d];\n",
 	         n ? n : 1, f->narg, f->narg);
 	put_dims(o, f);
 	n = 0;
@@ -94,7 +94,7 @@ static void put_check(hop_buf *o, int id, const hop_check *c)
 	put_what(o, "SIZES", text.s, c->loc);
 	hop_buf_free(&text);
 	for (int i = 0; i < n; i++)
-		hop_putf(o, "\t\thop_in[%d] = hop_aot_arg(HOP_AOT_i64, 0, NULL, &hop_v[%d]);\n", i, side[i]);
+		hop_putf(o, "\t\thop_in[%d] = hop_aot_arg(HOP_AOT_i64, 0, hop_v, &hop_v[%d]);\n", i, side[i]);
 	hop_putf(o, "\t\thop_e.nlane = 0;\n\t\thop_e.lane = NULL;\n\t\thop_e.narg = %d;\n"
 	         "\t\thop_e.arg = hop_in;\n\t\treturn hop_aot_tell(hop_rt, &hop_e);\n\t}\n", n);
 }
@@ -104,7 +104,7 @@ void hop_aot_effects(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 	const hop_prog *p = f->prog;
 	const char *head = "\n{\n\thop_aot_effect hop_e;\n\tint hop_bad = 0;\n\t(void)hop_bad;\n"
 	                   "\t(void)hop_syms;\n\tswitch (hop_id) {\n";
-	const char *tail = "\t}\n\treturn 0;\n}\n";
+	const char *tail = "\tdefault:\n\t\treturn 0;\n\t}\n}\n";
 	(void)a;
 	if (p->neffect) {
 		hop_putf(o, "\nstatic inline int %s_effect(struct hop_rt *hop_rt, int hop_id, "

@@ -119,7 +119,7 @@ static inline void hop_aot_put_element(FILE *to, const hop_aot_operand *a, int64
 	case HOP_AOT_bool: fputs(((const uint8_t *)a->data)[i] ? "true" : "false", to); break;
 	case HOP_AOT_i32: fprintf(to, "%ld", (long)((const int32_t *)a->data)[i]); break;
 	case HOP_AOT_i64: fprintf(to, "%lld", (long long)((const int64_t *)a->data)[i]); break;
-	case HOP_AOT_f32: hop_aot_put_float(to, ((const float *)a->data)[i], 8, 23); break;
+	case HOP_AOT_f32: hop_aot_put_float(to, (double)((const float *)a->data)[i], 8, 23); break;
 	case HOP_AOT_f64: hop_aot_put_float(to, ((const double *)a->data)[i], 11, 52); break;
 	case HOP_AOT_bf16:
 		hop_aot_put_float(to, hop_aot_unpack(((const uint16_t *)a->data)[i], 8, 7), 8, 7);

@@ -29,8 +29,10 @@ static inline int64_t hop_aot_div(int64_t a, int64_t b, int *bad)
 {
 	if (!b)
 		return 0;
-	if (b == -1)
-		return a == INT64_MIN ? (*bad = 1, 0) : -a;
+	if (b == -1 && a == INT64_MIN) {
+		*bad = 1;
+		return 0;
+	}
 	return a / b - (a % b && (a < 0) != (b < 0));
 }
 
