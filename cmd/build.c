@@ -3,6 +3,7 @@
 #include "cmd.h"
 
 #include "aot/aot.h"
+#include "text/lex.h"
 
 #include <string.h>
 
@@ -46,6 +47,31 @@ static void take_all(cmd *c, want *w)
 			w->entry[w->nentry++] = c->m->entry[i].name;
 }
 
+/* The text's own words for the inputs of a graph: they are not part of it, so they are read again,
+ * `graph @name<sizes>(%word: type, ...)`. */
+static void input_words(cmd *c, const char *name, const hop_graph *g, hop_aot_want *out)
+{
+	const char **in = HOP_NEWN(&c->env->tmp, const char *, g->nparam);
+	hop_lex l;
+	int depth = 0;
+	out->in = in;
+	for (hop_lex_init(&l, c->text.s, c->text.n); l.tok.kind != HOP_T_END; hop_lex_next(&l))
+		if (l.tok.kind == HOP_T_IDENT && l.tok.n == 5 && !memcmp(l.tok.s, "graph", 5)) {
+			hop_lex_next(&l);
+			if (l.tok.kind == HOP_T_GRAPH && l.tok.n == strlen(name) &&
+			    !memcmp(l.tok.s, name, l.tok.n))
+				break;
+		}
+	while (l.tok.kind != HOP_T_END && !(l.tok.kind == HOP_T_CHAR && l.tok.c == '('))
+		hop_lex_next(&l);
+	for (; l.tok.kind != HOP_T_END && out->nin < g->nparam; hop_lex_next(&l)) {
+		if (l.tok.kind == HOP_T_CHAR)
+			depth += l.tok.c == '(' || l.tok.c == '[' ? 1 : l.tok.c == ')' || l.tok.c == ']' ? -1 : 0;
+		if (l.tok.kind == HOP_T_VALUE && depth == 1)
+			in[out->nin++] = hop_arena_str(&c->env->tmp, l.tok.s, l.tok.n);
+	}
+}
+
 /* A name in C from `name:pass,pass`. */
 static const char *entry_name(cmd *c, const char *s)
 {
@@ -62,7 +88,8 @@ static hop_status resolve(cmd *c, const want *w, const char *s, hop_aot_want *ou
 	hop_graph *g;
 	c->graph = hop_arena_str(&c->env->tmp, s, passes ? (size_t)(passes - s) : strlen(s));
 	HOP_TRY(cmd_pick(c, &g));
-	*out = (hop_aot_want){ entry_name(c, s), g };
+	*out = (hop_aot_want){ .name = entry_name(c, s), .g = g };
+	input_words(c, c->graph, g, out);
 	if (passes)
 		HOP_TRY(cmd_passes(c, passes + 1, &out->g));
 	return w->passes ? cmd_passes(c, w->passes, &out->g) : HOP_OK;

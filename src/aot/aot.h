@@ -12,6 +12,7 @@ typedef struct hop_aot_fn {
 	const hop_graph *g;
 	hop_prog        *prog;
 	const char      *name, *macro; /* in C: model_f, MODEL_F */
+	const char     **in;           /* [nparam] inputs in C */
 	const char     **sym;          /* [nsym] size parameters in C */
 	bool             tests;        /* sizes may be refused */
 } hop_aot_fn;
@@ -25,12 +26,17 @@ typedef struct hop_aot {
 } hop_aot;
 
 /* Graphs under names to PATH.h and PATH.o or PATH.c. Needs a guard. */
-typedef struct hop_aot_want { const char *name; const hop_graph *g; } hop_aot_want;
+typedef struct hop_aot_want {
+	const char        *name;
+	const hop_graph   *g;
+	uint32_t           nin;            /* so many of its first inputs have names */
+	const char *const *in;
+} hop_aot_want;
 hop_status hop_aot_files(hop_env *e, int n, const hop_aot_want *want, const char *path,
                          const hop_aot_opts *o);
 
 /* names.c: fill in all names of C; refuse those that meet. */
-hop_status  hop_aot_names(hop_aot *a, const char *path);
+hop_status  hop_aot_names(hop_aot *a, const hop_aot_want *want, const char *path);
 const char *hop_aot_fmt(hop_env *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* expr.c: C expressions and types. A size over the texts of its symbols; *bad is set (hop_bad)

@@ -35,8 +35,8 @@ void hop_aot_put_params(const hop_aot_fn *f, hop_buf *o, const char *head)
 	bool first = true;
 	hop_putf(o, "%s(", head);
 	for (uint32_t i = 0; i < g->nparam; i++, first = false)
-		put_item(o, &line, first, hop_aot_fmt(e, "const %s *in%u",
-		         hop_aot_ctype((hop_dtype)g->type[i]->dtype), i));
+		put_item(o, &line, first, hop_aot_fmt(e, "const %s *%s",
+		         hop_aot_ctype((hop_dtype)g->type[i]->dtype), f->in[i]));
 	for (uint32_t i = 0; i < g->nout; i++, first = false)
 		put_item(o, &line, first, hop_aot_fmt(e, "%s *out%u",
 		         hop_aot_ctype((hop_dtype)hop_graph_out_type(g, i)->dtype), i));
@@ -80,7 +80,7 @@ static void put_head(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 		hop_putf(o, ", %s:%d", file, line);
 	hop_putc(o, '\n');
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		hop_putf(o, " *\tin%-6u ", i);
+		hop_putf(o, " *\t%-8s ", f->in[i]);
 		put_type(f, o, g->type[i]);
 		hop_putc(o, '\n');
 	}

@@ -201,7 +201,7 @@ static hop_status build(hop_aot *a, const hop_aot_want *want, const char *path,
 	HOP_TRY(pick(a->env, o, &t));
 	a->in_c = t->object;
 	HOP_TRY(lower_all(a, want));
-	HOP_TRY(hop_aot_names(a, path));
+	HOP_TRY(hop_aot_names(a, want, path));
 	return write_all(a, t, path, o);
 }
 

@@ -23,7 +23,7 @@ static void put_dims_test(const hop_aot_fn *f, hop_buf *o, uint32_t i)
 	hop_put(o, "\t(void)");
 	hop_aot_put_count(o, t, f->sym, 1, "INT64_C(1) << 48");
 	hop_buf_open(&text, o->env);
-	hop_putf(&text, "in%u, ", i);
+	hop_putf(&text, "%s, ", f->in[i]);
 	hop_type_print(&text, t, f->sym, (int)f->g->nsym);
 	hop_put(&text, ", would have a negative size or more than 2^48 elements");
 	hop_put(o, ";\n\tif (hop_bad)\n\t\treturn ");
@@ -151,7 +151,7 @@ static void put_tests(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 	        "\tif (hop_n && (!workspace || (uintptr_t)workspace % 64))\n"
 	        "\t\treturn HOP_AOT_EUSE;\n");
 	for (uint32_t i = 0; i < g->nparam; i++)
-		put_pointer_test(f, o, g->type[i], hop_aot_fmt(a->env, "in%u", i));
+		put_pointer_test(f, o, g->type[i], f->in[i]);
 	for (uint32_t i = 0; i < g->nout; i++)
 		put_pointer_test(f, o, hop_graph_out_type(g, i), hop_aot_fmt(a->env, "out%u", i));
 }
@@ -172,7 +172,7 @@ static void put_call(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 	hop_put(o, "\thop_aot_call hop_call;\n\tint64_t hop_n;\n\tint hop_bad = 0;\n");
 	put_tests(a, f, o);
 	for (uint32_t i = 0; i < g->nparam; i++)
-		hop_putf(o, "\thop_params[%u] = (void *)(uintptr_t)in%u;\n", i, i);
+		hop_putf(o, "\thop_params[%u] = (void *)(uintptr_t)%s;\n", i, f->in[i]);
 	for (uint32_t i = 0; i < g->nout; i++)
 		hop_putf(o, "\thop_params[%u] = out%u;\n", g->nparam + i, i);
 	for (uint32_t i = 0; i < g->nsym; i++)

@@ -42,7 +42,14 @@ static const char *upper(hop_env *e, const char *s)
 	return w;
 }
 
-/* ---- sizes ---- */
+/* ---- parameters ---- */
+
+/* in3, out12: what we call them ourselves. */
+static bool is_numbered(const char *s)
+{
+	size_t n = !strncmp(s, "in", 2) ? 2 : !strncmp(s, "out", 3) ? 3 : 0;
+	return n && strspn(s + n, "0123456789") == strlen(s + n);
+}
 
 /* Words that C, C++ or their usual headers keep, and ours. */
 static bool is_taken(const char *s)
@@ -64,24 +71,38 @@ static bool is_taken(const char *s)
 			return true;
 	for (const char *p = s; *p; p++)
 		lower |= *p >= 'a' && *p <= 'z';
-	return !lower || *s == '_' || !strncmp(s, "hop_", 4) || !strncmp(s, "in", 2) ||
-	       !strncmp(s, "out", 3);
+	return !lower || *s == '_' || !strncmp(s, "hop_", 4) || is_numbered(s);
 }
 
-static void name_sizes(hop_env *e, hop_aot_fn *f)
+/* s, or something like it that none of the n names is. */
+static const char *unlike(hop_env *e, const char *s, const char *kind, uint32_t n,
+                          const char *const *name)
 {
-	f->sym = HOP_NEWN(&e->tmp, const char *, f->g->nsym);
-	for (uint32_t i = 0; i < f->g->nsym; i++) {
-		const char *s = f->g->symname[i] ? f->g->symname[i] : hop_aot_fmt(e, "s%u", i);
-		if (is_taken(s))
-			s = hop_aot_fmt(e, "size_%s", s);
-		for (uint32_t k = 0; k < i; k++)
-			if (!strcmp(f->sym[k], s)) {
-				s = hop_aot_fmt(e, "%s_", s);
-				k = UINT32_MAX;            /* again from the first */
-			}
-		f->sym[i] = s;
+	if (is_taken(s))
+		s = hop_aot_fmt(e, "%s_%s", kind, s);
+	for (uint32_t k = 0; k < n; k++)
+		if (!strcmp(name[k], s)) {
+			s = hop_aot_fmt(e, "%s_", s);
+			k = UINT32_MAX;                /* again from the first */
+		}
+	return s;
+}
+
+/* Inputs and sizes stand in one list of C. */
+static void name_params(hop_env *e, const hop_aot_want *want, hop_aot_fn *f)
+{
+	const hop_graph *g = f->g;
+	const char **all = HOP_NEWN(&e->tmp, const char *, g->nparam + g->nsym);
+	for (uint32_t i = 0; i < g->nparam; i++) {
+		const char *s = i < want->nin ? want->in[i] : "0";
+		all[i] = *s >= '0' && *s <= '9' ? hop_aot_fmt(e, "in%u", i) : unlike(e, s, "in", i, all);
 	}
+	for (uint32_t i = 0; i < g->nsym; i++) {
+		const char *s = g->symname[i] ? g->symname[i] : hop_aot_fmt(e, "s%u", i);
+		all[g->nparam + i] = unlike(e, s, "size", g->nparam + i, all);
+	}
+	f->in = all;
+	f->sym = all + g->nparam;
 }
 
 /* ---- functions ---- */
@@ -112,7 +133,7 @@ static hop_status claim_all(hop_aot *a, hop_map *all, const hop_aot_fn *f)
 	return HOP_OK;
 }
 
-hop_status hop_aot_names(hop_aot *a, const char *path)
+hop_status hop_aot_names(hop_aot *a, const hop_aot_want *want, const char *path)
 {
 	const char *base = strrchr(path, '/');
 	hop_map all = { .a = &a->env->tmp };
@@ -130,7 +151,7 @@ hop_status hop_aot_names(hop_aot *a, const char *path)
 		hop_aot_fn *f = &a->fn[i];
 		f->name = hop_aot_fmt(a->env, "%s_%s", a->name, words(a->env, f->from, strlen(f->from)));
 		f->macro = upper(a->env, f->name);
-		name_sizes(a->env, f);
+		name_params(a->env, &want[i], f);
 		HOP_TRY(claim_all(a, &all, f));
 	}
 	return HOP_OK;

@@ -15,7 +15,7 @@ static hop_status take(hop_env *e, hop_ctx *c, int n, hop_fn *const *f, const ch
 		if (f[i]->nhidden)
 			return hop_fail(e, 0, HOP_EREFUSED, "build: %s captured %d arrays: make them parameters",
 			                name[i], f[i]->nhidden);
-		want[i] = (hop_aot_want){ name[i], f[i]->g };
+		want[i] = (hop_aot_want){ .name = name[i], .g = f[i]->g };
 	}
 	return HOP_OK;
 }
