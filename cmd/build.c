@@ -119,7 +119,7 @@ static hop_status read_output(cmd *c, want *w, const char **out_path)
 static hop_status options(cmd *c, want *w)
 {
 	const char *s;
-	w->entry = HOP_NEWN(&c->env->tmp, const char *, c->argc);
+	w->entry = HOP_NEWN(&c->env->tmp, const char *, c->argc + 1);
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--threads")) {
 			w->o.threads = true;
@@ -133,13 +133,15 @@ static hop_status options(cmd *c, want *w)
 			HOP_TRY(cmd_need(c, "--target", w->o.target));
 		} else if (cmd_value(c, "--triple", &w->o.triple)) {
 			HOP_TRY(cmd_need(c, "--triple", w->o.triple));
-		} else if (cmd_value(c, "--entry", &s) || cmd_value(c, "--graph", &s)) {
+		} else if (cmd_value(c, "--entry", &s)) {
 			HOP_TRY(cmd_need(c, "--entry", s));
 			w->entry[w->nentry++] = *s == '@' ? s + 1 : s;
 		} else {
 			HOP_TRY(cmd_other(c));
 		}
 	}
+	if (c->graph)                              /* what all commands have: one entry */
+		w->entry[w->nentry++] = c->graph;
 	return HOP_OK;
 }
 

@@ -20,6 +20,9 @@ static void put_dims_test(const hop_aot_fn *f, hop_buf *o, uint32_t i)
 {
 	const hop_type *t = f->g->type[i];
 	hop_buf text;
+	int64_t n;
+	if (hop_aot_count(t, &n) && n <= HOP_SIZE_MAX)
+		return;
 	hop_put(o, "\t(void)");
 	hop_aot_put_count(o, t, f->sym, 1, "INT64_C(1) << 48");
 	hop_buf_open(&text, o->env);
@@ -65,16 +68,17 @@ static void put_why(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 	const hop_graph *g = f->g;
 	hop_putf(o, "\n%sconst char *%s_why", hop_aot_linkage(a), f->name);
 	hop_aot_put_sizes(f, o, true);
-	hop_put(o, "\n{\n\tint hop_bad = 0;\n");
+	hop_put(o, "\n{\n");
 	if (f->prog->nentry)
 		hop_put(o, "\tint64_t hop_a, hop_b;\n");
+	hop_put(o, "\tint hop_bad = 0;\n\t(void)hop_bad;\n");
 	for (uint32_t i = 0; i < g->nsym; i++)
 		put_range_test(f, o, i);
 	for (uint32_t i = 0; g->nsym && i < g->nparam; i++)
 		put_dims_test(f, o, i);
 	for (int i = 0; i < f->prog->nentry; i++)
 		put_check_test(f, o, &f->prog->entry[i]);
-	hop_put(o, "\t(void)hop_bad;\n\treturn NULL;\n}\n");
+	hop_put(o, "\treturn NULL;\n}\n");
 }
 
 /* Bytes of the frame; that results can be addressed is tested with it, as there. */
@@ -94,6 +98,9 @@ static void put_workspace(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 	hop_put(o, ")\n\t\treturn -1;\n");
 	for (uint32_t k = 0; g->nsym && k < g->nout; k++) {
 		const hop_type *t = hop_graph_out_type(g, k);
+		int64_t n;
+		if (hop_aot_count(t, &n) && n <= HOP_SIZE_MAX)
+			continue;
 		hop_put(o, "\t(void)");
 		hop_aot_put_count(o, t, f->sym, (int64_t)hop_dtype_bytes((hop_dtype)t->dtype),
 		                  "INT64_MAX - 64");
@@ -169,7 +176,7 @@ static void put_call(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 		hop_putf(o, "\tint64_t hop_syms[%u];\n", g->nsym);
 	if (p->ntape)
 		hop_putf(o, "\tstruct hop_tape hop_tapes[%d];\n", p->ntape);
-	hop_put(o, "\thop_aot_call hop_call;\n\tint64_t hop_n;\n\tint hop_bad = 0;\n");
+	hop_put(o, "\thop_aot_call hop_call;\n\tint64_t hop_n;\n\tint hop_bad = 0;\n\t(void)hop_bad;\n");
 	put_tests(a, f, o);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		hop_putf(o, "\thop_params[%u] = (void *)(uintptr_t)%s;\n", i, f->in[i]);
@@ -182,7 +189,7 @@ static void put_call(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 	         p->neffect ? "_effect" : "");
 	hop_putf(o, "\thop_call.rt.check = %s%s;\n", p->ncheck ? f->name : "NULL",
 	         p->ncheck ? "_check" : "");
-	hop_putf(o, "\t(void)hop_bad;\n\treturn hop_aot_run(&hop_call, %s_raw, %s, %s, workspace, %d, "
+	hop_putf(o, "\treturn hop_aot_run(&hop_call, %s_raw, %s, %s, workspace, %d, "
 	         "hooks);\n}\n", f->name, g->nparam + g->nout ? "hop_params" : "NULL",
 	         g->nsym ? "hop_syms" : "NULL", p->ntape);
 }

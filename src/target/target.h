@@ -31,7 +31,8 @@ typedef struct hop_memory {
 } hop_memory;
 extern const hop_memory hop_host_memory;         /* code.c: that of this process */
 
-/* Every cell is there, but for `object`. A failure is HOP_ETARGET with a text; others may interpret then. */
+/* Every cell is there, but for `object`. A failure is HOP_ETARGET with a text; others may
+ * interpret then. */
 typedef struct hop_target {
 	const char *name;
 	const char *what;          /* one line */
