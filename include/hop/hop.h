@@ -2,6 +2,7 @@
 #ifndef HOP_H
 #define HOP_H
 
+#include "hop/aot.h"
 #include "hop/compile.h"
 #include "hop/control.h"
 #include "hop/ctx.h"

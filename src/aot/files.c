@@ -124,12 +124,20 @@ static void put_header(hop_aot *a, hop_buf *o)
 
 /* ---- the files ---- */
 
+/* The second may fail for want of memory, too: then the first goes again. */
 static hop_status write_both(hop_env *e, const char *path, const char *ext, const hop_buf *header,
                              const hop_buf *body)
 {
 	const char *h = hop_aot_fmt(e, "%s.h", path), *b = hop_aot_fmt(e, "%s.%s", path, ext);
+	hop_status st;
+	hop_frame f;
 	HOP_TRY(hop_file_write(e, b, body->s, body->n));
-	hop_status st = hop_file_write(e, h, header->s, header->n);
+	if (HOP_GUARD(e, &f)) {
+		st = hop_guard_nomem(e, &f);
+	} else {
+		st = hop_file_write(e, h, header->s, header->n);
+		hop_guard_end(e, &f);
+	}
 	if (st)
 		remove(b);
 	return st;

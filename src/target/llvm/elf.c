@@ -61,7 +61,9 @@ static const char *read_headers(object *m)
 	    m->o[EI_CLASS] != ELFCLASS64 || ((uintptr_t)m->o & 7))
 		return "not an ELF object";
 	m->eh = (const void *)m->o;
-	if (m->eh->e_type != ET_REL || m->eh->e_machine != EM_X86_64 ||
+	if (m->eh->e_machine != EM_X86_64)
+		return "code for another machine: only that of x86-64 can be loaded";
+	if (m->eh->e_type != ET_REL ||
 	    m->eh->e_shnum > 256 || m->eh->e_shentsize != sizeof(Elf64_Shdr) ||
 	    (m->eh->e_shoff & 7) ||
 	    !inside(m, m->eh->e_shoff, (uint64_t)m->eh->e_shnum * sizeof(Elf64_Shdr)))
