@@ -35,8 +35,8 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "    write PATH.o or PATH.c, and PATH.h: programs ahead of time, which need neither hop\n"
 	  "    nor LLVM. Entries are the graphs that no other one calls, unless given; @f:grad is\n"
 	  "    @f after that pass, PATH_f_grad in C. Without a triple it is code for this very\n"
-	  "    processor; HOP_CC is the C compiler for --target=c --emit=obj, else cc or\n"
-	  "    TRIPLE-gcc. --threads: loops call the hook `parallel`" },
+	  "    processor. Objects of --target=c are made by HOP_CC, else cc; for a triple by\n"
+	  "    TRIPLE-gcc. --threads: loops call the hook `parallel`. docs/embedding.md" },
 	{ "bench", cmd_bench,
 	  "bench [FILE] [--reps N] [--threads N] [options of run]\n"
 	  "    run a graph many times; print the least and the median time" },
