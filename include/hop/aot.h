@@ -15,7 +15,7 @@ typedef struct hop_aot_opts {
 	bool        emit_c;              /* PATH.c instead of PATH.o; target c only */
 	const char *triple;              /* the machine, as aarch64-linux-gnu: the least of that kind;
 	                                    NULL = this very one */
-	bool        threads;             /* llvm: large loops ask the caller's parallel hook */
+	bool        threads;             /* large loops ask the caller's parallel hook */
 } hop_aot_opts;
 
 /* Write PATH.h and PATH.o or PATH.c. Function i becomes NAME_name[i] in C, where NAME is the last

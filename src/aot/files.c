@@ -195,8 +195,6 @@ static hop_status pick(hop_env *e, const hop_aot_opts *o, const hop_target **out
 	HOP_TRY(hop_target_pick(e, o->target ? o->target : o->emit_c ? "c" : "llvm", out_t));
 	if (o->emit_c && !(*out_t)->object)
 		return hop_fail(e, 0, HOP_EUSE, "build: target %s writes objects, not C", (*out_t)->name);
-	if (o->threads && (*out_t)->object)
-		return hop_fail(e, 0, HOP_EUSE, "build: C is written without threads");
 	return HOP_OK;
 }
 

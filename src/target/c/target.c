@@ -151,10 +151,9 @@ static hop_hash maker(hop_env *e, bool opened)
 static hop_status write_c(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
                           const hop_target_opts *o, hop_buf *out)
 {
-	(void)o;
 	hop_c_prelude(out);
 	for (int i = 0; i < n; i++)
-		HOP_TRY(hop_c_prog(e, p[i], name[i], out));
+		HOP_TRY(hop_c_prog_fork(e, p[i], name[i], fork_worth(o), out));
 	return HOP_OK;
 }
 
