@@ -69,6 +69,13 @@ static void put_range(hop_buf *o, hop_range r)
 		hop_putf(o, "%lld..%lld", (long long)r.lo, (long long)r.hi);
 }
 
+/* A name of a file may hold what ends a comment. */
+static void put_file(hop_buf *o, const char *s)
+{
+	for (; *s; s++)
+		hop_putc(o, (*s == '/' && o->s[o->n - 1] == '*') || (unsigned char)*s < 32 ? '_' : *s);
+}
+
 static void put_head(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 {
 	const hop_graph *g = f->g;
@@ -76,8 +83,11 @@ static void put_head(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 	int line;
 	hop_loc in;
 	hop_putf(o, "/* @%s", f->from);
-	if (g->nnode && hop_loc_read(a->env->ctx, g->node[0].loc, &file, &line, &in))
-		hop_putf(o, ", %s:%d", file, line);
+	if (g->nnode && hop_loc_read(a->env->ctx, g->node[0].loc, &file, &line, &in)) {
+		hop_put(o, ", ");
+		put_file(o, file);
+		hop_putf(o, ":%d", line);
+	}
 	hop_putc(o, '\n');
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		hop_putf(o, " *\t%-8s ", f->in[i]);

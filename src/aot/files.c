@@ -11,7 +11,16 @@
 #include "loop/lower.h"
 #include "target/target.h"
 
+#include "aot/rt_types.h"
+
 /* ---- texts of ours ---- */
+
+/* They have the numbers of hop under names of their own. */
+#define SAME(name) _Static_assert((int)HOP_AOT_##name == (int)HOP_##name, "rt_types.h");
+SAME(OK) SAME(ENOMEM) SAME(ESHAPE) SAME(EUSE) SAME(EASSERT) SAME(EIO) SAME(ECANCELED)
+#define HOP_DTYPE(name, ...) _Static_assert((int)HOP_AOT_##name == (int)HOP_##name, "rt_types.h");
+#include "ir/dtypes.def"
+#undef SAME
 
 static const char text_abi[] = {
 #include "target/abi.h.inc"

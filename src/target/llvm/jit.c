@@ -172,6 +172,7 @@ static hop_status fill_several(work *w, void *user)
 		hop_split whole = { 1, HOP_NEWN(&w->e.env->tmp, uint8_t, q->p[i]->nfunc) };
 		w->e.p = q->p[i];
 		w->e.split = &whole;
+		w->e.ninline = w->e.nscalar = 0;   /* its code does not depend on its neighbours */
 		hop_emit_prog(&w->e, q->name[i]);
 	}
 	return HOP_OK;
