@@ -17,6 +17,9 @@ typedef struct hop_aot_opts {
 	                                    NULL = this very one */
 	bool        threads;             /* large loops ask the caller's parallel hook */
 } hop_aot_opts;
+#ifndef __cplusplus
+#define HOP_AOT_OPTS(...) (&(hop_aot_opts){ .size = sizeof(hop_aot_opts), __VA_ARGS__ })
+#endif
 
 /* Write PATH.h and PATH.o or PATH.c. Function i becomes NAME_name[i] in C, where NAME is the last
  * part of the path. Both files are replaced at once, or neither. opts may be NULL. Refused: names

@@ -1,9 +1,7 @@
 /* write.c -- the public door: functions of C programs, ahead of time. */
 #include "aot/aot.h"
 
-#include <string.h>
-
-#include "trace/trace.h"
+#include "data/fn.h"
 
 static hop_status take(hop_env *e, hop_ctx *c, int n, hop_fn *const *f, const char *const *name,
                        hop_aot_want *want)
@@ -21,17 +19,11 @@ static hop_status take(hop_env *e, hop_ctx *c, int n, hop_fn *const *f, const ch
 }
 
 static hop_status write_fns(hop_env *e, hop_ctx *c, int n, hop_fn *const *f,
-                            const char *const *name, const char *path, const hop_aot_opts *opts)
+                            const char *const *name, const char *path, const hop_aot_opts *o)
 {
 	hop_aot_want *want = HOP_NEWN(&e->tmp, hop_aot_want, n);
-	hop_aot_opts o = { .size = sizeof o };
-	if (opts && (!opts->size || opts->size > sizeof o))
-		return hop_fail(e, 0, HOP_EVALUE, "build: the options have %zu bytes, this library knows %zu: "
-		                "set size, and rebuild with its headers", opts->size, sizeof o);
-	if (opts)
-		memcpy(&o, opts, opts->size);
 	HOP_TRY(take(e, c, n, f, name, want));
-	return hop_aot_files(e, n, want, path, &o);
+	return hop_aot_files(e, n, want, path, o);
 }
 
 hop_status hop_aot_write(hop_ctx *c, int n, hop_fn *const *f, const char *const *name,
@@ -39,14 +31,16 @@ hop_status hop_aot_write(hop_ctx *c, int n, hop_fn *const *f, const char *const 
 {
 	hop_env e;
 	hop_frame fr;
+	hop_aot_opts o;
 	hop_status st;
 	if (!c || n < 0 || (n && (!f || !name)) || !path)
 		return HOP_EUSE;
+	HOP_TRY(hop_opts_read(c, "build", opts, &o, sizeof o));
 	hop_env_init(&e, c, hop_ctx_mem(c));
 	if (HOP_GUARD(&e, &fr)) {
 		st = hop_guard_nomem(&e, &fr);
 	} else {
-		st = write_fns(&e, c, n, f, name, path, opts);
+		st = write_fns(&e, c, n, f, name, path, &o);
 		hop_guard_end(&e, &fr);
 	}
 	if (st)

@@ -166,9 +166,9 @@ static void test_refuses(void **state)
 	hop_spec spec = hop_spec0(HOP_f64);
 	(void)state;
 	up(&s);
-	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "the options have 0 bytes");
+	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "they have 0 bytes");
 	o.size = sizeof o + 8;
-	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "this library knows");
+	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "the most this library knows");
 	o = (hop_aot_opts){ .size = sizeof o, .target = "nosuch" };
 	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "there is no 'nosuch'");
 	o = (hop_aot_opts){ .size = sizeof o, .triple = "nosuch" };
