@@ -8,8 +8,8 @@
 #define HOP_AOT_STDIO __STDC_HOSTED__        /* -DHOP_AOT_STDIO=0: only the hook */
 #endif
 
-static inline hop_aot_operand hop_aot_arg(enum hop_aot_dtype dtype, int rank, const int64_t *dim,
-                                          const void *data)
+HOP_AOT_FN hop_aot_operand hop_aot_arg(enum hop_aot_dtype dtype, int rank, const int64_t *dim,
+                                       const void *data)
 {
 	hop_aot_operand a;
 	a.dtype = dtype;
@@ -19,13 +19,13 @@ static inline hop_aot_operand hop_aot_arg(enum hop_aot_dtype dtype, int rank, co
 	return a;
 }
 
-static inline int hop_aot_bytes(enum hop_aot_dtype d)
+HOP_AOT_FN int hop_aot_bytes(enum hop_aot_dtype d)
 {
 	return d == HOP_AOT_bool ? 1 : d == HOP_AOT_bf16 || d == HOP_AOT_f16 ? 2 :
 	       d == HOP_AOT_i32 || d == HOP_AOT_f32 ? 4 : 8;
 }
 
-static inline int64_t hop_aot_elements(int rank, const int64_t *dim)
+HOP_AOT_FN int64_t hop_aot_elements(int rank, const int64_t *dim)
 {
 	int64_t n = 1;
 	int i;
@@ -41,7 +41,7 @@ static inline int64_t hop_aot_elements(int rank, const int64_t *dim)
 #include <stdlib.h>
 #include <string.h>
 
-static inline double hop_aot_power(int e)              /* 2^e, normal */
+HOP_AOT_FN double hop_aot_power(int e)              /* 2^e, normal */
 {
 	uint64_t bits = (uint64_t)(e + 1023) << 52;
 	double v;
@@ -50,7 +50,7 @@ static inline double hop_aot_power(int e)              /* 2^e, normal */
 }
 
 /* The nearest float of so many bits of exponent and mantissa, ties to even; v is normal. */
-static inline double hop_aot_round(double v, int exp, int man)
+HOP_AOT_FN double hop_aot_round(double v, int exp, int man)
 {
 	uint64_t bits, m, half, rest;
 	int e, least = 2 - (1 << (exp - 1)), drop;
@@ -69,7 +69,7 @@ static inline double hop_aot_round(double v, int exp, int man)
 	return bits >> 63 ? -v : v;
 }
 
-static inline double hop_aot_unpack(uint16_t x, int exp, int man)
+HOP_AOT_FN double hop_aot_unpack(uint16_t x, int exp, int man)
 {
 	int e = x >> man & ((1 << exp) - 1), m = x & ((1 << man) - 1), bias = (1 << (exp - 1)) - 1;
 	double v = e ? ((1 << man) + m) * hop_aot_power(e - bias - man)
@@ -80,7 +80,7 @@ static inline double hop_aot_unpack(uint16_t x, int exp, int man)
 }
 
 /* The fewest digits that read back. The locale's point becomes a point. */
-static inline void hop_aot_put_float(FILE *to, double v, int exp, int man)
+HOP_AOT_FN void hop_aot_put_float(FILE *to, double v, int exp, int man)
 {
 	char s[64];
 	int digits, most = (man + 1) * 30103 / 100000 + 2, ex, mark = 0;
@@ -113,7 +113,7 @@ static inline void hop_aot_put_float(FILE *to, double v, int exp, int man)
 		fputs(".0", to);
 }
 
-static inline void hop_aot_put_element(FILE *to, const hop_aot_operand *a, int64_t i)
+HOP_AOT_FN void hop_aot_put_element(FILE *to, const hop_aot_operand *a, int64_t i)
 {
 	switch (a->dtype) {
 	case HOP_AOT_bool: fputs(((const uint8_t *)a->data)[i] ? "true" : "false", to); break;
@@ -132,8 +132,8 @@ static inline void hop_aot_put_element(FILE *to, const hop_aot_operand *a, int64
 
 /* Axis k and those inside it, `count` elements from `at` on; edge > 0: only so many at either end
  * of a long axis. */
-static inline void hop_aot_put_axis(FILE *to, const hop_aot_operand *a, int k, int64_t at,
-                                    int64_t count, int edge)
+HOP_AOT_FN void hop_aot_put_axis(FILE *to, const hop_aot_operand *a, int k, int64_t at,
+                                 int64_t count, int edge)
 {
 	int64_t i, n, below;
 	if (k == a->rank) {
@@ -155,7 +155,7 @@ static inline void hop_aot_put_axis(FILE *to, const hop_aot_operand *a, int k, i
 	putc(']', to);
 }
 
-static inline int hop_aot_say(const hop_aot_effect *e)
+HOP_AOT_FN int hop_aot_say(const hop_aot_effect *e)
 {
 	FILE *to = e->kind == HOP_AOT_PRINT ? stdout : stderr;
 	const hop_aot_operand *a = e->arg;
@@ -185,7 +185,7 @@ static inline int hop_aot_say(const hop_aot_effect *e)
 
 /* ---- acting ---- */
 
-static inline int hop_aot_tell(struct hop_rt *rt, const hop_aot_effect *e)
+HOP_AOT_FN int hop_aot_tell(struct hop_rt *rt, const hop_aot_effect *e)
 {
 	const hop_aot_hooks *h = ((hop_aot_call *)rt->user)->hooks;
 	int rc = 0;
@@ -200,7 +200,7 @@ static inline int hop_aot_tell(struct hop_rt *rt, const hop_aot_effect *e)
 	return hop_aot_fail(rt, e->kind == HOP_AOT_ASSERT ? HOP_AOT_EASSERT : HOP_AOT_ESHAPE);
 }
 
-static inline int hop_aot_all(const hop_aot_operand *a)
+HOP_AOT_FN int hop_aot_all(const hop_aot_operand *a)
 {
 	int64_t i, n = hop_aot_elements(a->rank, a->dim);
 	for (i = 0; i < n; i++)
@@ -211,8 +211,8 @@ static inline int hop_aot_all(const hop_aot_operand *a)
 
 /* The effect in every lane that acts. With `when`, the last of the n operands says which, and its
  * axes lead all others. one: room for n operands. */
-static inline int hop_aot_act(struct hop_rt *rt, hop_aot_effect e, int when, int n,
-                              const hop_aot_operand *arg, hop_aot_operand *one)
+HOP_AOT_FN int hop_aot_act(struct hop_rt *rt, hop_aot_effect e, int when, int n,
+                           const hop_aot_operand *arg, hop_aot_operand *one)
 {
 	const hop_aot_operand *w = when ? &arg[n - 1] : NULL;
 	int64_t lane, at[16], lanes = w ? hop_aot_elements(w->rank, w->dim) : 1;

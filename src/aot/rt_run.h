@@ -5,7 +5,7 @@
 
 /* ---- sizes: *bad is set when a number leaves 64 bits ---- */
 
-static inline int64_t hop_aot_mul(int64_t a, int64_t b, int *bad)
+HOP_AOT_FN int64_t hop_aot_mul(int64_t a, int64_t b, int *bad)
 {
 	if (a && b && (a > 0 ? (b > 0 ? a > INT64_MAX / b : b < INT64_MIN / a)
 	                     : (b > 0 ? a < INT64_MIN / b : b < INT64_MAX / a))) {
@@ -15,7 +15,7 @@ static inline int64_t hop_aot_mul(int64_t a, int64_t b, int *bad)
 	return a * b;
 }
 
-static inline int64_t hop_aot_add(int64_t a, int64_t b, int *bad)
+HOP_AOT_FN int64_t hop_aot_add(int64_t a, int64_t b, int *bad)
 {
 	if (b > 0 ? a > INT64_MAX - b : a < INT64_MIN - b) {
 		*bad = 1;
@@ -25,7 +25,7 @@ static inline int64_t hop_aot_add(int64_t a, int64_t b, int *bad)
 }
 
 /* Towards minus infinity; a div 0 = 0. */
-static inline int64_t hop_aot_div(int64_t a, int64_t b, int *bad)
+HOP_AOT_FN int64_t hop_aot_div(int64_t a, int64_t b, int *bad)
 {
 	if (!b)
 		return 0;
@@ -36,17 +36,17 @@ static inline int64_t hop_aot_div(int64_t a, int64_t b, int *bad)
 	return a / b - (a % b && (a < 0) != (b < 0));
 }
 
-static inline int64_t hop_aot_mod(int64_t a, int64_t b)
+HOP_AOT_FN int64_t hop_aot_mod(int64_t a, int64_t b)
 {
 	int64_t r = !b || b == -1 ? 0 : a % b;
 	return r && (r < 0) != (b < 0) ? r + b : r;
 }
 
-static inline int64_t hop_aot_min(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t hop_aot_max(int64_t a, int64_t b) { return a > b ? a : b; }
+HOP_AOT_FN int64_t hop_aot_min(int64_t a, int64_t b) { return a < b ? a : b; }
+HOP_AOT_FN int64_t hop_aot_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* n times one more dimension, at most `most`. */
-static inline int64_t hop_aot_dim(int64_t n, int64_t dim, int64_t most, int *bad)
+HOP_AOT_FN int64_t hop_aot_dim(int64_t n, int64_t dim, int64_t most, int *bad)
 {
 	n = hop_aot_mul(n, dim, bad);
 	if (dim < 0 || n > most)
@@ -62,13 +62,13 @@ typedef struct hop_aot_call {
 	int                  status;       /* why it ended, if not 0 */
 } hop_aot_call;
 
-static inline int hop_aot_fail(struct hop_rt *rt, int status)
+HOP_AOT_FN int hop_aot_fail(struct hop_rt *rt, int status)
 {
 	((hop_aot_call *)rt->user)->status = status;
 	return 1;
 }
 
-static inline int hop_aot_grow(struct hop_rt *rt, int slot, int64_t bytes)
+HOP_AOT_FN int hop_aot_grow(struct hop_rt *rt, int slot, int64_t bytes)
 {
 	const hop_aot_hooks *h = ((hop_aot_call *)rt->user)->hooks;
 	struct hop_tape *t = &rt->tape[slot];
@@ -86,8 +86,8 @@ static inline int hop_aot_grow(struct hop_rt *rt, int slot, int64_t bytes)
 	return 0;
 }
 
-static inline void hop_aot_parallel(struct hop_rt *rt, void (*body)(void *, int64_t, int64_t),
-                                    void *arg, int64_t n)
+HOP_AOT_FN void hop_aot_parallel(struct hop_rt *rt, void (*body)(void *, int64_t, int64_t),
+                                 void *arg, int64_t n)
 {
 	const hop_aot_hooks *h = ((hop_aot_call *)rt->user)->hooks;
 	if (h && h->parallel)
@@ -96,10 +96,13 @@ static inline void hop_aot_parallel(struct hop_rt *rt, void (*body)(void *, int6
 		body(arg, 0, n);
 }
 
+typedef int hop_aot_code(void *const *params, const int64_t *syms, void *workspace,
+                         struct hop_rt *rt);
+
 /* c->rt.effect, c->rt.check and c->rt.tape are set by the caller. */
-static inline int hop_aot_run(hop_aot_call *c, int (*code)(void *const *, const int64_t *, void *,
-                              struct hop_rt *), void *const *params, const int64_t *syms,
-                              void *workspace, int ntape, const hop_aot_hooks *hooks)
+HOP_AOT_FN int hop_aot_run(hop_aot_call *c, hop_aot_code *code, void *const *params,
+                           const int64_t *syms, void *workspace, int ntape,
+                           const hop_aot_hooks *hooks)
 {
 	static const int never = 0;
 	int i, rc;

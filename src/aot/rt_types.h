@@ -10,6 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined __GNUC__
+#define HOP_AOT_FN static inline __attribute__((unused))
+#else
+#define HOP_AOT_FN static inline
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -67,7 +73,7 @@ typedef struct hop_aot_hooks {
 	const int *cancel;
 } hop_aot_hooks;
 
-static inline const char *hop_aot_text(int status)
+HOP_AOT_FN const char *hop_aot_text(int status)
 {
 	switch (status) {
 	case HOP_AOT_OK: return "done";

@@ -168,7 +168,7 @@ static void test_refuses(void **state)
 	up(&s);
 	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "they have 0 bytes");
 	o.size = sizeof o + 8;
-	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "the most this library knows");
+	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "is the most this");
 	o = (hop_aot_opts){ .size = sizeof o, .target = "nosuch" };
 	refused(&s, hop_aot_write(s.c, 1, s.f, names, s.path, &o), HOP_EVALUE, "there is no 'nosuch'");
 	o = (hop_aot_opts){ .size = sizeof o, .triple = "nosuch" };
