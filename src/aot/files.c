@@ -168,6 +168,7 @@ static hop_status put_body(hop_aot *a, const hop_target *t, const hop_target_opt
 		         HOP_VERSION, a->name, a->name);
 	else
 		hop_putn(&text, header->s, header->n);
+	hop_putf(&text, "%s\n", text_abi);
 	hop_putn(&text, made->s, made->n);
 	put_glue(a, &text);
 	if (emit_c)

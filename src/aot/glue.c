@@ -184,11 +184,13 @@ static void put_call(hop_aot *a, const hop_aot_fn *f, hop_buf *o)
 		hop_putf(o, "\thop_params[%u] = out%u;\n", g->nparam + i, i);
 	for (uint32_t i = 0; i < g->nsym; i++)
 		hop_putf(o, "\thop_syms[%u] = %s;\n", i, f->sym[i]);
-	hop_putf(o, "\thop_call.rt.tape = %s;\n", p->ntape ? "hop_tapes" : "NULL");
-	hop_putf(o, "\thop_call.rt.effect = %s%s;\n", p->neffect ? f->name : "NULL",
-	         p->neffect ? "_effect" : "");
-	hop_putf(o, "\thop_call.rt.check = %s%s;\n", p->ncheck ? f->name : "NULL",
-	         p->ncheck ? "_check" : "");
+	hop_put(o, "\thop_aot_open(&hop_call);\n");
+	if (p->ntape)
+		hop_put(o, "\thop_call.rt.tape = hop_tapes;\n");
+	if (p->neffect)
+		hop_putf(o, "\thop_call.rt.effect = %s_effect;\n", f->name);
+	if (p->ncheck)
+		hop_putf(o, "\thop_call.rt.check = %s_check;\n", f->name);
 	hop_putf(o, "\treturn hop_aot_run(&hop_call, %s_raw, %s, %s, workspace, %d, "
 	         "hooks);\n}\n", f->name, g->nparam + g->nout ? "hop_params" : "NULL",
 	         g->nsym ? "hop_syms" : "NULL", p->ntape);

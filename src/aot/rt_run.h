@@ -62,6 +62,13 @@ typedef struct hop_aot_call {
 	int                  status;       /* why it ended, if not 0 */
 } hop_aot_call;
 
+/* All zero: nothing is there. */
+HOP_AOT_FN void hop_aot_open(hop_aot_call *c)
+{
+	static hop_aot_call none;
+	*c = none;
+}
+
 HOP_AOT_FN int hop_aot_fail(struct hop_rt *rt, int status)
 {
 	((hop_aot_call *)rt->user)->status = status;
@@ -99,7 +106,7 @@ HOP_AOT_FN void hop_aot_parallel(struct hop_rt *rt, void (*body)(void *, int64_t
 typedef int hop_aot_code(void *const *params, const int64_t *syms, void *workspace,
                          struct hop_rt *rt);
 
-/* c->rt.effect, c->rt.check and c->rt.tape are set by the caller. */
+/* The caller opened c, and set what code may ask: rt.effect, rt.check, rt.tape. */
 HOP_AOT_FN int hop_aot_run(hop_aot_call *c, hop_aot_code *code, void *const *params,
                            const int64_t *syms, void *workspace, int ntape,
                            const hop_aot_hooks *hooks)

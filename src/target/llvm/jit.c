@@ -186,6 +186,8 @@ hop_status hop_llvm_several(hop_env *e, int n, const hop_prog *const *p, const c
 	struct several q = { n, p, name };
 	void *buffer;
 	hop_frame f;
+	for (int i = 0; i < n; i++)
+		HOP_TRY(hop_e_check_tiles(e, p[i]));
 	HOP_TRY(hop_llvm_load(e, L));
 	hop_nofork_begin();
 	hop_status st = compile(e, L, m, o, fill_several, &q, &buffer);
