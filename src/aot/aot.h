@@ -19,7 +19,8 @@ typedef struct hop_aot_fn {
 
 typedef struct hop_aot {
 	hop_env    *env;
-	const char *name, *macro;      /* of the file: model, MODEL */
+	const char *file;              /* the last part of the path */
+	const char *name, *macro;      /* that in C: model, MODEL */
 	bool        in_c;              /* glue is in a file of its own, not in the header */
 	int         n;
 	hop_aot_fn *fn;

@@ -105,13 +105,13 @@ static void put_glue(hop_aot *a, hop_buf *o)
 
 static void put_first(hop_aot *a, hop_buf *o)
 {
-	hop_putf(o, "/* %s.h -- written by hop %s. Every function gives 0 or a status, which hop_aot_text "
-	         "puts into\n * words. Inputs and results are dense, row-major and do not overlap; bf16 and "
-	         "f16 are their bits.\n * Nothing is allocated; hooks may be NULL.", a->name, HOP_VERSION);
+	hop_putf(o, "/* Written by hop %s. Every function gives 0 or a status, which hop_aot_text puts into "
+	         "words.\n * Inputs and results are dense, row-major and do not overlap; bf16 and f16 are "
+	         "their bits.\n * Nothing is allocated; hooks may be NULL.", HOP_VERSION);
 	if (!a->in_c)
-		hop_putf(o, " The code is in %s.o, which needs nothing\n * but libm. For symbols that other "
-		         "languages find, compile one file that has\n *\t#define %s_API\n *\t#include "
-		         "\"%s.h\"", a->name, a->macro, a->name);
+		hop_putf(o, " The code is in the object beside, which\n * needs nothing but libm. For symbols "
+		         "that other languages find, compile one file that includes\n * this header after\n"
+		         " *\t#define %s_API", a->macro);
 	hop_putf(o, " */\n#ifndef %s_H\n#define %s_H\n\n%s", a->macro, a->macro, text_types);
 }
 
@@ -164,8 +164,8 @@ static hop_status put_body(hop_aot *a, const hop_target *t, const hop_target_opt
 	}
 	hop_buf_open(&text, a->env);
 	if (emit_c)
-		hop_putf(&text, "/* %s.c -- written by hop %s; see %s.h. */\n#include \"%s.h\"\n\n", a->name,
-		         HOP_VERSION, a->name, a->name);
+		hop_putf(&text, "/* Written by hop %s: how the functions of the header are computed. */\n"
+		         "#include \"%s.h\"\n\n", HOP_VERSION, a->file);
 	else
 		hop_putn(&text, header->s, header->n);
 	hop_putf(&text, "%s\n", text_abi);

@@ -140,6 +140,7 @@ hop_status hop_aot_names(hop_aot *a, const hop_aot_want *want, const char *path)
 	base = base ? base + 1 : path;
 	if (!*base)
 		return hop_fail(a->env, 0, HOP_EUSE, "build: %s has no name of a file at its end", path);
+	a->file = base;
 	a->name = words(a->env, base, strlen(base));
 	if ((*a->name >= '0' && *a->name <= '9') || *a->name == '_')
 		a->name = hop_aot_fmt(a->env, "m%s", a->name);
