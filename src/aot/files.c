@@ -41,29 +41,30 @@ static const char text_effect[] = {
 
 /* ---- programs ---- */
 
-static hop_status lower(hop_env *e, const hop_aot_want *want, hop_aot_fn *f)
+static hop_status lower(hop_env *e, const hop_aot_want *want, const hop_machine *m, hop_aot_fn *f)
 {
 	const hop_graph *opt;
 	f->from = want->name;
 	f->g = want->g;
 	HOP_TRY(hop_check_results(e, want->g));
 	HOP_TRY(hop_pipeline_run(e, want->g, &opt));
-	HOP_TRY(hop_lower_graph(e, opt, NULL, &f->prog));
+	HOP_TRY(hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = m }, &f->prog));
 	HOP_TRY(hop_prog_verify(e, f->prog));
 	f->tests = f->g->nsym || f->prog->nentry;
 	return HOP_OK;
 }
 
-static hop_status lower_all(hop_aot *a, const hop_aot_want *want)
+static hop_status lower_all(hop_aot *a, const hop_aot_want *want, const hop_machine *m)
 {
 	for (int i = 0; i < a->n; i++)
-		if (lower(a->env, &want[i], &a->fn[i]))
+		if (lower(a->env, &want[i], m, &a->fn[i]))
 			return hop_note(a->env, 0, "building @%s", want[i].name);
 	return HOP_OK;
 }
 
 /* What the target makes of them. */
-static hop_status code(hop_aot *a, const hop_target *t, const hop_target_opts *to, hop_buf *out)
+static hop_status code(hop_aot *a, const hop_target *t, const hop_machine *m,
+                       const hop_target_opts *to, hop_buf *out)
 {
 	const hop_prog **p = HOP_NEWN(&a->env->tmp, const hop_prog *, a->n);
 	const char **name = HOP_NEWN(&a->env->tmp, const char *, a->n);
@@ -71,7 +72,7 @@ static hop_status code(hop_aot *a, const hop_target *t, const hop_target_opts *t
 		p[i] = a->fn[i].prog;
 		name[i] = hop_aot_fmt(a->env, "%s_raw", a->fn[i].name);
 	}
-	return t->write(a->env, a->n, p, name, to, out);
+	return t->write(a->env, a->n, p, name, m, to, out);
 }
 
 /* ---- the header ---- */
@@ -179,21 +180,20 @@ static hop_status put_body(hop_aot *a, const hop_target *t, const hop_target_opt
 	return st;
 }
 
-static hop_status write_all(hop_aot *a, const hop_target *t, const char *path,
-                            const hop_aot_opts *o)
+static hop_status write_all(hop_aot *a, const hop_target *t, const hop_machine *m,
+                            const hop_target_opts *to, const char *path, bool emit_c)
 {
-	hop_target_opts to = { .no_threads = !o->threads, .parts = 1, .triple = o->triple };
 	hop_buf header, made, body;
 	hop_buf_open(&header, a->env);
 	hop_buf_open(&made, a->env);
 	hop_buf_open(&body, a->env);
-	hop_status st = code(a, t, &to, &made);
+	hop_status st = code(a, t, m, to, &made);
 	if (!st) {
 		put_header(a, &header);
-		st = put_body(a, t, &to, o->emit_c, &header, &made, &body);
+		st = put_body(a, t, to, emit_c, &header, &made, &body);
 	}
 	if (!st)
-		st = write_both(a->env, path, o->emit_c ? "c" : "o", &header, &body);
+		st = write_both(a->env, path, emit_c ? "c" : "o", &header, &body);
 	hop_buf_free(&body);
 	hop_buf_free(&made);
 	hop_buf_free(&header);
@@ -211,14 +211,17 @@ static hop_status pick(hop_env *e, const hop_aot_opts *o, const hop_target **out
 static hop_status build(hop_aot *a, const hop_aot_want *want, const char *path,
                         const hop_aot_opts *o)
 {
+	hop_target_opts to = { .no_threads = !o->threads, .parts = 1, .ahead = true, .triple = o->triple };
 	const hop_target *t;
+	hop_machine m;
 	if (!a->n)
 		return hop_fail(a->env, 0, HOP_EUSE, "build: there is no function to build");
 	HOP_TRY(pick(a->env, o, &t));
 	a->in_c = t->object;
-	HOP_TRY(lower_all(a, want));
+	HOP_TRY(t->machine(a->env, &to, &m));
+	HOP_TRY(lower_all(a, want, &m));
 	HOP_TRY(hop_aot_names(a, want, path));
-	return write_all(a, t, path, o);
+	return write_all(a, t, &m, &to, path, o->emit_c);
 }
 
 /* No memory inside must not lose the programs. */

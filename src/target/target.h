@@ -13,7 +13,8 @@ typedef struct hop_target_opts {
 	bool no_cache;         /* neither read nor write the cache of code */
 	bool no_threads;       /* emit no forks */
 	int  parts;            /* compile in at most so many parts; 0 = as the machine has */
-	const char *triple;    /* write: the least machine of that kind; NULL = this one */
+	bool ahead;            /* for `write`: not to be run here */
+	const char *triple;    /* ahead: the least machine of that kind; NULL = this one */
 } hop_target_opts;
 
 /* A program as bytes, of the env's hook: hop_raw_free(&e->mem, p, n). */
@@ -56,7 +57,7 @@ typedef struct hop_target {
 	/* Ahead of time: verified programs as one file with an entry (abi.h) of that name for each.
 	 * It is an object; or, if `object` is not NULL, C text, of which that makes an object. */
 	hop_status (*write)(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
-	                    const hop_target_opts *o, hop_buf *out);
+	                    const hop_machine *m, const hop_target_opts *o, hop_buf *out);
 	hop_status (*object)(hop_env *e, const hop_buf *text, const hop_target_opts *o, hop_buf *out);
 } hop_target;
 

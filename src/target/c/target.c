@@ -13,14 +13,15 @@
 #include "target/host.h"
 
 /* Loops stay plain: the compiler knows the machine, and makes vectors of what is counted here one
- * by one. Whether there are threads is left to the run: another text is compiled otherwise, fuses
- * other products and sums, and gives other bits. */
+ * by one. In process, whether there are threads is left to the run: another text is compiled
+ * otherwise, fuses other products and sums, and gives other bits. */
 static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
 {
 	enum { LANES = 8 };
 	(void)e;
-	(void)o;
-	*out_m = (hop_machine){ .threads = true, .fork = LANES * hop_host_fork() };
+	*out_m = (hop_machine){ 0 };
+	if (!o->ahead || !o->no_threads)
+		*out_m = (hop_machine){ .threads = true, .fork = LANES * hop_host_fork() };
 	return HOP_OK;
 }
 
@@ -149,11 +150,13 @@ static hop_hash maker(hop_env *e, bool opened)
 /* ---- ahead of time ---- */
 
 static hop_status write_c(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
-                          const hop_target_opts *o, hop_buf *out)
+                          const hop_machine *m, const hop_target_opts *o, hop_buf *out)
 {
+	(void)m;
+	(void)o;
 	hop_c_prelude(out);
 	for (int i = 0; i < n; i++)
-		HOP_TRY(hop_c_prog_fork(e, p[i], name[i], fork_worth(o), out));
+		HOP_TRY(hop_c_prog(e, p[i], name[i], out));
 	return HOP_OK;
 }
 

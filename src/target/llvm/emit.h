@@ -210,9 +210,10 @@ typedef struct hop_llvm_opts {
 	const char *triple;       /* another machine, the least of its kind; NULL = this one */
 } hop_llvm_opts;
 
-/* machine.c: the machine we run on, without opening LLVM; no wider vectors than `bits` unless
- * that is 0. HOP_FORK=n: other work is worth a fork, for tests. */
-hop_machine hop_llvm_machine(int bits, bool threads);
+/* machine.c: the machine we run on, without opening LLVM, or the least that a triple promises; no
+ * wider vectors than `bits` unless that is 0. */
+hop_machine hop_llvm_machine(const char *triple, int bits, bool threads);
+bool        hop_llvm_is_arm(const char *triple);
 
 /* parts.c: the functions of a program divided among modules that are compiled at the
  * same time. */

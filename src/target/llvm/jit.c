@@ -1,8 +1,6 @@
 /* jit.c -- from some functions of a loop program to an object file in memory. Which ones
  * is decided in parts.c. Does not load it: elf.c does, so that an object from the cache
  * runs without opening LLVM. */
-#include <string.h>
-
 #include "base/fork.h"
 #include "target/llvm/emit.h"
 
@@ -38,11 +36,6 @@ static void dispose(work *w)
 		L->DisposeMessage(w->features);
 }
 
-static bool is_arm(const work *w)
-{
-	return !strncmp(w->triple, "aarch64", 7) || !strncmp(w->triple, "arm64", 5);
-}
-
 /* Which machine: this one with all it has, or the least that a triple promises. */
 static hop_status choose(hop_env *e, work *w, const char *triple, void **out_target)
 {
@@ -70,7 +63,7 @@ static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 	HOP_TRY(choose(e, w, o->triple, &target));
 	/* 2 = position independent, 3 = small code model */
 	w->machine = L->CreateTargetMachine(target, w->triple,
-	                                    w->cpu ? w->cpu : is_arm(w) ? "generic" : "x86-64",
+	                                    w->cpu ? w->cpu : hop_llvm_is_arm(w->triple) ? "generic" : "x86-64",
 	                                    w->features ? w->features : "",
 	                                    o->level ? o->level : 1, 2, 3);
 	if (!w->machine)

@@ -1,6 +1,7 @@
 /* machine.c -- the machine that code is made for and run on. Asks the processor itself: a program
  * from the cache runs without LLVM, and opening LLVM takes longer than the rest. */
 #include <stdatomic.h>
+#include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -43,10 +44,20 @@ static void registers(hop_machine *m)
 #endif
 }
 
-hop_machine hop_llvm_machine(int bits, bool threads)
+bool hop_llvm_is_arm(const char *triple)
+{
+	return !strncmp(triple, "aarch64", 7) || !strncmp(triple, "arm64", 5);
+}
+
+hop_machine hop_llvm_machine(const char *triple, int bits, bool threads)
 {
 	hop_machine m = { .threads = threads, .fork = hop_host_fork() };
-	registers(&m);
+	if (triple) {
+		m.vbits = 128;
+		m.nvreg = hop_llvm_is_arm(triple) ? 32 : 16;
+	} else {
+		registers(&m);
+	}
 	if (bits >= 128 && bits < m.vbits) {
 		m.vbits = bits;
 		m.nvreg = 16;

@@ -10,7 +10,7 @@
 static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
 {
 	(void)e;
-	*out_m = hop_llvm_machine(o->vector_bits, !o->no_threads);
+	*out_m = hop_llvm_machine(o->triple, o->vector_bits, !o->no_threads);
 	return HOP_OK;
 }
 
@@ -72,11 +72,12 @@ static hop_hash maker(hop_env *e, bool opened)
 }
 
 static hop_status write(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
-                        const hop_target_opts *o, hop_buf *out)
+                        const hop_machine *m, const hop_target_opts *o, hop_buf *out)
 {
-	hop_llvm_opts lo = { .level = o->level, .vector_bits = o->vector_bits,
-	                     .threads = !o->no_threads, .triple = o->triple };
-	return hop_llvm_several(e, n, p, name, &lo, out);
+	hop_llvm_opts lo = { .level = o->level, .triple = o->triple };
+	for (int i = 0; i < n; i++)
+		HOP_TRY(hop_e_check_tiles(e, p[i]));
+	return hop_llvm_several(e, n, p, name, m, &lo, out);
 }
 
 const hop_target hop_target_llvm = {
