@@ -422,8 +422,9 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 
 static void put_func(hop_buf *o, const hop_lfunc *f, int i)
 {
-	hop_putf(o, "func f%d @%s sizes %d in %d out %d frame ", i, f->name ? f->name : "",
-	         f->nsym, f->nin, f->nout);
+	static const char *const level[] = { "func", "host", "kernel" };
+	hop_putf(o, "%s f%d @%s sizes %d in %d out %d frame ", level[f->level], i,
+	         f->name ? f->name : "", f->nsym, f->nin, f->nout);
 	put_size(o, f->frame);
 	for (int k = 0; k < f->nlocal; k++)
 		hop_putf(o, ", s%d in b%d", f->nsym + k, f->local[k]);

@@ -266,10 +266,17 @@ struct hop_stmt {
 };
 _Static_assert(sizeof(hop_stmt) <= 128, "two lines of a cache");
 
+/* Who runs a function. On a CPU all of it is WHOLE. Where a host drives a device, a HOST function
+ * is a list: launches (calls of kernels), calls, branches, loops in order, libraries, what the run
+ * time is asked; it computes nothing but what it branches on. A KERNEL holds the nests, calls
+ * kernels only, and asks the run time nothing. Registers stay within a function. */
+enum hop_level { HOP_LEVEL_WHOLE, HOP_LEVEL_HOST, HOP_LEVEL_KERNEL };
+
 /* Size symbols 0 .. nsym-1 are i64 arguments. Symbols nsym .. nsym+nlocal-1 are bound
  * while running: local symbol i has the value last stored in the i64 buffer local[i]. */
 typedef struct hop_lfunc {
 	const char *name;
+	enum hop_level level;
 	int         nsym, nlocal;
 	int        *local;             /* [nlocal] buffer index */
 	int         nin, nout;         /* PARAM buffers: index 0..nin-1, nin..nin+nout-1 */

@@ -327,6 +327,23 @@ static hop_status check_call(scope *v, const hop_stmt *s)
 	return HOP_OK;
 }
 
+/* See hop_level. */
+static bool on_level(const scope *v, const hop_stmt *s)
+{
+	enum hop_level me = v->f->level;
+	if (s->kind == HOP_L_CALL) {
+		enum hop_level to = v->p->func[s->callee].level;
+		return me == HOP_LEVEL_HOST ? to != HOP_LEVEL_WHOLE : to == me;
+	}
+	if (me == HOP_LEVEL_KERNEL)
+		return s->kind != HOP_L_EFFECT && s->kind != HOP_L_CHECK && s->kind != HOP_L_GROW;
+	if (me == HOP_LEVEL_WHOLE)
+		return true;
+	return s->kind == HOP_L_OP ? s->sop != HOP_SOP_store :
+	       s->kind == HOP_L_TILE ? s->tile->of->library != HOP_LIBRARY_NONE :
+	       s->kind != HOP_L_LOOP || s->loop == HOP_LOOP_SEQ;
+}
+
 static hop_status check_stmt(scope *v, const hop_stmt *s)
 {
 	switch (s->kind) {
@@ -379,8 +396,13 @@ static hop_status check_block(scope *v, const hop_block *b)
 {
 	if (b->first && ++v->depth > MAXNEST)
 		return bad(v, b->first, "loop program: nested more than %d deep", MAXNEST);
-	for (const hop_stmt *s = b->first; s; s = s->next)
+	for (const hop_stmt *s = b->first; s; s = s->next) {
 		HOP_TRY(check_stmt(v, s));
+		if (!on_level(v, s))
+			return bad(v, s, "loop program: statement %d is not for a %s", s->kind,
+			           v->f->level == HOP_LEVEL_HOST ? "host" : v->f->level == HOP_LEVEL_KERNEL ?
+			           "kernel" : "function without a level");
+	}
 	v->depth -= b->first != NULL;
 	return HOP_OK;
 }

@@ -380,12 +380,67 @@ static void test_bindings(void **state)
 	}
 }
 
+/* f0 runs f1 three times in a loop of kind k; f1 doubles its elements. */
+static void steps(rig *r, enum hop_loop_kind k)
+{
+	hop_stmt *l, *s;
+	hop_reg   v;
+
+	rig_up(r, 1, 1, 0);
+	rig_func(r, 1, 1, 1, 0);
+	rig_param(r, 0, HOP_f32, K(4), false);
+	rig_param(r, 1, HOP_f32, K(4), true);
+	l = rig_loop(r, HOP_LOOP_PAR, K(4));
+	v = rig_load(r, HOP_f32, rig_at(0, 0, l->dst, K(1), 0));
+	rig_store(r, HOP_f32, rig_at(1, 0, l->dst, K(1), 0), rig_op2(r, HOP_SOP_add, HOP_f32, v, v));
+	rig_end(r);
+	r->b = (hop_lbuild){ &r->e, &r->a, &r->f[0], &r->f[0].body, 0 };
+	rig_param(r, 0, HOP_f32, K(4), false);
+	rig_param(r, 1, HOP_f32, K(4), true);
+	rig_loop(r, k, K(3));
+	s = hop_l_stmt(&r->b, HOP_L_CALL);
+	s->callee = 1;
+	s->nacc = 1;
+	s->narg = 2;
+	s->args = HOP_NEWN(&r->a, hop_addr, 2);
+	s->args[0] = rig_at(0, 0, 0);
+	s->args[1] = rig_at(1, 0, 0);
+	rig_end(r);
+	r->p.nfunc = 2;
+}
+
+/* Lists of a host and kernels: what stands on the wrong side is refused. */
+static void test_levels(void **state)
+{
+	enum { W = HOP_LEVEL_WHOLE, H = HOP_LEVEL_HOST, D = HOP_LEVEL_KERNEL };
+	static const struct { int of[2]; enum hop_loop_kind k; bool ok; } all[] = {
+		{ { W, W }, HOP_LOOP_SEQ, true },  { { H, D }, HOP_LOOP_SEQ, true },
+		{ { D, D }, HOP_LOOP_SEQ, true },  { { D, D }, HOP_LOOP_PAR, true },
+		{ { W, D }, HOP_LOOP_SEQ, false }, { { H, W }, HOP_LOOP_SEQ, false },
+		{ { D, H }, HOP_LOOP_SEQ, false }, { { H, H }, HOP_LOOP_SEQ, false },
+		{ { H, D }, HOP_LOOP_PAR, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		rig R;
+
+		steps(&R, all[i].k);
+		R.f[0].level = (enum hop_level)all[i].of[0];
+		R.f[1].level = (enum hop_level)all[i].of[1];
+		if ((hop_prog_verify(&R.e, &R.p) == HOP_OK) != all[i].ok)
+			fail_msg("levels %zu: %s", i, all[i].ok ? R.e.diag.text : "not refused");
+		rig_down(&R);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_control), cmocka_unit_test(test_carries),
 		cmocka_unit_test(test_no_carries), cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_verify), cmocka_unit_test(test_bindings),
+		cmocka_unit_test(test_levels),
 	};
 
 	static const int bits[] = { 0, 256, 128 };

@@ -379,7 +379,8 @@ static void test_damage(void **state)
 
 	(void)state;
 	build(&R, &(shape){ .m = 70, .n = 70, .k = 70, .epi = true }, HOP_f32);
-	m = rig_schedule(&R);
+	m = hop_llvm_machine(NULL, 0, true);
+	rig_bind(&R, &m);
 	assert_int_equal(hop_llvm_object(&R.e, &R.p, &m, &o, &obj, &n), HOP_OK);
 	assert_null(hop_elf_load(obj, n, "hop_main", &im));
 	hop_elf_free(&im);

@@ -145,14 +145,19 @@ static inline hop_reg rig_op1(rig *r, enum hop_sop s, hop_dtype d, hop_reg a)
 	return hop_l_op(&r->b, s, d, 1, &a);
 }
 
+static inline void rig_bind(rig *r, const hop_machine *m)
+{
+	for (int i = 0; i < r->p.nfunc; i++)
+		hop_loop_schedule(&r->e, m, &r->f[i]);
+}
+
 /* Bind the loops to the machine that the options mean. */
 static inline hop_machine rig_schedule(rig *r)
 {
 	hop_machine m;
 
 	assert_int_equal(code_machine(&r->e, &r->opts, &m), HOP_OK);
-	for (int i = 0; i < r->p.nfunc; i++)
-		hop_loop_schedule(&r->e, &m, &r->f[i]);
+	rig_bind(r, &m);
 	return m;
 }
 

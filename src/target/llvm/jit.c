@@ -61,9 +61,9 @@ static hop_status setup(hop_env *e, work *w, const hop_llvm_opts *o)
 	const hop_llvm *L = w->L;
 	void *target;
 	HOP_TRY(choose(e, w, o->triple, &target));
+	const char *least = hop_llvm_is_arm(w->triple) ? "generic" : "x86-64";
 	/* 2 = position independent, 3 = small code model */
-	w->machine = L->CreateTargetMachine(target, w->triple,
-	                                    w->cpu ? w->cpu : hop_llvm_is_arm(w->triple) ? "generic" : "x86-64",
+	w->machine = L->CreateTargetMachine(target, w->triple, w->cpu ? w->cpu : least,
 	                                    w->features ? w->features : "",
 	                                    o->level ? o->level : 1, 2, 3);
 	if (!w->machine)
