@@ -343,6 +343,11 @@ void       hop_loop_outline(hop_env *e, hop_prog *p);
 int64_t    hop_block_weight(const hop_block *b);
 int64_t    hop_stmt_weight(const hop_stmt *s);
 
+/* nest.c: a tile, or a loop whose iterations have no order; one that may take a fraction of a
+ * millisecond, so that a run should ask before it whether it is canceled. */
+bool       hop_stmt_is_nest(const hop_stmt *s);
+bool       hop_nest_is_long(const hop_stmt *s);
+
 /* Print as text (hop show --after=lower), and check that a program keeps the rules above:
  * registers defined before use and in scope, buffers in range, dtypes agreeing. Every
  * program is verified before a target sees it. */

@@ -114,7 +114,15 @@ const hop_memory *hop_code_memory(const hop_code *c)
 	return c->t->mem;
 }
 
-/* ---- the memory of this process ---- */
+/* ---- code in this process ---- */
+
+int hop_host_launch(const hop_image *i, void *queue, void *const *params, const int64_t *syms,
+                    void *workspace, hop_rt *rt)
+{
+	hop_entry *entry = *(hop_entry *const *)&i->entry;
+	(void)queue;
+	return entry(params, syms, workspace, rt);
+}
 
 static void *host_alloc(const hop_mem *m, size_t n)
 {

@@ -30,7 +30,11 @@ typedef struct hop_memory {
 	void  (*copy)(void *queue, void *to, const void *from, size_t n);
 	void  (*wait)(void *queue);
 } hop_memory;
-extern const hop_memory hop_host_memory;         /* code.c: that of this process */
+
+/* Of targets whose code runs in this process (code.c): its memory, and a call of the entry. */
+extern const hop_memory hop_host_memory;
+int hop_host_launch(const hop_image *i, void *queue, void *const *params, const int64_t *syms,
+                    void *workspace, hop_rt *rt);
 
 /* Every cell is there, but for `object`. A failure is HOP_ETARGET with a text; others may
  * interpret then. */

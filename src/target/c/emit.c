@@ -244,37 +244,13 @@ static void emit_while(hop_cemit *e, const hop_stmt *s)
 	hop_c_close(e);
 }
 
-/* How often a size that is not known may be: no more than this is nothing to wait for. */
-static double times(hop_size s)
-{
-	return hop_size_const(s) ? (double)s.k : 4096;
-}
-
-/* Statements that a nest runs, about. */
-static double work(const hop_stmt *s)
-{
-	double n = 1;
-	for (int i = 0; s->kind == HOP_L_TILE && i < s->tile->of->nextent; i++)
-		n *= times(s->tile->extent[i]);
-	if (s->kind != HOP_L_LOOP)
-		return n;
-	for (const hop_stmt *q = s->body.first; q; q = q->next)
-		n += work(q);
-	return n * times(s->extent);
-}
-
-static bool is_nest(const hop_stmt *s)
-{
-	return s->kind == HOP_L_TILE || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
-}
-
 /* A nest that is worth asking before it may take a fraction of a millisecond. What threads share
  * finds its own pointers. */
 static void emit_nest(hop_cemit *e, const hop_stmt *s)
 {
 	bool shared = s->kind == HOP_L_TILE ? hop_c_worth(s) > 0 : s->bind.thread;
 	bool fix = !e->nest && !shared;
-	if (work(s) > 1e6)
+	if (hop_nest_is_long(s))
 		hop_c_poll(e);
 	if (fix)
 		hop_c_fix_bases(e, s);
@@ -312,7 +288,7 @@ static void emit_stmt(hop_cemit *e, const hop_stmt *s)
 		break;
 	case HOP_L_LOOP:
 	case HOP_L_TILE:
-		if (is_nest(s))
+		if (hop_stmt_is_nest(s))
 			emit_nest(e, s);
 		else
 			hop_c_loop(e, s);

@@ -124,14 +124,6 @@ static void unload(hop_image *i)
 		dlclose(i->base);
 }
 
-static int launch(const hop_image *i, void *queue, void *const *params, const int64_t *syms,
-                  void *workspace, hop_rt *rt)
-{
-	hop_entry *entry = *(hop_entry *const *)&i->entry;
-	(void)queue;
-	return entry(params, syms, workspace, rt);
-}
-
 /* ---- for the cache ---- */
 
 static void setting(hop_buf *out)
@@ -178,6 +170,6 @@ static hop_status object(hop_env *e, const hop_buf *text, const hop_target_opts 
 const hop_target hop_target_c = {
 	.name = "c", .what = "C11, by the C compiler of this machine",
 	.machine = machine, .compile = compile, .load = load, .unload = unload,
-	.launch = launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
+	.launch = hop_host_launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
 	.write = write_c, .object = object,
 };

@@ -2,6 +2,7 @@
  * call of the run time's library where there is one, and the loops that it stands for. Knows no
  * template. */
 #include "target/c/emit.h"
+#include "target/tiles.h"
 
 static const struct known {
 	const hop_template *of;
@@ -19,21 +20,12 @@ static const struct known *find(const hop_template *of)
 	return NULL;
 }
 
-/* Its loops, out of the registers behind the first nreg. */
-static bool loops(hop_env *e, const hop_tile *t, int nreg, hop_block *out)
-{
-	hop_lfunc  f = { .nreg = nreg };
-	hop_lbuild b = { .env = e, .a = &e->tmp, .f = &f, .block = out };
-	HOP_ASSERT(t->of->nreg <= HOP_C_OWN);
-	*out = (hop_block){ 0 };
-	return t->of->expand(&b, t);
-}
-
 /* In braces: the next tile has the same registers. */
 bool hop_c_tile_loops(hop_cemit *e, const hop_stmt *s)
 {
 	hop_block b;
-	if (!loops(e->env, s->tile, e->f->nreg, &b))
+	HOP_ASSERT(s->tile->of->nreg <= HOP_C_OWN);
+	if (!hop_tile_expand(e->env, s->tile, e->f->nreg, &b))
 		return false;
 	hop_c_live_own(e, &b);
 	hop_c_brace(e);
@@ -73,26 +65,12 @@ void hop_c_tile(hop_cemit *e, const hop_stmt *s)
 		HOP_ASSERT(hop_c_tile_loops(e, s));
 }
 
-static hop_status check_block(hop_env *e, const hop_block *b)
+static bool known(const hop_template *of)
 {
-	for (const hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2], own;
-		int        k = hop_stmt_blocks((hop_stmt *)(uintptr_t)s, sub);
-		if (s->kind == HOP_L_TILE && !find(s->tile->of) && !loops(e, s->tile, 0, &own))
-			return hop_fail(e, s->loc, HOP_ETARGET, "c: no code for the template %s",
-			                s->tile->of->name);
-		for (int i = 0; i < k; i++)
-			HOP_TRY(check_block(e, sub[i]));
-	}
-	return HOP_OK;
+	return find(of) != NULL;
 }
 
 hop_status hop_c_check_tiles(hop_env *e, const hop_prog *p)
 {
-	hop_mark   m = hop_mark_at(&e->tmp);
-	hop_status st = HOP_OK;
-	for (int i = 0; i < p->nfunc && !st; i++)
-		st = check_block(e, &p->func[i].body);
-	hop_rewind(&e->tmp, m);
-	return st;
+	return hop_tiles_check(e, p, "c", known);
 }

@@ -315,36 +315,10 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 	}
 }
 
-/* How often a size that is not known may be: no more than this is nothing to wait for. */
-static double times(hop_size s)
-{
-	return hop_size_const(s) ? (double)s.k : 4096;
-}
-
-/* Statements that a nest runs, about. */
-static double work(const hop_stmt *s)
-{
-	double n = 1;
-	for (int i = 0; s->kind == HOP_L_TILE && i < s->tile->of->nextent; i++)
-		n *= times(s->tile->extent[i]);
-	if (s->kind != HOP_L_LOOP)
-		return n;
-	for (const hop_stmt *q = s->body.first; q; q = q->next)
-		n += work(q);
-	return n * times(s->extent);
-}
-
-/* A nest that is worth asking before it: it may take a fraction of a millisecond. */
-static bool takes_long(const hop_stmt *s)
-{
-	bool nest = s->kind == HOP_L_TILE || (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
-	return nest && work(s) > 1e6;
-}
-
 void hop_e_block_stmts(hop_emit *e, const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next) {
-		if (!e->nest && takes_long(s))
+		if (!e->nest && hop_nest_is_long(s))
 			hop_e_poll(e);
 		const hop_stmt *last = s->kind == HOP_L_CALL ? hop_e_calls(e, s) : NULL;
 

@@ -27,14 +27,6 @@ static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
 	return err ? hop_fail(e, 0, HOP_ETARGET, "object: %s", err) : HOP_OK;
 }
 
-static int launch(const hop_image *i, void *queue, void *const *params, const int64_t *syms,
-                  void *workspace, hop_rt *rt)
-{
-	hop_entry *entry = *(hop_entry *const *)&i->entry;
-	(void)queue;
-	return entry(params, syms, workspace, rt);
-}
-
 static void setting(hop_buf *out)
 {
 	const char *own = getenv("HOP_LLVM");
@@ -83,6 +75,6 @@ static hop_status write(hop_env *e, int n, const hop_prog *const *p, const char 
 const hop_target hop_target_llvm = {
 	.name = "llvm", .what = "machine code for this processor, by LLVM",
 	.machine = machine, .compile = compile, .load = load, .unload = hop_elf_free,
-	.launch = launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
+	.launch = hop_host_launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
 	.write = write,
 };

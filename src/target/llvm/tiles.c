@@ -5,6 +5,7 @@
 
 #include "target/abi.h"
 #include "target/llvm/emit.h"
+#include "target/tiles.h"
 
 static const struct known {
 	const hop_template *of;
@@ -21,20 +22,11 @@ static hop_e_template *find(const hop_template *of)
 	return NULL;
 }
 
-/* Its loops, out of the registers behind the first nreg. */
-static bool loops(hop_env *e, const hop_tile *t, int nreg, hop_block *out)
-{
-	hop_lfunc f = { .nreg = nreg };
-	hop_lbuild b = { .env = e, .a = &e->tmp, .f = &f, .block = out };
-	HOP_ASSERT(t->of->nreg < HOP_XREG);
-	*out = (hop_block){ 0 };
-	return t->of->expand(&b, t);
-}
-
 bool hop_e_tile_loops(hop_emit *e, const hop_stmt *s)
 {
 	hop_block b;
-	if (!loops(e->env, s->tile, e->xreg - 1, &b))
+	HOP_ASSERT(s->tile->of->nreg < HOP_XREG);
+	if (!hop_tile_expand(e->env, s->tile, e->xreg - 1, &b))
 		return false;
 	hop_loop_schedule_block(e->env, e->m, e->f, &b, e->nest, e->s.outlined);
 	hop_e_block_stmts(e, &b);
@@ -91,26 +83,12 @@ void hop_e_tile(hop_emit *e, const hop_stmt *s)
 		HOP_ASSERT(hop_e_tile_loops(e, s));
 }
 
-static hop_status check_block(hop_env *e, const hop_block *b)
+static bool known(const hop_template *of)
 {
-	for (const hop_stmt *s = b->first; s; s = s->next) {
-		hop_block *sub[2], own;
-		int k = hop_stmt_blocks((hop_stmt *)s, sub);
-		if (s->kind == HOP_L_TILE && !find(s->tile->of) && !loops(e, s->tile, 0, &own))
-			return hop_fail(e, s->loc, HOP_ETARGET, "llvm: no code for the template %s",
-			                s->tile->of->name);
-		for (int i = 0; i < k; i++)
-			HOP_TRY(check_block(e, sub[i]));
-	}
-	return HOP_OK;
+	return find(of) != NULL;
 }
 
 hop_status hop_e_check_tiles(hop_env *e, const hop_prog *p)
 {
-	hop_mark m = hop_mark_at(&e->tmp);
-	hop_status st = HOP_OK;
-	for (int i = 0; i < p->nfunc && !st; i++)
-		st = check_block(e, &p->func[i].body);
-	hop_rewind(&e->tmp, m);
-	return st;
+	return hop_tiles_check(e, p, "llvm", known);
 }
