@@ -203,15 +203,16 @@ static void test_upgrade(void **state)
 {
 	site *s = *state;
 	image m = read_self();
-	char  probe[160], from[64];
+	char  probe[160], path[160], from[64];
 
 	snprintf(probe, sizeof probe, "%s/probe", s->top);
+	snprintf(path, sizeof path, "%s:/usr/bin:/bin", s->top);
 	for (int i = 0; i < 2; i++) {
 		note(&m)[16 + i] ^= 0x55;
 		write_image(&m, probe);
-		ask(s->top, "probe", "use", from, sizeof from);
+		ask(path, "probe", "use", from, sizeof from);
 		assert_string_equal(from, "compiled\n");
-		ask(s->top, "probe", "use", from, sizeof from);
+		ask(path, "probe", "use", from, sizeof from);
 		assert_string_equal(from, "cached\n");
 		ask("/usr/bin:/bin", probe, "use", from, sizeof from);
 		assert_string_equal(from, "cached\n");

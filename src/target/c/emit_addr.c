@@ -316,9 +316,9 @@ static void put_data(hop_cemit *e, hop_buf *o, int i)
 	hop_mark        m = hop_mark_at(&e->env->tmp);
 
 	if (plain)
-		hop_putf(o, "static const %s ", hop_c_mem(e, b->dtype));
+		hop_putf(o, "HOP_DATA %s ", hop_c_mem(e, b->dtype));
 	else
-		hop_putf(o, "static const uint%zu_t ", 8 * bytes);
+		hop_putf(o, "HOP_DATA uint%zu_t ", 8 * bytes);
 	hop_putf(o, "%s%s[%" PRId64 "] = {", data_name(e, i), plain ? "" : "_bits", n ? n : 1);
 	for (int64_t k = 0; k < n; k++) {
 		const char *p = (const char *)b->data + (size_t)k * bytes;
