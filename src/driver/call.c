@@ -103,6 +103,8 @@ static hop_status run_graph(struct run *r)
 	for (int i = 0; i < r->f->nout; i++)
 		r->out[i] = hop_interp_give(&r->ip, y[i]);
 	for (int i = 0; i < r->f->nwrote; i++)
+		y[r->f->nout + i] = hop_interp_own(&r->ip, y[r->f->nout + i]);
+	for (int i = 0; i < r->f->nwrote; i++)
 		hop_array_unpack(hop_fn_array(r->f, r->in, (uint32_t)r->f->wrote[i]),
 		                 y[r->f->nout + i]->data);
 	return HOP_OK;

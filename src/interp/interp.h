@@ -37,6 +37,9 @@ hop_array  *hop_interp_of(hop_interp *p, const hop_type *t);
 hop_array  *hop_interp_hold(hop_interp *p, hop_array *a);
 /* One reference less. Others are taken by hop_array_retain. */
 void        hop_interp_release(hop_interp *p, hop_array *a);
+/* The same contents in memory that no user has, for our reference: before users' arrays are
+ * written, since those that we hold are among them. */
+hop_array  *hop_interp_own(hop_interp *p, hop_array *a);
 /* Our reference becomes the user's: the array itself where nobody else has its memory, else a
  * copy. */
 hop_array  *hop_interp_give(hop_interp *p, hop_array *a);

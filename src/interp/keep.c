@@ -97,16 +97,23 @@ void hop_interp_release(hop_interp *p, hop_array *a)
 	hop_array_release(a);
 }
 
+static hop_array *copied(hop_interp *p, hop_array *a)
+{
+	hop_array *own = hop_interp_new(p, a->dtype, a->rank, a->dim);
+	hop_array_pack(a, own->data);
+	hop_interp_release(p, a);
+	return own;
+}
+
+hop_array *hop_interp_own(hop_interp *p, hop_array *a)
+{
+	return a->drop ? copied(p, a) : a;
+}
+
 hop_array *hop_interp_give(hop_interp *p, hop_array *a)
 {
-	hop_array *own = a;
-	if (a->refs == 1 && !a->drop) {
-		forget(p, a);
-	} else {
-		if (hop_array_raw(p->env->ctx, a->dtype, a->rank, a->dim, &own))
-			hop_nomem(p->env);
-		hop_array_pack(a, own->data);
-		hop_interp_release(p, a);
-	}
-	return own;
+	if (a->refs > 1 || a->drop)
+		a = copied(p, a);
+	forget(p, a);
+	return a;
 }

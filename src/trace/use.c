@@ -106,17 +106,48 @@ hop_status hop_eager_new_with(hop_ctx *c, const hop_run_opts *o, hop_trace **out
 	return HOP_OK;
 }
 
+/* The contents of captured array i, if they were written; else NULL. */
+static hop_array **written(hop_root *r, size_t i)
+{
+	hop_trace *base = r->base;
+	const hop_store *s = &base->store[base->slot[r->array_slot[i]].store];
+	return s->version ? &base->ten[s->cur.id] : NULL;
+}
+
+/* What one array gets may be what another had: none is written before all contents are apart. */
+static void take_apart(hop_trace *t, void *arg)
+{
+	hop_root *r = t->root;
+	(void)arg;
+	for (size_t i = 0; i < r->narray; i++) {
+		hop_array **x = written(r, i);
+		if (x)
+			*x = hop_interp_own(&r->ip, *x);
+	}
+}
+
+static bool meets(hop_root *r)
+{
+	for (size_t i = 0; i < r->narray; i++) {
+		hop_array **x = written(r, i);
+		if (x && (*x)->drop)
+			return true;
+	}
+	return false;
+}
+
 /* Writes to arrays happen here, and only when nothing failed. */
 hop_status hop_eager_free(hop_trace *t)
 {
 	if (!t || t != t->root->base || !t->eager)       /* a body's trace, or a captured one */
 		return HOP_EUSE;
 	hop_root *r = t->root;
-	hop_trace *base = r->base;
+	if (!r->env.diag.st && meets(r))
+		hop_enter(t, "eager trace", NULL, 0, take_apart, NULL);
 	for (size_t i = 0; !r->env.diag.st && i < r->narray; i++) {
-		const hop_store *s = &base->store[base->slot[r->array_slot[i]].store];
-		if (s->version)
-			hop_array_unpack(r->array[i], hop_eager_array(base, s->cur)->data);
+		hop_array **x = written(r, i);
+		if (x)
+			hop_array_unpack(r->array[i], (*x)->data);
 	}
-	return hop_root_free(base);
+	return hop_root_free(t);
 }

@@ -169,6 +169,36 @@ static void writes_reach_the_caller(void **state)
 	                       .want = { sum }, .n = { 1 }, .after = { after } });
 }
 
+static void f_swap(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_value x = hop_clone(t, in[0]);
+	hop_copy_(t, in[0], in[1]);
+	hop_copy_(t, in[1], x);
+	hop_return(t, hop_sub(t, in[0], in[1]));
+}
+
+/* Each array gets what the other had: none is written before both are read. */
+static void arrays_swap(void **state)
+{
+	(void)state;
+	double x[2] = { 1, 2 }, y[2] = { 5, 7 }, d[2] = { 4, 5 };
+	hop_array *in[2] = { vec(2, x), vec(2, y) }, *out;
+	hop_spec spec[2] = { spec_of(in[0]), spec_of(in[1]) };
+	hop_fn *f;
+
+	assert_int_equal(hop_capture(ctx, f_swap, NULL, 2, spec, &f), HOP_OK);
+	assert_int_equal(hop_call_with(f, 2, in, 1, &out, HOP_RUN_OPTS(.interpret = true)), HOP_OK);
+	same(in[0], y, 2);
+	same(in[1], x, 2);
+	hop_array_release(out);
+	hop_array_release(in[0]);
+	hop_array_release(in[1]);
+	hop_fn_release(f);
+	rig_run(&(struct rig){ .f = f_swap, .nin = 2, .in = { vec(2, x), vec(2, y) }, .nout = 1,
+	                       .want = { d }, .n = { 2 }, .after = { y, x } });
+}
+
 /* ---- cond ---- */
 
 struct pair { hop_value a, b; };
@@ -698,6 +728,7 @@ int main(void)
 		cmocka_unit_test(views),
 		cmocka_unit_test(index_put_last_wins),
 		cmocka_unit_test(writes_reach_the_caller),
+		cmocka_unit_test(arrays_swap),
 		cmocka_unit_test(cond_aliases_and_writes),
 		cmocka_unit_test(cond_of_different_sizes),
 		cmocka_unit_test(while_loops),
