@@ -1,6 +1,5 @@
 /* arrays.c -- compiled code on the interpreter's arrays: for tools, and for calls that do not fit
  * the way without copies. */
-#include <stdio.h>
 #include <string.h>
 
 #include "driver/compile.h"
@@ -50,20 +49,4 @@ hop_status hop_exec_arrays(hop_interp *p, const hop_exec *x, hop_array *const *i
 	hop_interp_release(p, work);
 	hop_rewind(&e->tmp, m);
 	return st ? pass_on(e, st) : HOP_OK;
-}
-
-hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                         hop_array *const *in, hop_array **out)
-{
-	hop_exec *x;
-	hop_status st = hop_exec_new(p->env, g, NULL, &x);
-	if (st == HOP_ETARGET) {
-		fprintf(stderr, "hop: interpreting, slowly: %s\n", p->env->diag.text);
-		hop_diag_clear(p->env);
-		return hop_interp_graph(p, g, syms, in, out);
-	}
-	HOP_TRY(st);
-	st = hop_exec_arrays(p, x, in, out);
-	hop_exec_release(x);
-	return st;
 }

@@ -18,8 +18,5 @@ hop_status hop_check_results(hop_env *e, const hop_graph *g);
 /* Run on arrays of an interpreter; out[] are new. */
 hop_status hop_exec_arrays(hop_interp *p, const hop_exec *x, hop_array *const *in,
                             hop_array **out);
-/* Compile and run; if there is no code generator, say so on standard error and interpret. */
-hop_status hop_graph_run(hop_interp *p, const hop_graph *g, const int64_t *syms,
-                         hop_array *const *in, hop_array **out);
 
 #endif

@@ -90,8 +90,7 @@ static void walk(plan *p, hop_block *b)
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
 		int k = hop_stmt_blocks(s, sub);
-		bool nest = s->kind == HOP_L_TILE ||
-		            (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ);
+		bool nest = hop_stmt_is_nest(s);
 		bool loop = k && !nest && s->kind != HOP_L_IF && !p->frozen;
 		bool was = p->frozen;
 		region *r = NULL;

@@ -15,6 +15,7 @@
 #include "base/object.h"
 #include "ctx/ctx.h"
 #include "target/cache.h"
+#include "target/host.h"
 
 typedef struct header {
 	char     magic[8];
@@ -99,20 +100,6 @@ static bool read_all(int fd, void *p, size_t n)
 	return true;
 }
 
-static bool write_all(int fd, const void *p, size_t n)
-{
-	for (size_t k = 0; k < n;) {
-		ssize_t r = write(fd, (const char *)p + k, n - k);
-
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r <= 0)
-			return false;
-		k += (size_t)r;
-	}
-	return true;
-}
-
 static header header_of(hop_hash key, const void *p, size_t n)
 {
 	header h = { .key = key, .size = n, .sum = hop_hash_bytes(p, n) };
@@ -182,7 +169,7 @@ static bool store(int dir, hop_hash key, const void *p, size_t n)
 	fd = openat(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
-	ok = write_all(fd, &h, sizeof h) && write_all(fd, p, n);
+	ok = hop_host_write(fd, &h, sizeof h) && hop_host_write(fd, p, n);
 	if (close(fd) || !ok || renameat(dir, temp, dir, name)) {
 		unlinkat(dir, temp, 0);
 		return false;

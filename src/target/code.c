@@ -1,13 +1,11 @@
 /* code.c -- a compiled program as a handle, whatever its target: from the cache, or compiled and
  * then put there. Does not say how either is done. */
-#include <stdatomic.h>
 #include <string.h>
 
 #include "target/cache.h"
 
 struct hop_code {
 	hop_mem    mem;
-	atomic_int refs;
 	const hop_target *t;
 	hop_image  image;
 	hop_size   frame;
@@ -72,21 +70,14 @@ hop_status hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
 		return hop_fail(e, 0, HOP_ENOMEM, "no memory for a program");
 	}
 	memcpy(c, &made, sizeof *c);
-	atomic_init(&c->refs, 1);
 	*out_c = c;
 	return HOP_OK;
-}
-
-hop_code *hop_code_retain(hop_code *c)
-{
-	atomic_fetch_add(&c->refs, 1);
-	return c;
 }
 
 void hop_code_release(hop_code *c)
 {
 	hop_mem m;
-	if (!c || atomic_fetch_sub(&c->refs, 1) != 1)
+	if (!c)
 		return;
 	m = c->mem;
 	c->t->unload(&c->image);

@@ -1,8 +1,10 @@
-/* host.c -- the processor that this process runs on, in words, for targets whose code is made for
- * it. */
+/* host.c -- the machine that this process runs on: its processor in words, for targets whose code
+ * is made for it, and its files. */
 #include "target/host.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -33,4 +35,18 @@ double hop_host_fork(void)
 {
 	const char *own = getenv("HOP_FORK");
 	return own && atof(own) > 0 ? atof(own) : 1 << 16;
+}
+
+bool hop_host_write(int fd, const void *p, size_t n)
+{
+	for (size_t k = 0; k < n;) {
+		ssize_t r = write(fd, (const char *)p + k, n - k);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return false;
+		k += (size_t)r;
+	}
+	return true;
 }

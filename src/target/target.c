@@ -10,11 +10,6 @@ extern const hop_target hop_target_llvm, hop_target_c;
 static const hop_target *const targets[] = { &hop_target_llvm, &hop_target_c };
 enum { NTARGET = sizeof targets / sizeof *targets };
 
-const hop_target *hop_target_at(int i)
-{
-	return i >= 0 && i < NTARGET ? targets[i] : NULL;
-}
-
 static hop_status unknown(hop_env *e, const char *name)
 {
 	hop_buf b;

@@ -68,19 +68,17 @@ typedef struct hop_target {
 /* ---- the list (target.c) ---- */
 
 /* By name; NULL = as HOP_TARGET says, else the first. HOP_EVALUE names those there are. */
-hop_status        hop_target_pick(hop_env *e, const char *name, const hop_target **out_t);
-const hop_target *hop_target_at(int i);              /* NULL past the last */
+hop_status hop_target_pick(hop_env *e, const char *name, const hop_target **out_t);
 
 /* ---- code (code.c) ---- */
 
-/* A compiled program: immutable, counted, may be run by any number of threads at once. */
+/* A compiled program: immutable, may be run by any number of threads at once. */
 typedef struct hop_code hop_code;
 
 /* Verify and compile p for the machine, or take its bytes from the cache. o may be NULL. The code
  * keeps interned sizes of p, nothing else: the context outlives it. */
 hop_status  hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
                          const hop_machine *m, const hop_target_opts *o, hop_code **out_c);
-hop_code   *hop_code_retain(hop_code *c);
 void        hop_code_release(hop_code *c);
 /* Run it (abi.h): 0, or what the run time or the program said to stop it. */
 int         hop_code_launch(const hop_code *c, void *queue, void *const *params,

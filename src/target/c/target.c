@@ -81,25 +81,13 @@ static void spell(char *out, size_t n, int fd)
 	snprintf(out + at, n - at, "/%d", fd);
 }
 
-static bool write_all(int fd, const char *p, size_t n)
-{
-	while (n) {
-		ssize_t r = write(fd, p, n);
-		if (r <= 0)
-			return false;
-		p += r;
-		n -= (size_t)r;
-	}
-	return true;
-}
-
 static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
 {
 	char path[192];
 	int  fd = is_whole(b) ? memfd_create("hop", MFD_CLOEXEC) : -1;
 
 	*out_i = (hop_image){ 0 };
-	if (fd < 0 || !write_all(fd, b->p, b->n - sizeof(hop_hash))) {
+	if (fd < 0 || !hop_host_write(fd, b->p, b->n - sizeof(hop_hash))) {
 		if (fd >= 0)
 			close(fd);
 		return hop_fail(e, 0, HOP_ETARGET, "shared object: %s",
