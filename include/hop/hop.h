@@ -3,6 +3,7 @@
 #define HOP_H
 
 #include "hop/aot.h"
+#include "hop/block.h"
 #include "hop/compile.h"
 #include "hop/control.h"
 #include "hop/ctx.h"

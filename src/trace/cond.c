@@ -5,20 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One call of the operator, through its guarded steps. */
-struct choice {
-	hop_call_io        io;
-	hop_value          sel;          /* the predicate, or the number of the branch */
-	bool               two, sized;   /* two: cond */
-	int                n;
-	hop_body *const   *fn;           /* [n] */
-	const char       **what;         /* [n] for notes */
-	hop_trace        **body;         /* [n] */
-	hop_outs          *o;            /* [n] */
-	int                taken;        /* eager: the branch that runs; else -1 */
-};
-
-static const char *op_name(const struct choice *c)
+const char *hop_choice_op(const hop_choice *c)
 {
 	return c->two ? "cond" : "switch";
 }
@@ -32,7 +19,7 @@ static const char *branch_text(hop_trace *t, const char *fmt, int k)
 }
 
 /* One element, as the dtype that the operator wants: not zero is true. */
-static hop_val selector(hop_trace *t, const struct choice *c)
+static hop_val selector(hop_trace *t, const hop_choice *c)
 {
 	const char *name = c->two ? "the predicate" : "the index";
 	hop_val p = c->two ? hop_promote_cast(t, c->sel, HOP_bool)
@@ -41,7 +28,7 @@ static hop_val selector(hop_trace *t, const struct choice *c)
 		return p;
 	const hop_type *type = hop_typeof(&t->b, p);
 	if (!hop_size_is(hop_type_count(hop_env_of(t), type), 1)) {
-		hop_trace_fail(t, HOP_ESHAPE, "%s: %s is %s, it must have one element", op_name(c),
+		hop_trace_fail(t, HOP_ESHAPE, "%s: %s is %s, it must have one element", hop_choice_op(c),
 		               name, hop_type_text(t, type));
 		return HOP_BAD;
 	}
@@ -50,14 +37,13 @@ static hop_val selector(hop_trace *t, const struct choice *c)
 
 /* ---- results of the branches ---- */
 
-/* The word of a branch in messages. */
-static const char *branch_name(hop_trace *t, const struct choice *c, int k)
+const char *hop_choice_word(hop_trace *t, const hop_choice *c, int k)
 {
 	return c->two ? k ? "else" : "then" : branch_text(t, "branch %d", k);
 }
 
 /* The dtype of result i: that of a branch that returns no number, else the widest. */
-static hop_dtype common_dtype(const struct choice *c, uint32_t i)
+static hop_dtype common_dtype(const hop_choice *c, uint32_t i)
 {
 	hop_dtype d = HOP_bool;
 	for (int k = 0; k < c->n; k++) {
@@ -71,7 +57,7 @@ static hop_dtype common_dtype(const struct choice *c, uint32_t i)
 }
 
 /* A number takes the dtype of what the other branches return. */
-static bool unify(const struct choice *c, uint32_t i, hop_val **v)
+static bool unify(const hop_choice *c, uint32_t i, hop_val **v)
 {
 	hop_dtype d = common_dtype(c, i);
 	for (int k = 0; k < c->n; k++) {
@@ -84,7 +70,7 @@ static bool unify(const struct choice *c, uint32_t i, hop_val **v)
 	return true;
 }
 
-static bool same_or_fail(hop_trace *t, const struct choice *c, uint32_t i, int k,
+static bool same_or_fail(hop_trace *t, const hop_choice *c, uint32_t i, int k,
                          const hop_type *a, const hop_type *b)
 {
 	if (a == b)
@@ -92,17 +78,18 @@ static bool same_or_fail(hop_trace *t, const struct choice *c, uint32_t i, int k
 	bool shape = a->dtype == b->dtype && a->rank == b->rank;
 	if (shape && c->sized)
 		return true;
-	const char *more = c->two ? ", or use hop_cond_sized" : "";
-	hop_trace_fail(t, shape ? HOP_ESHAPE : HOP_ETYPE, "%s: result %u is %s in %s, %s in %s: "
-	               "%s%s", op_name(c), i, hop_type_text(t, a), branch_name(t, c, 0),
-	               hop_type_text(t, b), branch_name(t, c, k),
+	const char *more = c->two && !c->block ? ", or use hop_cond_sized" : "";
+	const char *name = c->name ? c->name[i] : branch_text(t, "result %d", (int)i);
+	hop_trace_fail(t, shape ? HOP_ESHAPE : HOP_ETYPE, "%s: %s is %s in %s, %s in %s: "
+	               "%s%s", hop_choice_op(c), name, hop_type_text(t, a), hop_choice_word(t, c, 0),
+	               hop_type_text(t, b), hop_choice_word(t, c, k),
 	               shape ? "give both the same sizes" : "cast or reshape one of them",
 	               shape ? more : "");
 	return false;
 }
 
 /* Pad result i of all to the largest sizes; counts of the axes that differ are added. */
-static uint32_t pad_result(struct choice *c, uint32_t i, hop_val **v, uint32_t ncount)
+static uint32_t pad_result(hop_choice *c, uint32_t i, hop_val **v, uint32_t ncount)
 {
 	hop_env *e = hop_env_of(c->body[0]);
 	hop_size cap[HOP_MAXRANK], zero[HOP_MAXRANK];
@@ -129,14 +116,14 @@ static uint32_t pad_result(struct choice *c, uint32_t i, hop_val **v, uint32_t n
 }
 
 /* Bring the results of all branches together; o[] gets them. */
-static bool merge(hop_trace *t, struct choice *c)
+static bool merge(hop_trace *t, hop_choice *c)
 {
 	uint32_t n = c->body[0]->nret, total = n;
 	hop_val **v = HOP_NEWN(&t->arena, hop_val *, c->n);
 	for (int k = 0; k < c->n; k++) {
 		if (c->body[k]->nret != n) {
-			hop_trace_fail(t, HOP_ETYPE, "%s: %s gives %u results, %s gives %u", op_name(c),
-			               branch_name(t, c, 0), n, branch_name(t, c, k),
+			hop_trace_fail(t, HOP_ETYPE, "%s: %s gives %u results, %s gives %u", hop_choice_op(c),
+			               hop_choice_word(t, c, 0), n, hop_choice_word(t, c, k),
 			               c->body[k]->nret);
 			return false;
 		}
@@ -163,9 +150,9 @@ static bool merge(hop_trace *t, struct choice *c)
 
 /* ---- the operator ---- */
 
-static void choice_end(hop_trace *t, void *arg)
+static void captured_end(hop_trace *t, void *arg)
 {
-	struct choice *c = arg;
+	hop_choice *c = arg;
 	hop_join j;
 	const hop_val *operands;
 	hop_val p = selector(t, c);
@@ -189,10 +176,10 @@ static void choice_end(hop_trace *t, void *arg)
 	hop_call_publish(t, &c->io, c->o[0].n, res);
 }
 
-static bool open_lists(hop_trace *t, struct choice *c)
+static bool open_lists(hop_trace *t, hop_choice *c)
 {
 	static const char *const two[] = { "the then branch of cond", "the else branch of cond" };
-	if (c->n < 1 || !c->fn) {
+	if (c->n < 1 || (!c->fn && !c->block)) {
 		hop_trace_fail(t, HOP_EUSE, "switch: there is no branch to choose from");
 		return false;
 	}
@@ -200,8 +187,9 @@ static bool open_lists(hop_trace *t, struct choice *c)
 	c->body = HOP_NEWN(&t->arena, hop_trace *, c->n);
 	c->o = HOP_NEWN(&t->arena, hop_outs, c->n);
 	for (int k = 0; k < c->n; k++) {
-		c->what[k] = c->two ? two[k] : branch_text(t, "branch %d of switch", k);
-		if (!c->fn[k]) {
+		c->what[k] = c->block ? c->block :
+		             c->two ? two[k] : branch_text(t, "branch %d of switch", k);
+		if (!c->block && !c->fn[k]) {
 			hop_trace_fail(t, HOP_EUSE, "no function was given for %s", c->what[k]);
 			return false;
 		}
@@ -210,9 +198,10 @@ static bool open_lists(hop_trace *t, struct choice *c)
 }
 
 /* All functions must be there, although an eager call runs only one of them. */
-static void choice_begin(hop_trace *t, void *arg)
+void hop_choice_begin(hop_trace *t, void *arg)
 {
-	struct choice *c = arg;
+	hop_choice *c = arg;
+	c->taken = -1;
 	if (!hop_call_lists(t, &c->io) || !open_lists(t, c))
 		return;
 	hop_val p = selector(t, c);
@@ -227,7 +216,7 @@ static void choice_begin(hop_trace *t, void *arg)
 
 static void eager_end(hop_trace *t, void *arg)
 {
-	struct choice *c = arg;
+	hop_choice *c = arg;
 	c->io.n = hop_eager_results(t, c->body[c->taken], c->io.cap, c->io.out);
 }
 
@@ -244,7 +233,7 @@ static bool gives_number(const hop_trace *body)
  * the other are cast and padded as capture would do it. */
 static void eager_merged_end(hop_trace *t, void *arg)
 {
-	struct choice *c = arg;
+	hop_choice *c = arg;
 	hop_trace *ran = c->body[c->taken];
 	if (!merge(t, c))
 		return;
@@ -258,24 +247,38 @@ static void eager_merged_end(hop_trace *t, void *arg)
 	eager_end(t, c);
 }
 
-static int choose(hop_trace *t, const char *file, int line, struct choice *c, void *user)
+int hop_choice_next(const hop_choice *c)
 {
-	c->taken = -1;
-	if (!hop_enter(t, op_name(c), file, line, choice_begin, c))
+	int i = c->nrun;
+	if (i == c->n || (i && c->taken >= 0 && !c->sized && !gives_number(c->body[c->taken])))
+		return -1;
+	return c->taken < 0 ? i : i == 0 ? c->taken : i <= c->taken ? i - 1 : i;
+}
+
+void hop_choice_end(hop_trace *t, void *arg)
+{
+	hop_choice *c = arg;
+	if (c->taken < 0)
+		captured_end(t, c);
+	else if (c->nrun > 1)
+		eager_merged_end(t, c);
+	else
+		eager_end(t, c);
+}
+
+static int choose(hop_trace *t, const char *file, int line, hop_choice *c, void *user)
+{
+	t = hop_here(t);
+	if (!hop_enter(t, hop_choice_op(c), file, line, hop_choice_begin, c))
 		return 0;
-	bool ok = true, all = true;
-	for (int i = 0; i < c->n && ok && all; i++) {
-		/* eager: the one taken first */
-		int k = c->taken < 0 ? i : i == 0 ? c->taken : i <= c->taken ? i - 1 : i;
+	bool ok = true;
+	for (int k; ok && (k = hop_choice_next(c)) >= 0; c->nrun++) {
 		hop_body_args a = { .fn = c->fn[k], .user = user, .what = c->what[k],
 		                    .n = c->io.nin, .in = c->io.in, .eager = c->taken == k };
 		ok = (c->body[k] = hop_body_run(t, file, line, &a)) != NULL;
-		if (i == 0)
-			all = c->taken < 0 || c->sized || (ok && gives_number(c->body[k]));
 	}
 	if (ok)
-		hop_enter(t, NULL, file, line, c->taken < 0 ? choice_end :
-		          all ? eager_merged_end : eager_end, c);
+		hop_enter(t, NULL, file, line, hop_choice_end, c);
 	for (int k = c->n; k-- > 0; )
 		hop_body_drop(c->body[k]);
 	return c->io.n;
@@ -286,7 +289,7 @@ int hop_at_cond(hop_trace *t, const char *file, int line, hop_value pred, hop_bo
                 hop_value *out)
 {
 	hop_body *const fn[2] = { then_, else_ };
-	struct choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = pred,
+	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = pred,
 	                    .two = true, .n = 2, .fn = fn };
 	return choose(t, file, line, &c, user);
 }
@@ -296,7 +299,7 @@ int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
                       const hop_value *in, int cap, hop_value *out)
 {
 	hop_body *const fn[2] = { then_, else_ };
-	struct choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = pred,
+	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = pred,
 	                    .two = true, .sized = true, .n = 2, .fn = fn };
 	return choose(t, file, line, &c, user);
 }
@@ -305,7 +308,7 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
                   hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
                   hop_value *out)
 {
-	struct choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
+	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
 	                    .n = nbranch, .fn = branch };
 	return choose(t, file, line, &c, user);
 }

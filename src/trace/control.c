@@ -56,26 +56,20 @@ void hop_call_publish(hop_trace *t, hop_call_io *c, uint32_t n, const hop_val *v
 
 /* ---- call ---- */
 
-struct region {
-	hop_call_io io;
-	const char *name;
-	hop_trace  *body;
-};
-
-static void region_begin(hop_trace *t, void *arg)
+void hop_region_begin(hop_trace *t, void *arg)
 {
-	hop_call_lists(t, &((struct region *)arg)->io);
+	hop_call_lists(t, &((hop_region_call *)arg)->io);
 }
 
 static void region_eager_end(hop_trace *t, void *arg)
 {
-	struct region *c = arg;
+	hop_region_call *c = arg;
 	c->io.n = hop_eager_results(t, c->body, c->io.cap, c->io.out);
 }
 
-static void region_end(hop_trace *t, void *arg)
+static void region_captured_end(hop_trace *t, void *arg)
 {
-	struct region *c = arg;
+	hop_region_call *c = arg;
 	hop_join j;
 	const hop_graph *g;
 	const hop_val *operands;
@@ -96,18 +90,27 @@ static void region_end(hop_trace *t, void *arg)
 	hop_call_publish(t, &c->io, b->nret, res);
 }
 
+void hop_region_end(hop_trace *t, void *arg)
+{
+	if (t->eager)
+		region_eager_end(t, arg);
+	else
+		region_captured_end(t, arg);
+}
+
 int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out)
 {
-	struct region c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out },
+	hop_region_call c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out },
 	                    .name = name };
-	if (!hop_enter(t, "region", file, line, region_begin, &c))
+	t = hop_here(t);
+	if (!hop_enter(t, "region", file, line, hop_region_begin, &c))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = "the body of region", .n = nin,
 	                    .in = in, .eager = t->eager };
 	c.body = hop_body_run(t, file, line, &a);
 	if (c.body)
-		hop_enter(t, NULL, file, line, t->eager ? region_eager_end : region_end, &c);
+		hop_enter(t, NULL, file, line, hop_region_end, &c);
 	hop_body_drop(c.body);
 	return c.io.n;
 }

@@ -21,4 +21,61 @@ hop_layout hop_call_layout(hop_join *j, const hop_val **out_operands);
 hop_val *hop_call_outs(hop_join *j, int k, const hop_outs *o);
 void hop_call_publish(hop_trace *t, hop_call_io *c, uint32_t n, const hop_val *v);
 
+/* ---- cond.c: one call of cond or switch, through its guarded steps ---- */
+
+typedef struct hop_choice {
+	hop_call_io        io;
+	hop_value          sel;          /* the predicate, or the number of the branch */
+	bool               two, sized;   /* two: cond */
+	int                n;
+	hop_body *const   *fn;           /* [n] */
+	const char        *block;        /* "HOP_IF": blocks instead of functions; or NULL */
+	const char       **what;         /* [n] for notes */
+	const char *const *name;         /* of results, for messages; or NULL */
+	hop_trace        **body;         /* [n] */
+	hop_outs          *o;            /* [n] */
+	int                taken;        /* eager: the branch that runs; else -1 */
+	int                nrun;         /* branches run so far */
+} hop_choice;
+const char *hop_choice_op(const hop_choice *c);
+void hop_choice_begin(hop_trace *t, void *arg);
+/* The branch to run next; -1 = no more. Eager: the one taken, and the others for their types
+ * only if that matters. */
+int  hop_choice_next(const hop_choice *c);
+/* The last step. */
+void hop_choice_end(hop_trace *t, void *arg);
+/* The word of a branch in messages. */
+const char *hop_choice_word(hop_trace *t, const hop_choice *c, int k);
+
+/* ---- control.c: one call of region ---- */
+
+typedef struct hop_region_call {
+	hop_call_io io;
+	const char *name;
+	hop_trace  *body;
+} hop_region_call;
+void hop_region_begin(hop_trace *t, void *arg);
+void hop_region_end(hop_trace *t, void *arg);
+
+/* ---- transform.c: one transform inside a body ---- */
+
+typedef struct hop_xform {
+	const char      *op;
+	int              nin, nwrt, cap, n;
+	const hop_value *in, *tangents;
+	const int       *wrt, *axes;
+	hop_value       *out;
+	hop_val         *val;          /* inputs; batched ones with the axis first */
+	const hop_type **type;         /* parameters of the body */
+	hop_size         bsize;
+	hop_trace       *body;
+	/* closed */
+	const hop_graph *g;
+	hop_sizes        sargs;
+	uint32_t         nop;
+	hop_val         *operand;      /* [g->nparam], room for as many again */
+} hop_xform;
+void hop_xform_begin(hop_trace *t, void *arg);
+void hop_grad_end(hop_trace *t, void *arg);
+
 #endif

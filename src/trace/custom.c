@@ -213,6 +213,7 @@ int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rul
                   void *user, int nin, const hop_value *in, int cap, hop_value *out)
 {
 	struct custom c = { .nin = nin, .in = in, .cap = cap, .out = out, .given = rule };
+	t = hop_here(t);
 	if (!hop_enter(t, "custom", file, line, custom_begin, &c))
 		return 0;
 	hop_body_args a = { .fn = c.rule.fwd, .user = user, .what = "the forward body of custom",

@@ -14,7 +14,7 @@ static void replace(hop_trace *t, hop_array **at, hop_array *x)
 	*at = x;
 }
 
-static void release_all(hop_trace *t, hop_array **x, uint32_t n)
+void hop_loop_release(hop_trace *t, hop_array **x, uint32_t n)
 {
 	for (uint32_t i = 0; x && i < n; i++)
 		if (x[i])
@@ -33,7 +33,7 @@ static bool settled(hop_trace *t, hop_trace *child)
 
 /* ---- while ---- */
 
-static void while_arrays(hop_trace *t, void *arg)
+void hop_while_arrays(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	hop_eager_settle(t);
@@ -45,7 +45,7 @@ static void while_arrays(hop_trace *t, void *arg)
 }
 
 /* The test may have written to its carries, too. */
-static void test_step(hop_trace *t, void *arg)
+void hop_while_tested(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	hop_trace *test = c->test;
@@ -57,7 +57,7 @@ static void test_step(hop_trace *t, void *arg)
 	hop_eager_commit(t, test);
 }
 
-static void body_step(hop_trace *t, void *arg)
+void hop_while_stepped(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	if (!hop_while_body_ok(t, c, c->body) || !settled(t, c->body))
@@ -68,7 +68,7 @@ static void body_step(hop_trace *t, void *arg)
 	c->count++;
 }
 
-static void while_results(hop_trace *t, void *arg)
+void hop_while_results(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	for (int i = 0; i < c->ncarry; i++)
@@ -90,25 +90,25 @@ static bool scope(hop_trace *t, const char *file, int line, const hop_body_args 
 
 bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c)
 {
-	bool ok = hop_enter(t, NULL, file, line, while_arrays, c);
+	bool ok = hop_enter(t, NULL, file, line, hop_while_arrays, c);
 	while (ok) {
 		hop_body_args a = { .fn = c->test_fn, .user = c->user, .what = "the test of while",
 		                    .n = c->ncarry, .ten = c->ten, .eager = true };
-		ok = scope(t, file, line, &a, test_step, c, &c->test);
+		ok = scope(t, file, line, &a, hop_while_tested, c, &c->test);
 		if (!ok || !c->go || (c->opts.max_trips && c->count == c->opts.max_trips))
 			break;
 		a.fn = c->body_fn;
 		a.what = "the body of while";
-		ok = scope(t, file, line, &a, body_step, c, &c->body);
+		ok = scope(t, file, line, &a, hop_while_stepped, c, &c->body);
 	}
-	ok = ok && hop_enter(t, NULL, file, line, while_results, c);
-	release_all(t, c->ten, (uint32_t)c->ncarry);
+	ok = ok && hop_enter(t, NULL, file, line, hop_while_results, c);
+	hop_loop_release(t, c->ten, (uint32_t)c->ncarry);
 	return ok;
 }
 
 /* ---- scan ---- */
 
-static void scan_arrays(hop_trace *t, void *arg)
+void hop_scan_arrays(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	int n = c->ncarry + c->nx;
@@ -131,7 +131,7 @@ static int64_t place_of(const struct hop_scan_call *c)
 }
 
 /* The slices of this step: rows, since the scanned axis is the first. */
-static void slice_step(hop_trace *t, void *arg)
+void hop_scan_sliced(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	hop_interp *p = &t->root->ip;
@@ -185,7 +185,7 @@ static void put_row(hop_trace *t, const struct hop_scan_call *c, uint32_t i,
 		memcpy((char *)y->data + (size_t)place_of(c) * bytes, row->data, bytes);
 }
 
-static void scan_step(hop_trace *t, void *arg)
+void hop_scan_stepped(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	hop_trace *b = c->body;
@@ -209,7 +209,7 @@ static void scan_step(hop_trace *t, void *arg)
 }
 
 /* No step will run: the body is captured for the types of its outputs. */
-static void types_step(hop_trace *t, void *arg)
+void hop_scan_typed(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	if (hop_scan_body_ok(t, c, c->body) &&
@@ -217,7 +217,7 @@ static void types_step(hop_trace *t, void *arg)
 		make_ys(t, c, c->body);
 }
 
-static void scan_results(hop_trace *t, void *arg)
+void hop_scan_results(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	uint32_t nc = (uint32_t)c->ncarry;
@@ -234,16 +234,16 @@ bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_ca
                     const hop_body_args *body)
 {
 	hop_body_args a = *body;
-	bool ok = hop_enter(t, NULL, file, line, scan_arrays, c);
+	bool ok = hop_enter(t, NULL, file, line, hop_scan_arrays, c);
 	if (ok && !c->total)
-		ok = scope(t, file, line, &a, types_step, c, &c->body);
+		ok = scope(t, file, line, &a, hop_scan_typed, c, &c->body);
 	a.ten = c->ten;
 	a.eager = true;
 	for (; ok && c->step < c->total && !c->stop; c->step++)
-		ok = hop_enter(t, NULL, file, line, slice_step, c) &&
-		     scope(t, file, line, &a, scan_step, c, &c->body);
-	ok = ok && hop_enter(t, NULL, file, line, scan_results, c);
-	release_all(t, c->ten, (uint32_t)(c->ncarry + c->nx));
-	release_all(t, c->ys, c->ny);
+		ok = hop_enter(t, NULL, file, line, hop_scan_sliced, c) &&
+		     scope(t, file, line, &a, hop_scan_stepped, c, &c->body);
+	ok = ok && hop_enter(t, NULL, file, line, hop_scan_results, c);
+	hop_loop_release(t, c->ten, (uint32_t)(c->ncarry + c->nx));
+	hop_loop_release(t, c->ys, c->ny);
 	return ok;
 }

@@ -8,18 +8,13 @@
 
 /* ---- what of a draft is needed, in canonical order ---- */
 
-/* The leaves of one draft, in the order in which they are met. */
-struct walk {
-	uint32_t *order, norder;
-};
-
 static void type_syms(const hop_type *t, hop_sym_fn *f, void *user)
 {
 	for (int i = 0; i < t->rank; i++)
 		hop_size_syms(t->dim[i], f, user);
 }
 
-static void walk_body(hop_join *j, int k, const hop_outs *o, struct walk *w)
+static void walk_body(hop_join *j, int k, const hop_outs *o)
 {
 	hop_trace *t = j->body[k];
 	hop_arena *a = &t->arena;
@@ -34,10 +29,10 @@ static void walk_body(hop_join *j, int k, const hop_outs *o, struct walk *w)
 	memset(leaf_of, 0xff, t->b.nvalue * sizeof *leaf_of);
 	for (uint32_t i = 0; i < t->nleaf; i++)
 		leaf_of[t->leaf[i].val.id] = i;
-	*w = (struct walk){ .order = HOP_NEWN(a, uint32_t, t->nleaf) };
+	j->order[k] = HOP_NEWN(a, uint32_t, t->nleaf);
 	for (uint32_t i = 0; i < r.nleaf; i++)
 		if (leaf_of[r.leaf[i].id] != UINT32_MAX)
-			w->order[w->norder++] = leaf_of[r.leaf[i].id];
+			j->order[k][j->norder[k]++] = leaf_of[r.leaf[i].id];
 }
 
 /* ---- what is captured ---- */
@@ -117,18 +112,17 @@ static uint32_t add_k(hop_join *j, hop_val v)
 	return j->nk++;
 }
 
-static void collect_values(hop_join *j, const struct walk *w, int nfirst,
-                           const hop_value *first)
+static void collect_values(hop_join *j, int nfirst, const hop_value *first)
 {
 	hop_trace *t = j->t;
 	hop_arena *a = &t->arena;
 	size_t most = 0;
 	hop_val **pv = HOP_NEWN(a, hop_val *, j->n);
 	for (int k = 0; k < j->n; k++) {
-		most += w[k].norder;
-		pv[k] = HOP_NEWN(a, hop_val, w[k].norder);
-		for (uint32_t i = 0; i < w[k].norder; i++) {
-			const hop_leaf *l = &j->body[k]->leaf[w[k].order[i]];
+		most += j->norder[k];
+		pv[k] = HOP_NEWN(a, hop_val, j->norder[k]);
+		for (uint32_t i = 0; i < j->norder[k]; i++) {
+			const hop_leaf *l = &j->body[k]->leaf[j->order[k][i]];
 			pv[k][i] = HOP_BAD;
 			if (l->kind != HOP_LEAF_PARAM && body_w(j, j->body[k], l->index) == UINT32_MAX)
 				pv[k][i] = parent_val(j, j->body[k], l);
@@ -141,17 +135,17 @@ static void collect_values(hop_join *j, const struct walk *w, int nfirst,
 	for (int f = 0; f < nfirst; f++) {
 		hop_val v = hop_value_read(t, first[f]);
 		for (int k = 0; k < j->n; k++)
-			for (uint32_t i = 0; i < w[k].norder; i++)
+			for (uint32_t i = 0; i < j->norder[k]; i++)
 				if (!hop_is_bad(v) && hop_same(pv[k][i], v))
 					add_k(j, v);
 	}
 	for (int k = 0; k < j->n; k++) {
 		j->place[k] = HOP_NEWN(a, uint32_t, j->body[k]->nleaf);
 		j->used[k] = HOP_NEWN(a, uint8_t, most);
-		for (uint32_t i = 0; i < w[k].norder; i++)
+		for (uint32_t i = 0; i < j->norder[k]; i++)
 			if (!hop_is_bad(pv[k][i])) {
 				uint32_t n = add_k(j, pv[k][i]);
-				j->place[k][w[k].order[i]] = n;
+				j->place[k][j->order[k][i]] = n;
 				j->used[k][n] = 1;
 			}
 	}
@@ -161,19 +155,20 @@ bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfir
                    const hop_value *first)
 {
 	hop_arena *a = &t->arena;
-	struct walk *w = HOP_NEWN(a, struct walk, n);
 	*j = (hop_join){ .t = t, .n = n };
 	j->body = HOP_NEWN(a, hop_trace *, n);
 	j->wout = HOP_NEWN(a, hop_val *, n);
 	j->place = HOP_NEWN(a, uint32_t *, n);
 	j->used = HOP_NEWN(a, uint8_t *, n);
+	j->norder = HOP_NEWN(a, uint32_t, n);
+	j->order = HOP_NEWN(a, uint32_t *, n);
 	j->nseq = HOP_NEWN(a, uint32_t, n);
 	j->seq = HOP_NEWN(a, uint32_t *, n);
 	for (int k = 0; k < n; k++)
 		j->body[k] = o[k].body;
 	collect_written(j);
 	for (int k = 0; k < n && !t->b.st; k++) {
-		walk_body(j, k, &o[k], &w[k]);
+		walk_body(j, k, &o[k]);
 		for (uint32_t i = 0; i < o[k].n; i++) {
 			const hop_type *type = hop_typeof(&j->body[k]->b, o[k].v[i]);
 			int known = (int)j->body[k]->b.nsym, used = 0;
@@ -187,7 +182,7 @@ bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfir
 		}
 	}
 	if (!t->b.st)
-		collect_values(j, w, nfirst, first);
+		collect_values(j, nfirst, first);
 	return !t->b.st;
 }
 
@@ -284,7 +279,8 @@ static void place_leaves(hop_join *j, int k, const hop_layout *l, hop_build *nb,
 	for (size_t i = 0; i < body->nleaf; i++) {
 		const hop_leaf *f = &body->leaf[i];
 		if (f->kind == HOP_LEAF_PARAM) {
-			map[f->val.id] = (hop_val){ l->param[f->index] };
+			if (f->index != UINT32_MAX)
+				map[f->val.id] = (hop_val){ l->param[f->index] };
 			continue;
 		}
 		uint32_t w = body_w(j, body, f->index);

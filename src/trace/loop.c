@@ -3,14 +3,28 @@
  * op, is in eager_loop.c; scan is in scan.c. */
 #include "trace/loop.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- shared with scan ---- */
 
-bool hop_carry_check(hop_trace *t, hop_trace *body, const char *op, int ncarry,
-                     const hop_type *const *type, const hop_tree *tree, hop_val *v)
+/* What to do about a carry that is `have` at the end of a step. */
+static const char *advice(hop_trace *t, const hop_carries *c, int i, const hop_type *have)
 {
-	for (int i = 0; i < ncarry; i++) {
+	char s[96];
+	if (c->type[i]->rank == have->rank && c->number && c->number[i]) {
+		snprintf(s, sizeof s, "it started as a number: start with hop_scalar(t, HOP_%s, ..)",
+		         hop_dtype_name((hop_dtype)have->dtype));
+		return hop_arena_str(&t->arena, s, strlen(s));
+	}
+	return have->dtype == c->type[i]->dtype ? "a carry keeps its sizes"
+	                                        : "cast it, or start with that dtype";
+}
+
+bool hop_carry_check(hop_trace *t, hop_trace *body, const hop_carries *c, hop_val *v)
+{
+	const hop_type *const *type = c->type;
+	for (int i = 0; i < c->n; i++) {
 		const hop_cell *s = &body->slot[body->ret[i]];
 		if (s->weak && !type[i]->rank)       /* a number takes the carry's dtype */
 			v[i] = hop_promote_cast(body, (hop_value){ body->serial, body->ret[i] },
@@ -22,14 +36,39 @@ bool hop_carry_check(hop_trace *t, hop_trace *body, const char *op, int ncarry,
 			continue;
 		bool shape = have->dtype == type[i]->dtype;
 		t->b.st = hop_fail(hop_env_of(t), body->b.loc, shape ? HOP_ESHAPE : HOP_ETYPE,
-		                   "%s: %s is %s when a step begins, %s when it ends: %s", op,
-		                   hop_path_text(t, "carry", tree, i), hop_type_text(t, type[i]),
-		                   hop_type_text(body, have), shape ?
-		                   "a carry keeps its sizes" : "cast it, or start with that dtype");
+		                   "%s: %s is %s when a step begins, %s when it ends: %s", c->op,
+		                   hop_path_text(t, c->alone ? NULL : "carry", c->tree, i),
+		                   hop_type_text(t, type[i]), hop_type_text(body, have),
+		                   advice(t, c, i, have));
 		hop_note(hop_env_of(t), body->site, "in %s", body->what);
 		return false;
 	}
 	return true;
+}
+
+static void subst_all(hop_val *v, size_t n, const hop_val *map)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!hop_is_bad(v[i]))
+			v[i] = map[v[i].id];
+}
+
+/* The draft's own arena holds the lists of operands. */
+void hop_draft_subst(hop_trace *body, const hop_val *map)
+{
+	for (size_t i = 0; i < body->b.nnode; i++)
+		subst_all((hop_val *)body->b.node[i].in, body->b.node[i].nin, map);
+	for (size_t i = 0; i < body->nstore; i++)
+		subst_all(&body->store[i].cur, 1, map);
+	subst_all(body->out, body->nret, map);
+	subst_all(&body->stop, 1, map);
+}
+
+void hop_params_renumber(hop_trace *body, const uint32_t *number)
+{
+	for (size_t i = 0; i < body->nleaf; i++)
+		if (body->leaf[i].kind == HOP_LEAF_PARAM)
+			body->leaf[i].index = number[body->leaf[i].index];
 }
 
 void hop_loop_lists(hop_join *j, struct hop_loop_lists *l, uint32_t ncarry,
@@ -78,7 +117,8 @@ void hop_while_begin(hop_trace *t, void *arg)
 		hop_trace_fail(t, HOP_EUSE, "while: a count is negative or a list is missing");
 		return;
 	}
-	if (!c->test_fn || !c->body_fn) {         /* an eager loop might not come to the body */
+	/* an eager loop might not come to the body */
+	if (!c->block && (!c->test_fn || !c->body_fn)) {
 		hop_trace_fail(t, HOP_EUSE, "no function was given for %s", c->test_fn ?
 		               "the body of while" : "the test of while");
 		return;
@@ -97,10 +137,15 @@ void hop_while_begin(hop_trace *t, void *arg)
 	}
 	c->val = HOP_NEWN(&t->arena, hop_val, c->ncarry);
 	c->type = HOP_NEWN(&t->arena, const hop_type *, c->ncarry);
+	c->number = HOP_NEWN(&t->arena, bool, c->ncarry);
+	c->store = HOP_NEWN(&t->arena, uint32_t, c->ncarry);
 	for (int i = 0; i < c->ncarry && !t->b.st; i++) {
+		c->store[i] = (uint32_t)i;
 		c->val[i] = hop_value_read(t, c->init[i]);
-		if (!hop_is_bad(c->val[i]))
-			c->type[i] = hop_typeof(&t->b, c->val[i]);
+		if (hop_is_bad(c->val[i]))
+			return;
+		c->type[i] = hop_typeof(&t->b, c->val[i]);
+		c->number[i] = t->slot[hop_slot_of(t, c->init[i])].weak;
 	}
 }
 
@@ -123,8 +168,8 @@ bool hop_while_test_ok(hop_trace *t, hop_trace *test)
 bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body)
 {
 	if (body->nret == (uint32_t)c->ncarry)
-		return hop_carry_check(t, body, "while", c->ncarry, c->type, c->opts.carry,
-		                       body->out);
+		return hop_carry_check(t, body, &(hop_carries){ "while", c->ncarry, c->type, c->number,
+		                                                c->opts.carry, c->block }, body->out);
 	t->b.st = hop_fail(hop_env_of(t), body->b.loc, HOP_ETYPE,
 	                   "while: the body gives %u results for %d carries", body->nret,
 	                   c->ncarry);
@@ -143,13 +188,13 @@ static bool writes(const hop_trace *test)
 	return false;
 }
 
-/* Contents of the carries after the test ran. Parameters are the first storages. */
-static hop_val *after_test(hop_trace *test, int ncarry)
+/* Contents of the carries after the test ran. */
+static hop_val *after_test(hop_trace *test, const struct hop_while_call *c)
 {
-	hop_val *v = HOP_NEWN(&test->arena, hop_val, 1 + ncarry);
+	hop_val *v = HOP_NEWN(&test->arena, hop_val, 1 + c->ncarry);
 	v[0] = test->out[0];
-	for (int i = 0; i < ncarry; i++)
-		v[1 + i] = test->store[i].cur;
+	for (int i = 0; i < c->ncarry; i++)
+		v[1 + i] = test->store[c->store[i]].cur;
 	return v;
 }
 
@@ -228,7 +273,7 @@ static void emit_while(hop_trace *t, struct hop_while_call *c, hop_join *j,
 	c->n = t->b.st ? 0 : c->ncarry;
 }
 
-static void while_end(hop_trace *t, void *arg)
+void hop_while_end(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	hop_trace *test = c->test, *body = c->body;
@@ -239,7 +284,7 @@ static void while_end(hop_trace *t, void *arg)
 		return;
 	bool fused = writes(test);
 	uint32_t nc = (uint32_t)c->ncarry;
-	const hop_val *tv = fused ? after_test(test, c->ncarry) : test->out;
+	const hop_val *tv = fused ? after_test(test, c) : test->out;
 	hop_outs o[2] = { { test, fused ? 1 + nc : 1, tv }, { body, nc, body->out } };
 	if (!hop_join_open(&j, t, 2, o, 0, NULL))
 		return;
@@ -265,7 +310,7 @@ static bool capture(hop_trace *t, const char *file, int line, struct hop_while_c
 	a.what = "the body of while";
 	if (c->test)
 		c->body = hop_body_run(t, file, line, &a);
-	bool ok = c->body && hop_enter(t, NULL, file, line, while_end, c);
+	bool ok = c->body && hop_enter(t, NULL, file, line, hop_while_end, c);
 	hop_body_drop(c->body);
 	hop_body_drop(c->test);
 	return ok;
@@ -279,6 +324,7 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
 	                            .ncarry = ncarry, .init = init, .out = out, .given = opts };
 	if (out_trips)
 		*out_trips = (hop_value){ 0, 0 };
+	t = hop_here(t);
 	if (!hop_enter(t, "while", file, line, hop_while_begin, &c))
 		return 0;
 	bool ok = t->eager ? hop_while_eager(t, file, line, &c) : capture(t, file, line, &c);

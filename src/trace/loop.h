@@ -17,10 +17,22 @@ void hop_loop_lists(hop_join *j, struct hop_loop_lists *l, uint32_t ncarry,
 /* Results in the same order: carries, written captures, the rest, stop unless HOP_BAD. */
 hop_val *hop_loop_outs(hop_join *j, int body, uint32_t ncarry, uint32_t n, const hop_val *v,
                        hop_val stop);
+/* What is known of the carries of a loop when it begins. */
+typedef struct hop_carries {
+	const char            *op;
+	int                    n;
+	const hop_type *const *type;
+	const bool            *number; /* it started as one; or NULL */
+	const hop_tree        *tree;   /* names, for messages; or NULL */
+	bool                   alone;  /* names are variables: nothing goes before them */
+} hop_carries;
 /* Do the carries that a body returns have the types they started with? Numbers are adapted
  * in v. */
-bool hop_carry_check(hop_trace *t, hop_trace *body, const char *op, int ncarry,
-                     const hop_type *const *type, const hop_tree *tree, hop_val *v);
+bool hop_carry_check(hop_trace *t, hop_trace *body, const hop_carries *c, hop_val *v);
+/* Value v of the draft becomes map[v], wherever it is read. */
+void hop_draft_subst(hop_trace *body, const hop_val *map);
+/* Parameter i of the draft becomes number[i]; UINT32_MAX = it is not read. */
+void hop_params_renumber(hop_trace *body, const uint32_t *number);
 
 struct hop_while_call {
 	hop_body        *test_fn, *body_fn;
@@ -32,7 +44,10 @@ struct hop_while_call {
 	hop_value       *out, trips;
 	hop_val         *val;          /* carries in the parent */
 	const hop_type **type;
+	bool            *number;
+	uint32_t        *store;        /* of each carry in the test */
 	hop_trace       *test, *body;
+	bool             block;        /* no functions; carries are the user's variables */
 	/* eager */
 	hop_array     **ten;
 	int64_t          count;
@@ -41,7 +56,15 @@ struct hop_while_call {
 void hop_while_begin(hop_trace *t, void *arg);
 bool hop_while_test_ok(hop_trace *t, hop_trace *test);
 bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body);
+void hop_while_end(hop_trace *t, void *arg);
 bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c);
+/* Its steps: start; after the test, which sets go; after the body; the results. */
+void hop_while_arrays(hop_trace *t, void *arg);
+void hop_while_tested(hop_trace *t, void *arg);
+void hop_while_stepped(hop_trace *t, void *arg);
+void hop_while_results(hop_trace *t, void *arg);
+/* Arrays that a loop held, n of them, given back. */
+void hop_loop_release(hop_trace *t, hop_array **x, uint32_t n);
 
 struct hop_scan_call {
 	const char      *op, *what;    /* scan or map; its body, for notes */
@@ -53,9 +76,13 @@ struct hop_scan_call {
 	hop_value       *out, steps;
 	hop_val         *val;          /* carries, then xs with the scanned axis first */
 	const hop_type **type;         /* carries, then slices */
+	bool            *number;       /* carries that started as numbers */
 	hop_size         length;
 	hop_val          count;        /* HOP_ZERO = not counted */
 	hop_trace       *body;
+	bool             block;        /* carries are the user's variables */
+	/* Called when all that the body captures is known: says what the xs are; or NULL. */
+	void           (*choose_xs)(hop_trace *t, struct hop_scan_call *c, const hop_join *j);
 	/* eager */
 	hop_array     **ten, **ys;
 	uint32_t         ny;
@@ -65,7 +92,16 @@ struct hop_scan_call {
 /* A stacked output, its scanned axis moved to where the user wants it. */
 hop_value hop_scan_stacked(hop_trace *t, const struct hop_scan_call *c, hop_val y);
 bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body);
+void hop_scan_begin(hop_trace *t, void *arg);
+void hop_scan_end(hop_trace *t, void *arg);
 bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
                     const hop_body_args *body);
+/* Its steps: start; before the body; after it; after a body captured for its types, when there
+ * is nothing to run; the results. */
+void hop_scan_arrays(hop_trace *t, void *arg);
+void hop_scan_sliced(hop_trace *t, void *arg);
+void hop_scan_stepped(hop_trace *t, void *arg);
+void hop_scan_typed(hop_trace *t, void *arg);
+void hop_scan_results(hop_trace *t, void *arg);
 
 #endif

@@ -62,7 +62,7 @@ static bool scan_xs(hop_trace *t, struct hop_scan_call *c)
 	return true;
 }
 
-static void scan_begin(hop_trace *t, void *arg)
+void hop_scan_begin(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	hop_scan_opts *o = &c->opts;
@@ -99,11 +99,13 @@ static void scan_begin(hop_trace *t, void *arg)
 	}
 	c->val = HOP_NEWN(&t->arena, hop_val, c->ncarry + c->nx);
 	c->type = HOP_NEWN(&t->arena, const hop_type *, c->ncarry + c->nx);
+	c->number = HOP_NEWN(&t->arena, bool, c->ncarry);
 	for (int i = 0; i < c->ncarry; i++) {
 		c->val[i] = hop_value_read(t, c->init[i]);
 		if (hop_is_bad(c->val[i]))
 			return;
 		c->type[i] = hop_typeof(&t->b, c->val[i]);
+		c->number[i] = t->slot[hop_slot_of(t, c->init[i])].weak;
 	}
 	if (o->has_length) {
 		c->length = (hop_size){ o->length.k, o->length.e };
@@ -125,8 +127,8 @@ static void scan_begin(hop_trace *t, void *arg)
 bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 {
 	if (body->nret >= (uint32_t)c->ncarry)
-		return hop_carry_check(t, body, c->op, c->ncarry, c->type, c->opts.carry,
-		                       body->out);
+		return hop_carry_check(t, body, &(hop_carries){ c->op, c->ncarry, c->type, c->number,
+		                                                c->opts.carry, c->block }, body->out);
 	t->b.st = hop_fail(hop_env_of(t), body->b.loc, HOP_ETYPE,
 	                   "%s: the body gives %u results, fewer than the %d carries", c->op,
 	                   body->nret, c->ncarry);
@@ -134,7 +136,7 @@ bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 	return false;
 }
 
-static void scan_end(hop_trace *t, void *arg)
+void hop_scan_end(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
 	hop_trace *body = c->body;
@@ -156,6 +158,12 @@ static void scan_end(hop_trace *t, void *arg)
 	hop_outs o = { body, n + stops, v };
 	if (!hop_join_open(&j, t, 1, &o, 0, NULL) || (c->unordered && !hop_join_pure(&j, c->op)))
 		return;
+	if (c->choose_xs) {
+		c->choose_xs(t, c, &j);
+		nx = (uint32_t)c->nx;
+		if (t->b.st)
+			return;
+	}
 	hop_loop_lists(&j, &l, nc, c->val, nx, c->type + nc);
 	hop_join_syms(&j, l.layout.nparam, l.layout.type);
 	if (hop_join_seal(&j, 0, &l.layout, n + j.nw + stops,
@@ -187,7 +195,8 @@ static void run(hop_trace *t, const char *file, int line, struct hop_scan_call *
 {
 	hop_body_args a = { .fn = body, .user = user, .what = c->what, .n = c->ncarry + c->nx,
 	                    .in_scan = !c->unordered };
-	if (!hop_enter(t, c->op, file, line, scan_begin, c))
+	t = hop_here(t);
+	if (!hop_enter(t, c->op, file, line, hop_scan_begin, c))
 		return;
 	a.type = c->type;
 	if (t->eager) {
@@ -196,7 +205,7 @@ static void run(hop_trace *t, const char *file, int line, struct hop_scan_call *
 	}
 	c->body = hop_body_run(t, file, line, &a);
 	if (c->body)
-		hop_enter(t, NULL, file, line, scan_end, c);
+		hop_enter(t, NULL, file, line, hop_scan_end, c);
 	hop_body_drop(c->body);
 }
 

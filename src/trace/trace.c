@@ -38,6 +38,7 @@ bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_mak
 {
 	if (!t || !t->root)
 		return false;
+	t = hop_here(t);
 	if (op)
 		t->op = op;
 	hop_env *e = hop_env_of(t);
@@ -91,6 +92,7 @@ static void trace_end(hop_trace *t)
 			hop_interp_release(&t->root->ip, t->ten[i]);
 	t->nten = 0;
 	t->serial = 0;
+	t->inner = NULL;
 	hop_build_drop(&t->b);
 	hop_arena_free(&t->arena, &t->root->env.mem);
 	t->next = t->root->pool;
@@ -112,6 +114,7 @@ hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t)
 	hop_interp_init(&r->ip, &r->env);
 	r->none.ctx = c;
 	r->ip.g = &r->none;
+	r->twice = hop_check_asked("blocks");
 	hop_frame f;
 	if (HOP_GUARD(&r->env, &f)) {
 		hop_status st = hop_guard_nomem(&r->env, &f);
@@ -155,10 +158,6 @@ static void body_open(hop_trace *t, void *arg)
 {
 	struct opening *o = arg;
 	const hop_body_args *a = o->a;
-	if (!a->fn) {
-		hop_trace_fail(t, HOP_EUSE, "no function was given for %s", a->what);
-		return;
-	}
 	if (t->depth == HOP_MAXNEST) {
 		hop_trace_fail(t, HOP_EUSE, "%s is inside %d others: does it call itself?", a->what,
 		               HOP_MAXNEST);
@@ -190,15 +189,19 @@ static void body_failed(hop_trace *t, hop_trace *c)
 	trace_end(c);
 }
 
-hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a)
+hop_trace *hop_scope_open(hop_trace *t, const char *file, int line, const hop_body_args *a,
+                          hop_value **out_in)
 {
 	struct opening o = { .a = a };
 	bool ok = hop_enter(t, NULL, file, line, body_open, &o);
-	if (!o.child)
-		return NULL;
-	if (ok)
-		a->fn(o.child, o.in, a->user);
-	hop_trace *c = o.child;
+	if (o.child && !ok)
+		body_failed(t, o.child);
+	*out_in = o.in;
+	return ok ? o.child : NULL;
+}
+
+hop_trace *hop_scope_close(hop_trace *t, hop_trace *c)
+{
 	hop_env *e = hop_env_of(t);
 	if (!e->diag.st && t->root->top != c)
 		hop_fail(e, c->b.loc, HOP_EUSE, "%s was left while another was open", c->what);
@@ -210,6 +213,23 @@ hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body
 	}
 	t->root->top = t;
 	return c;
+}
+
+static void no_function(hop_trace *t, void *arg)
+{
+	hop_trace_fail(t, HOP_EUSE, "no function was given for %s", (const char *)arg);
+}
+
+hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a)
+{
+	hop_value *in;
+	if (!a->fn && !hop_enter(t, NULL, file, line, no_function, (void *)a->what))
+		return NULL;
+	hop_trace *c = hop_scope_open(t, file, line, a, &in);
+	if (!c)
+		return NULL;
+	a->fn(c, in, a->user);
+	return hop_scope_close(t, c);
 }
 
 void hop_body_drop(hop_trace *child)
@@ -225,26 +245,38 @@ struct list {
 	const hop_value *v;
 };
 
+bool hop_set_results(hop_trace *t, int n, const hop_value *v)
+{
+	t->ret = HOP_NEWN(&t->arena, uint32_t, n);
+	t->out = HOP_NEWN(&t->arena, hop_val, n);
+	for (int i = 0; i < n; i++) {
+		int64_t s = hop_slot_of(t, v[i]);
+		if (s < 0)
+			return false;
+		t->ret[i] = (uint32_t)s;
+		t->out[i] = hop_slot_read(t, (uint32_t)s);
+	}
+	t->nret = (uint32_t)n;
+	if (t->eager)
+		hop_eager_settle(t);
+	t->returned = true;
+	return !t->b.st;
+}
+
 static void make_return(hop_trace *t, void *arg)
 {
 	struct list *l = arg;
+	if (t->block) {
+		hop_trace_fail(t, HOP_EUSE, "return: it stands inside %s: close the block first, and "
+		               "return what its variables are then", t->what);
+		hop_block_note(t);
+		return;
+	}
 	if (l->n < 0 || (l->n && !l->v)) {
 		hop_trace_fail(t, HOP_EUSE, "return: no values were given");
 		return;
 	}
-	t->ret = HOP_NEWN(&t->arena, uint32_t, l->n);
-	t->out = HOP_NEWN(&t->arena, hop_val, l->n);
-	for (int i = 0; i < l->n; i++) {
-		int64_t s = hop_slot_of(t, l->v[i]);
-		if (s < 0)
-			return;
-		t->ret[i] = (uint32_t)s;
-		t->out[i] = hop_slot_read(t, (uint32_t)s);
-	}
-	t->nret = (uint32_t)l->n;
-	if (t->eager)
-		hop_eager_settle(t);
-	t->returned = true;
+	hop_set_results(t, l->n, l->v);
 }
 
 void hop_at_return_n(hop_trace *t, const char *file, int line, int n, const hop_value *v)
@@ -287,6 +319,8 @@ bool hop_failed(const hop_trace *t)
 
 bool hop_is_eager(const hop_trace *t)
 {
+	while (t && t->inner)
+		t = t->inner;
 	return t && t->eager;
 }
 

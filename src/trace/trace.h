@@ -67,6 +67,14 @@ typedef struct hop_leaf {
 	uint32_t           slot;       /* HOP_LEAF_VIEW */
 } hop_leaf;
 
+/* A place where a block stands, and the scopes that it opened when it was last there: what a value
+ * that has outlived its scope is told by. */
+typedef struct hop_site {
+	hop_loc     loc;
+	const char *what;              /* "HOP_WHILE" */
+	uint32_t    first, last;       /* serials; 0 = none yet */
+} hop_site;
+
 /* What belongs to the outermost trace and all under it. One thread. */
 typedef struct hop_root {
 	hop_ctx          *ctx;
@@ -79,13 +87,18 @@ typedef struct hop_root {
 	size_t            narray, arraycap;
 	struct hop_array **array;      /* captured arrays, retained */
 	uint32_t         *array_slot;  /* their slots in the outermost trace */
-	hop_arena         arena;       /* of the two lists */
+	size_t            nsite, sitecap;
+	hop_site         *site;
+	bool              twice;       /* loops' blocks are captured twice and compared */
+	hop_arena         arena;       /* of the lists */
 } hop_root;
 
 struct hop_trace {
 	hop_root    *root;
 	hop_trace   *up;               /* enclosing trace; NULL = outermost */
 	hop_trace   *next;             /* root->pool */
+	hop_trace   *inner;            /* the scope of an open block: this trace means that one */
+	struct hop_block_state *block; /* whose scope this is; NULL = a function's body */
 	uint32_t     serial;
 	int          depth;            /* enclosing traces */
 	bool         eager, returned;
@@ -116,6 +129,13 @@ struct hop_trace {
 };
 
 static inline hop_env *hop_env_of(hop_trace *t) { return &t->root->env; }
+/* What a trace means while blocks are open in it. */
+static inline hop_trace *hop_here(hop_trace *t)
+{
+	while (t && t->inner)
+		t = t->inner;
+	return t;
+}
 /* A failed draft makes nothing more: what was asked for may be HOP_BAD. */
 #define hop_trace_fail(t, code, ...) \
 	((t)->b.st = hop_fail(&(t)->root->env, (t)->b.loc, (code), __VA_ARGS__))
@@ -132,6 +152,8 @@ bool hop_trace_opts(hop_trace *t, const void *given, void *out, size_t ours);
 typedef void hop_make_fn(hop_trace *t, void *arg);
 bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
                void *arg);
+/* What n values are in this trace: its results. */
+bool hop_set_results(hop_trace *t, int n, const hop_value *v);
 
 hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t);
 /* Copies the failure to the context's message. */
@@ -151,6 +173,11 @@ typedef struct hop_body_args {
 } hop_body_args;
 /* Unguarded: opens a child, calls the user, closes. NULL after a failure, with its note. */
 hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a);
+/* The same in two: open, with the handles of its parameters; close, when it has returned. Both
+ * give NULL after a failure, and then there is no child. */
+hop_trace *hop_scope_open(hop_trace *t, const char *file, int line, const hop_body_args *a,
+                          hop_value **out_in);
+hop_trace *hop_scope_close(hop_trace *t, hop_trace *c);
 /* Give the child back. */
 void       hop_body_drop(hop_trace *child);
 
@@ -171,6 +198,8 @@ hop_val   hop_view_emit(hop_build *b, const hop_view_step *w, hop_val base);
 const hop_view_step **hop_view_steps(hop_env *e, const hop_view_step *w, size_t *out_n);
 uint32_t  hop_store_mirror(hop_trace *t, hop_trace *owner, uint32_t index);
 hop_val   hop_store_cur(hop_trace *t, uint32_t store);
+/* Contents of a mirror when the trace began, whatever was written since. */
+hop_val   hop_store_entry(hop_trace *t, uint32_t store);
 hop_val   hop_param_new(hop_trace *t, const hop_type *type);
 /* Type as text into the trace's arena, for messages. */
 const char *hop_type_text(hop_trace *t, const hop_type *type);
@@ -226,6 +255,7 @@ typedef struct hop_join {
 	hop_val   **wout;              /* per body: final contents of w */
 	uint32_t  **place;             /* per body and leaf: its number in k */
 	uint8_t   **used;              /* per body and k: does this body need it */
+	uint32_t   *norder, **order;   /* per body: needed leaves, as they are met */
 	uint32_t   *nseq, nsym;
 	uint32_t  **seq;               /* needed nodes, in an order free of construction */
 	int        *sym;               /* the parent's symbols that the bodies take */
@@ -282,9 +312,19 @@ void        hop_eager_commit(hop_trace *t, hop_trace *child);
 /* Results of a child as values of its parent; then commit. */
 int         hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value *out);
 
+/* ---- block.c ---- */
+
+/* Does HOP_CHECK, a list of words, name this one? */
+bool hop_check_asked(const char *word);
+
+/* The place whose scopes this serial was of; NULL = none that is known. */
+const hop_site *hop_site_of(const hop_root *r, uint32_t serial);
+/* The name and place of the block whose scope t is: a note to the failure. */
+void hop_block_note(hop_trace *t);
+
 /* ---- tree.c ---- */
 
-/* "carry.layer[2].h", or "carry[7]" without a tree. */
+/* "carry.layer[2].h", or "carry[7]" without a tree; with one and no root "layer[2].h". */
 const char *hop_path_text(hop_trace *t, const char *root, const hop_tree *tree, int i);
 
 /* ---- use.c ---- */

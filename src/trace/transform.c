@@ -2,30 +2,13 @@
  * What the body captures are constants to this transform, and live to those around it.
  * Transforms of whole functions are in src/driver. */
 #include "ad/ad.h"
-#include "trace/trace.h"
+#include "trace/control.h"
 
 #include <string.h>
 
-struct xform {
-	const char      *op;
-	int              nin, nwrt, cap, n;
-	const hop_value *in, *tangents;
-	const int       *wrt, *axes;
-	hop_value       *out;
-	hop_val         *val;          /* inputs; batched ones with the axis first */
-	const hop_type **type;         /* parameters of the body */
-	hop_size         bsize;
-	hop_trace       *body;
-	/* closed */
-	const hop_graph *g;
-	hop_sizes        sargs;
-	uint32_t         nop;
-	hop_val         *operand;      /* [g->nparam], room for as many again */
-};
-
-static void begin(hop_trace *t, void *arg)
+void hop_xform_begin(hop_trace *t, void *arg)
 {
-	struct xform *x = arg;
+	hop_xform *x = arg;
 	if (x->nin < 0 || (x->nin && !x->in) || x->cap < 0 || (x->cap && !x->out) ||
 	    x->nwrt < 0 || (x->nwrt && !x->wrt)) {
 		hop_trace_fail(t, HOP_EUSE, "%s: a count is negative or a list is missing", x->op);
@@ -43,7 +26,7 @@ static void begin(hop_trace *t, void *arg)
 }
 
 /* The captured body as a graph of the inputs and what it captures. */
-static bool close_body(hop_trace *t, struct xform *x)
+static bool close_body(hop_trace *t, hop_xform *x)
 {
 	hop_trace *b = x->body;
 	hop_join j;
@@ -69,7 +52,7 @@ static bool close_body(hop_trace *t, struct xform *x)
 	return true;
 }
 
-static bool room(hop_trace *t, const struct xform *x, uint32_t n)
+static bool room(hop_trace *t, const hop_xform *x, uint32_t n)
 {
 	if (n <= (uint32_t)x->cap)
 		return true;
@@ -79,7 +62,7 @@ static bool room(hop_trace *t, const struct xform *x, uint32_t n)
 }
 
 /* Call g on the operands; all its results are the results. */
-static void finish(hop_trace *t, struct xform *x, const hop_graph *g)
+static void finish(hop_trace *t, hop_xform *x, const hop_graph *g)
 {
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, g->nout);
 	if (t->b.st || hop_call_here(t, g, x->sargs, x->operand, res))
@@ -91,9 +74,9 @@ static void finish(hop_trace *t, struct xform *x, const hop_graph *g)
 
 /* ---- grad and jvp ---- */
 
-static void grad_end(hop_trace *t, void *arg)
+void hop_grad_end(hop_trace *t, void *arg)
 {
-	struct xform *x = arg;
+	hop_xform *x = arg;
 	const hop_graph *g;
 	if (!close_body(t, x))
 		return;
@@ -104,7 +87,7 @@ static void grad_end(hop_trace *t, void *arg)
 
 static void jvp_end(hop_trace *t, void *arg)
 {
-	struct xform *x = arg;
+	hop_xform *x = arg;
 	const hop_graph *g;
 	if (!close_body(t, x))
 		return;
@@ -131,7 +114,7 @@ static void jvp_end(hop_trace *t, void *arg)
 
 /* Batch a graph whose size arguments are x->sargs; a size that is not constant becomes one
  * more size parameter. */
-static hop_status batch(hop_trace *t, struct xform *x, const hop_graph *g, const bool *in,
+static hop_status batch(hop_trace *t, hop_xform *x, const hop_graph *g, const bool *in,
                         hop_size n, const hop_graph **out_g)
 {
 	bool *all = HOP_NEWN(&t->arena, bool, g->nout), *got = HOP_NEWN(&t->arena, bool, g->nout);
@@ -163,7 +146,7 @@ static hop_val identity(hop_trace *t, hop_size n, const hop_type *type)
 
 static void jac_end(hop_trace *t, void *arg)
 {
-	struct xform *x = arg;
+	hop_xform *x = arg;
 	const hop_graph *vg, *bg;
 	if (!close_body(t, x) || !room(t, x, (uint32_t)x->nwrt))
 		return;
@@ -204,9 +187,9 @@ static void jac_end(hop_trace *t, void *arg)
 
 static void vmap_begin(hop_trace *t, void *arg)
 {
-	struct xform *x = arg;
+	hop_xform *x = arg;
 	bool any = false;
-	begin(t, x);
+	hop_xform_begin(t, x);
 	if (t->b.st)
 		return;
 	if (x->nin && !x->axes) {
@@ -248,7 +231,7 @@ static void vmap_begin(hop_trace *t, void *arg)
 
 static void vmap_end(hop_trace *t, void *arg)
 {
-	struct xform *x = arg;
+	hop_xform *x = arg;
 	const hop_graph *bg;
 	if (!close_body(t, x) || !room(t, x, x->g->nout))
 		return;
@@ -262,9 +245,10 @@ static void vmap_end(hop_trace *t, void *arg)
 
 /* ---- the doors ---- */
 
-static int run(hop_trace *t, const char *file, int line, struct xform *x, const char *what,
+static int run(hop_trace *t, const char *file, int line, hop_xform *x, const char *what,
                hop_body *body, void *user, hop_make_fn *first, hop_make_fn *last)
 {
+	t = hop_here(t);
 	if (!hop_enter(t, x->op, file, line, first, x))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = what, .n = x->nin,
@@ -279,25 +263,25 @@ static int run(hop_trace *t, const char *file, int line, struct xform *x, const 
 int hop_at_grad_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out)
 {
-	struct xform x = { .op = "grad", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	hop_xform x = { .op = "grad", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .cap = cap, .out = out };
-	return run(t, file, line, &x, "the body of grad", body, user, begin, grad_end);
+	return run(t, file, line, &x, "the body of grad", body, user, hop_xform_begin, hop_grad_end);
 }
 
 static void jvp_begin(hop_trace *t, void *arg)
 {
-	struct xform *x = arg;
+	hop_xform *x = arg;
 	if (x->nwrt > 0 && !x->tangents)
 		hop_trace_fail(t, HOP_EUSE, "jvp: no tangents were given");
 	else
-		begin(t, arg);
+		hop_xform_begin(t, arg);
 }
 
 int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
                int cap, hop_value *out)
 {
-	struct xform x = { .op = "jvp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	hop_xform x = { .op = "jvp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .tangents = tangents, .cap = cap, .out = out };
 	return run(t, file, line, &x, "the body of jvp", body, user, jvp_begin, jvp_end);
 }
@@ -305,15 +289,15 @@ int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void
 int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out)
 {
-	struct xform x = { .op = "jac", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	hop_xform x = { .op = "jac", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .cap = cap, .out = out };
-	return run(t, file, line, &x, "the body of jac", body, user, begin, jac_end);
+	return run(t, file, line, &x, "the body of jac", body, user, hop_xform_begin, jac_end);
 }
 
 int hop_at_vmap_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, const int *axes, int cap, hop_value *out)
 {
-	struct xform x = { .op = "vmap", .nin = nin, .in = in, .axes = axes, .cap = cap,
+	hop_xform x = { .op = "vmap", .nin = nin, .in = in, .axes = axes, .cap = cap,
 	                   .out = out };
 	return run(t, file, line, &x, "the body of vmap", body, user, vmap_begin, vmap_end);
 }

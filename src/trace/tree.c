@@ -125,7 +125,7 @@ const char *hop_path_text(hop_trace *t, const char *root, const hop_tree *tree, 
 {
 	char path[256], all[300];
 	if (tree && hop_tree_path(tree, i, path, sizeof path))
-		snprintf(all, sizeof all, "%s.%s", root, path);
+		snprintf(all, sizeof all, "%s%s%s", root ? root : "", root ? "." : "", path);
 	else
 		snprintf(all, sizeof all, "%s[%d]", root, i);
 	return hop_arena_str(&t->arena, all, strlen(all));

@@ -142,6 +142,8 @@ hop_status hop_eager_free(hop_trace *t)
 	if (!t || t != t->root->base || !t->eager)       /* a body's trace, or a captured one */
 		return HOP_EUSE;
 	hop_root *r = t->root;
+	if (!r->env.diag.st && r->top != t)
+		hop_fail(&r->env, 0, HOP_EUSE, "eager trace: it ends inside %s", r->top->what);
 	if (!r->env.diag.st && meets(r))
 		hop_enter(t, "eager trace", NULL, 0, take_apart, NULL);
 	for (size_t i = 0; !r->env.diag.st && i < r->narray; i++) {

@@ -130,9 +130,13 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 {
 	hop_trace *o = v.trace ? owner_of(t, v.trace) : NULL;
 	if (!o || v.id >= o->nslot) {
-		hop_trace_fail(t, HOP_EUSE, v.trace ?
+		const hop_site *s = hop_site_of(t->root, v.trace);
+		hop_trace_fail(t, HOP_EUSE, s ? "%s: a value that was made inside %s is used after it, or "
+		               "in its next trip, but its variable is not listed there" : v.trace ?
 		               "%s: a value of a trace that has ended, or of another one" :
-		               "%s: a value that was never set", t->op);
+		               "%s: a value that was never set", t->op, s ? s->what : "");
+		if (s)
+			hop_note(hop_env_of(t), s->loc, "this %s: list the variable here", s->what);
 		return -1;
 	}
 	return o == t ? v.id : lift(t, o, v);
@@ -140,19 +144,24 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 
 /* ---- reading ---- */
 
-hop_val hop_store_cur(hop_trace *t, uint32_t store)
+hop_val hop_store_entry(hop_trace *t, uint32_t store)
 {
 	hop_store *s = &t->store[store];
-	if (!hop_is_bad(s->cur))
-		return s->cur;
+	hop_val v = s->entry;
+	if (!hop_is_bad(v))
+		return v;
 	if (t->eager)
-		s->entry = hop_eager_leaf(t, hop_array_retain(hop_eager_fetch(t->up, s->owner,
-		                                                               s->index)));
+		v = hop_eager_leaf(t, hop_array_retain(hop_eager_fetch(t->up, s->owner, s->index)));
 	else
-		s->entry = leaf_new(t, s->type, (hop_leaf){ .kind = HOP_LEAF_STORE,
-		                                            .index = store });
-	s = &t->store[store];
-	return s->cur = s->entry;
+		v = leaf_new(t, s->type, (hop_leaf){ .kind = HOP_LEAF_STORE, .index = store });
+	return t->store[store].entry = v;
+}
+
+hop_val hop_store_cur(hop_trace *t, uint32_t store)
+{
+	if (hop_is_bad(t->store[store].cur))
+		t->store[store].cur = hop_store_entry(t, store);
+	return t->store[store].cur;
 }
 
 /* The steps from the storage to a view, first one first; in the scratch arena. */

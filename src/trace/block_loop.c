@@ -1,0 +1,115 @@
+/* block_loop.c -- what the blocks of loops share: which variables are carried, what may stand in
+ * them, and the comparison of two captures of one block. Bodies are looked at when they are closed;
+ * nothing here opens or closes one. */
+#include "trace/block.h"
+#include "trace/loop.h"
+
+#include <string.h>
+
+/* ---- carried variables ---- */
+
+/* Does a body write the storage that v is a view of? */
+static bool written(hop_trace *t, hop_value v, int n, hop_trace *const *body)
+{
+	int64_t slot = hop_slot_of(t, v);
+	if (slot < 0)
+		return false;
+	const hop_store s = t->store[t->slot[slot].store];
+	for (int k = 0; k < n; k++)
+		if (body[k]->store[hop_store_mirror(body[k], s.owner, s.index)].version)
+			return true;
+	return false;
+}
+
+static hop_val param_of(const hop_trace *body, uint32_t i)
+{
+	for (size_t k = 0; k < body->nleaf; k++)
+		if (body->leaf[k].kind == HOP_LEAF_PARAM && body->leaf[k].index == i)
+			return body->leaf[k].val;
+	return HOP_BAD;
+}
+
+static void capture_rest(hop_block_state *s, hop_trace *body, const bool *carried)
+{
+	hop_val *to = HOP_NEWN(&body->arena, hop_val, s->nvar);
+	for (int i = 0; i < s->nvar; i++)
+		if (!carried[i])
+			to[i] = hop_value_read(body, s->init[i]);
+	if (body->b.st)
+		return;
+	hop_val *map = HOP_NEWN(&body->arena, hop_val, body->b.nvalue);
+	for (uint32_t v = 0; v < body->b.nvalue; v++)
+		map[v] = (hop_val){ v };
+	for (int i = 0; i < s->nvar; i++)
+		if (!carried[i])
+			map[param_of(body, (uint32_t)i).id] = to[i];
+	hop_draft_subst(body, map);
+}
+
+int hop_block_carried(hop_block_state *s, int n, hop_trace *const *body, bool *carried,
+                      uint32_t *number)
+{
+	uint32_t k = 0;
+	for (int i = 0; i < s->nvar; i++) {
+		carried[i] = s->changed[i] || written(s->t, s->init[i], n, body);
+		number[i] = carried[i] ? k++ : UINT32_MAX;
+	}
+	for (int b = 0; b < n; b++)
+		capture_rest(s, body[b], carried);
+	return (int)k;
+}
+
+/* ---- two captures ---- */
+
+static bool same_node(const hop_node *a, const hop_node *b)
+{
+	return a->op == b->op && a->nin == b->nin && a->nout == b->nout && hop_same(a->out0, b->out0) &&
+	       !memcmp(a->in, b->in, a->nin * sizeof *a->in) && hop_attr_equal(a->op, a->attr, b->attr);
+}
+
+static bool same_leaf(const hop_trace *a, const hop_leaf *x, const hop_trace *b, const hop_leaf *y)
+{
+	if (x->kind != y->kind || !hop_same(x->val, y->val) ||
+	    a->b.type[x->val.id] != b->b.type[y->val.id])
+		return false;
+	if (x->kind == HOP_LEAF_PARAM)
+		return x->index == y->index;
+	const hop_store *s = &a->store[x->index], *r = &b->store[y->index];
+	if (s->owner != r->owner || s->index != r->index)
+		return false;
+	hop_value v = a->slot[x->slot].outer, w = b->slot[y->slot].outer;
+	return x->kind == HOP_LEAF_STORE || (v.trace == w.trace && v.id == w.id);
+}
+
+static bool same_draft(const hop_trace *a, const hop_trace *b)
+{
+	if (a->b.nnode != b->b.nnode || a->b.nvalue != b->b.nvalue || a->nleaf != b->nleaf ||
+	    a->nret != b->nret || a->stop.id != b->stop.id)
+		return false;
+	for (size_t i = 0; i < a->nleaf; i++)
+		if (!same_leaf(a, &a->leaf[i], b, &b->leaf[i]))
+			return false;
+	for (size_t i = 0; i < a->b.nnode; i++)
+		if (!same_node(&a->b.node[i], &b->b.node[i]))
+			return false;
+	return !memcmp(a->out, b->out, a->nret * sizeof *a->out);
+}
+
+struct pair {
+	hop_block_state *s;
+	const hop_trace *a, *b;
+};
+
+static void compare(hop_trace *t, void *arg)
+{
+	struct pair *p = arg;
+	if (!same_draft(p->a, p->b))
+		hop_trace_fail(t, HOP_EUSE, "%s: captured a second time, the block records something else: "
+		               "a variable that it assigns is not listed, or it depends on something that "
+		               "changes from trip to trip", p->s->kind->name);
+}
+
+bool hop_block_same(hop_block_state *s, const hop_trace *a, const hop_trace *b)
+{
+	return hop_block_do(s, compare, &(struct pair){ s, a, b });
+}
