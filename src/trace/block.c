@@ -126,6 +126,7 @@ static void room(hop_block_state *s, int n)
 	s->name = HOP_NEWN(a, const char *, s->nvar);
 	s->init = HOP_NEWN(a, hop_value, s->nvar);
 	s->bound = HOP_NEWN(a, hop_value, s->nvar);
+	s->param = HOP_NEWN(a, hop_val, s->nvar);
 	s->changed = HOP_NEWN(a, bool, s->nvar);
 	s->none = HOP_NEWN(a, bool, s->nvar);
 }
@@ -221,19 +222,26 @@ bool hop_block_open(hop_block_state *s, const hop_body_args *a, hop_value **out_
 	s->t->inner = s->scope;
 	if (!site->first)
 		site->first = s->scope->serial;
-	for (int i = 0; i < s->nvar; i++)
-		s->bound[i] = *s->var[i] = i < a->n && !a->in ? in[i] : s->init[i];
+	for (int i = 0; i < s->nvar; i++) {
+		s->bound[i] = *s->var[i] = a->in ? s->init[i] : in[i];
+		if (!a->in)
+			s->param[i] = s->scope->slot[in[i].id].val;
+	}
 	if (out_in)
 		*out_in = in;
 	return true;
 }
 
-/* Is it another value, or the same and written in place? What a scope was given of its parent is
- * written there. */
-static bool differs(const hop_trace *c, hop_value v, hop_value was)
+/* Is result i of the scope something else than variable i was? A parameter may have been written
+ * in place; what a scope was given of its parent is written there. */
+static bool differs(hop_trace *c, const hop_block_state *s, int i)
 {
-	return v.trace != was.trace || v.id != was.id ||
-	       (was.trace == c->serial && c->store[c->slot[was.id].store].version);
+	hop_value was = s->bound[i];
+	if (s->none[i] || !was.trace)
+		return s->none[i] != !was.trace;
+	uint32_t slot = (uint32_t)hop_slot_of(c, was);
+	hop_val v = was.trace == c->serial ? s->param[i] : hop_slot_read(c, slot);
+	return !hop_same(v, c->out[i]) || c->slot[slot].weak != c->slot[c->ret[i]].weak;
 }
 
 void hop_block_collect(hop_trace *c, hop_block_state *s, int n, const hop_value *more)
@@ -247,13 +255,14 @@ void hop_block_collect(hop_trace *c, hop_block_state *s, int n, const hop_value 
 			               s->name[i]);
 			return;
 		}
-		s->changed[i] |= differs(c, v[i], s->bound[i]);
 		if (s->none[i])
 			v[i] = hop_value_weak(c, HOP_WEAK_INT, 0, 0);      /* keeps the place */
 	}
 	for (int i = 0; i < n; i++)
 		v[s->nvar + i] = more[i];
-	hop_set_results(c, s->nvar + n, v);
+	if (hop_set_results(c, s->nvar + n, v))
+		for (int i = 0; i < s->nvar; i++)
+			s->changed[i] |= differs(c, s, i);
 }
 
 void hop_block_keep(hop_block_state *s, hop_trace *c, const bool *wanted)

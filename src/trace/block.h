@@ -40,6 +40,7 @@ struct hop_block_state {
 	const char **name;                 /* theirs */
 	hop_tree     tree;                 /* the same as a tree, for messages */
 	hop_value   *init, *bound;         /* before the block; when the scope began */
+	hop_val     *param;                /* contents then, where the scope has parameters */
 	bool        *changed;              /* by any scope so far */
 	bool        *none;                 /* without value at the end of the last scope */
 };
