@@ -74,7 +74,7 @@ static void fresh(hop_trace *t, void *arg)
 		hop_value v = s->init[i];
 		if (a->wanted[i])
 			v = a->c.io.out[n++];
-		else if (v.trace && !t->slot[hop_slot_of(t, v)].weak)
+		else if (v.trace && !hop_cell_of(t, v)->weak)
 			v = hop_value_new(t, hop_value_read(t, v));
 		*s->var[i] = v;
 	}

@@ -117,8 +117,8 @@ static void finish(struct block *f, bool ok)
 /* The storage of xs, as the body sees it; UINT32_MAX for none. */
 static uint32_t store_in(hop_trace *body, hop_value xs)
 {
-	int64_t slot = hop_slot_of(body, xs);
-	return slot < 0 ? UINT32_MAX : body->slot[slot].store;
+	const hop_cell *c = hop_cell_of(body, xs);
+	return c ? c->store : UINT32_MAX;
 }
 
 /* Where the body writes xs after all, the element is read from what it was when the step began. */
@@ -131,8 +131,8 @@ static void read_written(struct block *f, hop_trace *body)
 		to[k] = HOP_BAD;
 		if (st == UINT32_MAX || !body->store[st].version)
 			continue;
-		const hop_cell *cell = &body->slot[hop_slot_of(body, f->take[k].xs)];
-		hop_val x = hop_view_emit(&body->b, cell->view, hop_store_entry(body, st));
+		hop_val entry = hop_store_entry(body, st);
+		hop_val x = hop_view_emit(&body->b, hop_cell_of(body, f->take[k].xs)->view, entry);
 		to[k] = hop_emit_gather(&body->b, x, body->slot[f->index.id].val, 0, 0);
 		n++;
 	}

@@ -11,13 +11,15 @@
 /* Does a body write the storage that v is a view of? */
 static bool written(hop_trace *t, hop_value v, int n, hop_trace *const *body)
 {
-	int64_t slot = hop_slot_of(t, v);
-	if (slot < 0)
+	const hop_cell *cell = hop_cell_of(t, v);
+	if (!cell)
 		return false;
-	const hop_store s = t->store[t->slot[slot].store];
-	for (int k = 0; k < n; k++)
-		if (body[k]->store[hop_store_mirror(body[k], s.owner, s.index)].version)
+	const hop_store s = t->store[cell->store];
+	for (int k = 0; k < n; k++) {
+		uint32_t m = hop_store_mirror(body[k], s.owner, s.index);
+		if (body[k]->store[m].version)
 			return true;
+	}
 	return false;
 }
 

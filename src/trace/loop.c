@@ -145,7 +145,7 @@ void hop_while_begin(hop_trace *t, void *arg)
 		if (hop_is_bad(c->val[i]))
 			return;
 		c->type[i] = hop_typeof(&t->b, c->val[i]);
-		c->number[i] = t->slot[hop_slot_of(t, c->init[i])].weak;
+		c->number[i] = hop_cell_of(t, c->init[i])->weak;
 	}
 }
 

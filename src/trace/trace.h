@@ -188,6 +188,8 @@ hop_value hop_value_new(hop_trace *t, hop_val v);
 hop_value hop_value_weak(hop_trace *t, enum hop_weak w, double f, int64_t i);
 /* The slot of a handle in this trace, lifting it; -1 and a failure when it is none. */
 int64_t   hop_slot_of(hop_trace *t, hop_value v);
+/* What it is there; valid until the next call here. NULL after a failure. */
+const hop_cell *hop_cell_of(hop_trace *t, hop_value v);
 /* Contents of a slot; HOP_BAD after a failure. */
 hop_val   hop_slot_read(hop_trace *t, uint32_t slot);
 hop_val   hop_value_read(hop_trace *t, hop_value v);

@@ -142,6 +142,13 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 	return o == t ? v.id : lift(t, o, v);
 }
 
+/* Finding it may move the list of slots. */
+const hop_cell *hop_cell_of(hop_trace *t, hop_value v)
+{
+	int64_t slot = hop_slot_of(t, v);
+	return slot < 0 ? NULL : &t->slot[slot];
+}
+
 /* ---- reading ---- */
 
 hop_val hop_store_entry(hop_trace *t, uint32_t store)
