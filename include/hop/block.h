@@ -150,7 +150,7 @@ int  hop_block_arm(hop_at_block *b);
 void hop_block_done(hop_at_block *b);
 void hop_block_leave(hop_at_block *b);        /* at the end of its life, however that came */
 
-static inline hop_value *hop_var(hop_value *v)
+static inline hop_value *hop_listed(hop_value *v)
 {
 	return v;
 }
@@ -188,7 +188,7 @@ static inline hop_dim hop_length_dim(hop_dim n)
 #define HOP_CAT_(a, b)        HOP_CAT__(a, b)
 #define HOP_CAT__(a, b)       a##b
 #define HOP_HEAD_(h, ...)     h
-#define HOP_VAR_(v)           hop_var(&(v))
+#define HOP_VAR_(v)           hop_listed(&(v))
 #define HOP_TREE_(tree, p)    -1, &(tree), (hop_value *)(void *)(p)
 /* How many variables follow the head; and that number with their addresses. */
 #define HOP_COUNT_(...) \
