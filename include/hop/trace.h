@@ -75,6 +75,11 @@ hop_dim   hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_o
 #define hop_dim_div(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_DIV, __VA_ARGS__)
 #define hop_dim_min(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MIN, __VA_ARGS__)
 #define hop_dim_max(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MAX, __VA_ARGS__)
+/* The number that a size is, for C code that needs one: to unroll, to choose. A size that is a
+ * symbol is none, and fails the trace; a jit then captures for this very size. k of a hop_dim
+ * is not that number: it is 0 for a symbol. */
+int64_t   hop_at_dim_int(hop_trace *t, const char *file, int line, hop_dim d);
+#define hop_dim_int(t, ...) hop_at_dim_int(t, __FILE__, __LINE__, __VA_ARGS__)
 /* A size as an i64 scalar; and of an axis of a value. */
 hop_value hop_at_size_value(hop_trace *t, const char *file, int line, hop_dim d);
 #define hop_size_value(t, ...) hop_at_size_value(t, __FILE__, __LINE__, __VA_ARGS__)

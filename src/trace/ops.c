@@ -180,6 +180,20 @@ hop_dim hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_op 
 	return (hop_dim){ s.a.k, s.a.e };
 }
 
+static void make_dim_int(hop_trace *t, void *arg)
+{
+	const struct sizing *s = arg;
+	if (!hop_size_const(s->a))
+		hop_trace_fail(t, HOP_EVALUE, "dim_int: the size is a symbol, no number: capture with "
+		               "numbers there, or compute with the hop_dim");
+}
+
+int64_t hop_at_dim_int(hop_trace *t, const char *file, int line, hop_dim d)
+{
+	struct sizing s = { .a = inner(d) };
+	return hop_enter(t, "dim_int", file, line, make_dim_int, &s) ? d.k : 1;
+}
+
 static void make_size(hop_trace *t, void *arg)
 {
 	struct sizing *s = arg;

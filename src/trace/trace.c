@@ -168,7 +168,7 @@ static void body_open(hop_trace *t, void *arg)
 	c->site = c->b.loc = t->b.loc;
 	c->in_scan = a->in_scan;
 	c->in_custom = a->in_custom;
-	o->in = HOP_NEWN(&c->arena, hop_value, a->n);
+	o->in = HOP_NEWN(&c->arena, hop_value, a->n + HOP_BEYOND);
 	for (int i = 0; i < a->n; i++) {
 		if (a->in)
 			o->in[i] = a->in[i];

@@ -20,7 +20,8 @@
 #include "hop/trace.h"
 #include "hop/types.h"
 
-enum { HOP_MAXNEST = 256 };        /* bodies inside each other */
+enum { HOP_MAXNEST = 256,          /* bodies inside each other */
+       HOP_BEYOND = 16 };          /* what a body finds behind its inputs was never set */
 
 /* One step from a storage towards a view: `op` with `attr` on a value of type `in`. */
 typedef struct hop_view_step {
