@@ -50,19 +50,29 @@ static hop_status check_inputs(struct run *r)
 	return HOP_OK;
 }
 
-/* The function's code, compiled by whoever calls first. NULL with a failure recorded, or
- * without one where HOP_INTERP says that nothing new shall be compiled. */
+hop_status hop_fn_code(hop_env *e, hop_fn *f, const hop_compile_opts *o, hop_exec **out_x)
+{
+	hop_exec *none = NULL;
+	*out_x = atomic_load(&f->exec);
+	if (*out_x)
+		return HOP_OK;
+	HOP_TRY(hop_exec_new(e, f->g, o, out_x));
+	f->drop_exec = drop_exec;
+	if (!atomic_compare_exchange_strong(&f->exec, &none, *out_x)) {
+		hop_exec_release(*out_x);
+		*out_x = none;
+	}
+	return HOP_OK;
+}
+
+/* NULL with a failure recorded, or without one where HOP_INTERP says that nothing new shall be
+ * compiled. */
 static hop_exec *code_of(struct run *r)
 {
-	hop_fn *f = r->f;
-	hop_exec *x = atomic_load(&f->exec), *none = NULL;
-	if (x || getenv("HOP_INTERP") || hop_exec_new(&r->e, f->g, NULL, &x))
-		return x;
-	f->drop_exec = drop_exec;
-	if (atomic_compare_exchange_strong(&f->exec, &none, x))
-		return x;
-	hop_exec_release(x);
-	return none;
+	hop_exec *x = atomic_load(&r->f->exec);
+	if (!x && !getenv("HOP_INTERP"))
+		(void)!hop_fn_code(&r->e, r->f, NULL, &x);
+	return x;
 }
 
 /* Run the code; what cannot be compiled is interpreted, and says so. */
