@@ -9,6 +9,7 @@
 #include "hop/ctx.h"
 #include "hop/dlpack.h"
 #include "hop/fn.h"
+#include "hop/jit.h"
 #include "hop/nn.h"
 #include "hop/old.h"
 #include "hop/ops.h"
