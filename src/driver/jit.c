@@ -67,6 +67,8 @@ struct call {
 	bool              interpret;
 	hop_fn           *f;           /* what serves it, retained */
 	int               nparam;      /* fewer than nin where arguments were captured as one */
+	int               nsym;        /* symbols of what serves it */
+	bool              exact;       /* for these very sizes */
 	enum hop_jit_meet meet;        /* why one that fits otherwise does not */
 	int               a, b;
 };
@@ -100,6 +102,7 @@ static void serve(struct call *c, hop_jit_entry *e)
 	e->used = c->j->calls;
 	c->f = hop_fn_retain(e->f);
 	c->nparam = e->nparam;
+	c->nsym = e->nsym;
 }
 
 /* The way of all calls but a few. */
@@ -213,33 +216,48 @@ static void keep(hop_jit *j, hop_jit_entry *e, const char *why, struct gone *g)
 
 /* ---- capturing ---- */
 
-static void first_line(const char *s, char *to, size_t n)
+/* What hop_message says, for texts of one line. */
+struct reason { char text[200]; };
+
+static struct reason reason_now(hop_jit *j)
 {
-	snprintf(to, n, "%.*s", (int)strcspn(s, "\n"), s);
+	struct reason r;
+	const char *s = hop_message(j->ctx);
+	snprintf(r.text, sizeof r.text, "%.*s", (int)strcspn(s, "\n"), s);
+	return r;
 }
 
-/* The function for e: with sizes that changed as symbols if that works, else with numbers. */
+static hop_status make_with(struct call *c, hop_jit_entry *e)
+{
+	hop_status st = hop_jit_make(c->j, e, c->in, !c->interpret && c->nout >= 0);
+	if (!st && c->nout >= 0 && e->f->nout != c->nout)
+		st = hop_jit_fail(c->j, HOP_EUSE, "the body gives %d results, %d were asked for",
+		                  e->f->nout, c->nout);
+	return st;
+}
+
+/* The function for e: with sizes that changed as symbols if that works, else with numbers. What
+ * failed with symbols is no failure then. */
 static hop_status make(struct call *c, hop_jit_entry *e, char *why)
 {
 	hop_jit *j = c->j;
-	char failed[200] = "";
-	hop_jit_symbols(j, e, c->in);
-	hop_status st = hop_jit_make(j, e, c->in, !c->interpret && c->nout >= 0);
+	struct reason r = reason_now(j);
+	bool failed = c->exact;
+	if (!failed)
+		hop_jit_symbols(j, e, c->in);
+	hop_status st = make_with(c, e);
 	if (st && st != HOP_ENOMEM && e->nsym) {
-		first_line(hop_message(j->ctx), failed, sizeof failed);
+		r = reason_now(j);
+		failed = e->pinned = true;
 		hop_jit_numbers(e, c->in);
-		e->pinned = true;
-		st = hop_jit_make(j, e, c->in, !c->interpret && c->nout >= 0);
-		if (!st)
-			hop_ctx_set_message(j->ctx, &(hop_diag){ .st = HOP_OK });
+		st = make_with(c, e);
 	}
-	if (!st && c->nout >= 0 && e->f->nout != c->nout)
-		st = hop_jit_fail(j, HOP_EUSE, "the body gives %d results, %d were asked for", e->f->nout,
-		                  c->nout);
 	if (st)
 		return st;
+	if (failed)
+		hop_ctx_set_message(j->ctx, &(hop_diag){ .st = HOP_OK });
 	pthread_mutex_lock(&j->lock);
-	hop_jit_why(j, e, c->in, *failed ? failed : NULL, why);
+	hop_jit_why(j, e, c->in, failed ? r.text : NULL, why);
 	pthread_mutex_unlock(&j->lock);
 	return HOP_OK;
 }
@@ -283,6 +301,21 @@ static hop_status turn(struct call *c)
 		return refuse_memory(c);
 	if (e && j->o.check)
 		return hop_jit_again(j, e);
+	return c->f ? HOP_OK : capture(c);
+}
+
+/* The same for sizes that one with symbols serves, and refuses. */
+static hop_status exact_turn(struct call *c)
+{
+	hop_jit *j = c->j;
+	hop_fn_release(c->f);
+	c->f = NULL;
+	c->exact = true;
+	pthread_mutex_lock(&j->lock);
+	hop_jit_entry *e = find(c);
+	if (e && !e->nsym)
+		serve(c, e);
+	pthread_mutex_unlock(&j->lock);
 	return c->f ? HOP_OK : capture(c);
 }
 
@@ -344,6 +377,17 @@ static hop_status run(struct call *c, hop_array **out, const hop_run_opts *o)
 	return hop_call_with(f, c->nin, c->in, c->nout, out, o);
 }
 
+/* A symbol stands for sizes from 2; what is computed from it may be 1, which broadcasts, and is a
+ * refusal where it was taken for more. A capture for the very sizes knows. */
+static hop_status run_exactly(struct call *c, hop_array **out, const hop_run_opts *o)
+{
+	HOP_TRY(take_turn(c->j));
+	hop_status st = exact_turn(c);
+	end_turn(c->j);
+	HOP_TRY(st);
+	return c->meet == HOP_JIT_APART ? run(c, out, o) : refuse_memory(c);
+}
+
 hop_status hop_jit_call(hop_jit *j, int nin, hop_array *const *in, int nout, hop_array **out)
 {
 	return hop_jit_call_with(j, nin, in, nout, out, NULL);
@@ -367,6 +411,8 @@ hop_status hop_jit_call_with(hop_jit *j, int nin, hop_array *const *in, int nout
 	hop_status st = get(&c);
 	if (!st)
 		st = run(&c, out, &own);
+	if (st == HOP_ESHAPE && c.f && c.nsym && !c.f->g->has_effect)
+		st = run_exactly(&c, out, &own);
 	hop_fn_release(c.f);
 	return st;
 }

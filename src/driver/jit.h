@@ -113,8 +113,8 @@ hop_status hop_jit_again(hop_jit *j, const hop_jit_entry *e);
 
 /* ---- jit_explain.c ---- */
 
-/* Why no entry fits this call, for which e is about to be captured. failed: what it failed with when
- * sizes were symbols; or NULL. */
+/* Why no entry serves this call, for which e was captured. failed: what it failed with when sizes were
+ * symbols; or NULL. */
 void hop_jit_why(const hop_jit *j, const hop_jit_entry *e, hop_array *const *in,
                  const char *failed, char text[HOP_JIT_EVENT]);
 

@@ -163,14 +163,18 @@ void hop_jit_why(const hop_jit *j, const hop_jit_entry *e, hop_array *const *in,
 		say_sizes(&l, near, e, in);
 	else if (best == ALL)
 		say(&l, "capture %d, which fits, was dropped", near->number);
-	else if (e->merged)
+	else if (e->merged && !near->merged)
 		say_overlap(&l, e, "overlap");
-	else
+	else if (near->merged && !e->merged)
 		say_overlap(&l, near, "overlap no longer");
+	else if (e->merged)
+		say(&l, "other arguments overlap");
+	else
+		say(&l, "capture %d refuses these sizes", near->number);
 	if (l.count > REASONS)
 		add(&l, "; and %d more", l.count - REASONS);
 	if (failed)
-		add(&l, "; with symbols it fails (%s), so that sizes stay numbers", failed);
+		add(&l, "; with symbols it fails (%s), so that sizes are numbers", failed);
 }
 
 /* ---- all of it ---- */

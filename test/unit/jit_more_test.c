@@ -272,6 +272,57 @@ static void test_transforms(void **state)
 		hop_jit_release(all[i]);
 }
 
+static void step(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value h = hop_sin(t, hop_add(t, hop_mul(t, in[0], *(hop_value *)user), in[1]));
+	hop_return(t, h, h);
+}
+
+/* xs[n], w -> the sum over a scan that captures w */
+static void chained(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[2], w = in[1], h = hop_mulf(t, in[1], 0.5);
+	(void)user;
+	hop_scan(t, step, &w, 1, &h, 1, &in[0], NULL, 2, out, NULL);
+	hop_return(t, hop_sum_all(t, hop_mul(t, out[1], out[1])));
+}
+
+static double value_of(hop_jit *j, int nout, int k, hop_array *x, double w)
+{
+	hop_array *in[2] = { x, num(w) }, *out[3];
+	ok(hop_jit_call(j, 2, in, nout, out));
+	double v = hop_array_at(out[k], 0);
+	release(nout, out);
+	hop_array_release(in[1]);
+	return v;
+}
+
+/* Of any length, none too, by one capture with a symbol: against differences, and twice. */
+static void test_chain(void **state)
+{
+	const int wrt = 1;
+	const double eps = 1e-6;
+	hop_jit *j = jit(chained, NULL, NULL), *g, *h;
+	(void)state;
+	ok(hop_jit_grad(j, 1, &wrt, &g));
+	ok(hop_jit_jvp(g, 1, &wrt, &h));
+	for (int64_t n = 0; n < 12; n++) {
+		hop_array *x = ramp1(n, 0.2), *w = num(0.7), *one = num(1), *out[4];
+		double d = (value_of(j, 1, 0, x, 0.7 + eps) - value_of(j, 1, 0, x, 0.7 - eps)) / (2 * eps);
+		double dd = (value_of(g, 2, 1, x, 0.7 + eps) - value_of(g, 2, 1, x, 0.7 - eps)) / (2 * eps);
+		assert_true(fabs(value_of(g, 2, 1, x, 0.7) - d) < 1e-6 * (1 + fabs(d)));
+		ok(hop_jit_call(h, 3, (hop_array *[]){ x, w, one }, 4, out));
+		assert_true(fabs(hop_array_at(out[1], 0) - d) < 1e-6 * (1 + fabs(d)));
+		assert_true(fabs(hop_array_at(out[3], 0) - dd) < 1e-5 * (1 + fabs(dd)));
+		release(4, out);
+		release(3, (hop_array *[]){ x, w, one });
+	}
+	says(g, "jit: ", "36 calls, 32 hits, 4 captures, 4 kept of at most 8");
+	hop_jit *all[] = { j, g, h };
+	for (int i = 0; i < 3; i++)
+		hop_jit_release(all[i]);
+}
+
 /* The gradient of a gradient is a Hessian; wrong numbers of arguments are told. */
 static void square(hop_trace *t, const hop_value *in, void *user)
 {
@@ -404,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_captured),
 		cmocka_unit_test(test_check),
 		cmocka_unit_test(test_transforms),
+		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_nomem),
 	};

@@ -56,7 +56,7 @@ static void test_values(void **state)
 	unsigned seed = 7;
 	(void)state;
 	for (int b = 0; b < 2; b++) {
-		hop_jit *j = jit(bodies[b], NULL, HOP_JIT_OPTS(.keep = 20));
+		hop_jit *j = jit(bodies[b], NULL, HOP_JIT_OPTS(.keep = 20, .check = b));
 		for (int i = 0; i < 150; i++) {
 			seed = seed * 1664525u + 1013904223u;
 			int64_t n = sizes[(seed >> 8 & 0xff) % 6], m = sizes[(seed >> 20) % 6];
@@ -218,6 +218,42 @@ static void test_numbers(void **state)
 	hop_fn *f;
 	assert_int_equal(hop_capture(ctx, unrolled, NULL, 1, &s, &f), HOP_EVALUE);
 	assert_non_null(strstr(hop_message(ctx), "dim_int: the size is a symbol, no number"));
+}
+
+/* x[1:] + y: of two elements one is left, which broadcasts. */
+static void tail(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_dim n = hop_dim_sub(t, hop_dim_of(t, in[0], 0), hop_n(1));
+	hop_return(t, hop_add(t, hop_slice(t, in[0], 0, hop_n(1), n, 1), in[1]));
+}
+
+static void test_refused(void **state)
+{
+	static const int64_t sizes[] = { 6, 2, 2, 6, 3 };
+	hop_jit *j = jit(tail, NULL, NULL);
+	hop_array *y = ramp1(5, 10);
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		hop_array *in[2] = { ramp1(sizes[i], 1), y }, *got, *want;
+		if (sizes[i] == 3) {
+			assert_int_equal(call(j, 2, in, 1), HOP_ESHAPE);
+			assert_non_null(strstr(hop_message(ctx), "jit_test.c:"));
+			assert_non_null(strstr(hop_message(ctx), "add: f64[5] and size 2 do not broadcast"));
+		} else {
+			ok(hop_jit_call(j, 2, in, 1, &got));
+			fresh(tail, NULL, 2, in, 1, &want);
+			equal(got, want);
+			hop_array_release(got);
+			hop_array_release(want);
+		}
+		hop_array_release(in[0]);
+	}
+	assert_non_null(strstr(hop_explain(j), "capture 3: capture 2 refuses these sizes; with symbols it "
+	                       "fails ("));
+	says(j, "jit: ", "5 calls, 3 hits, 3 captures, 3 kept of at most 8");
+	hop_array_release(y);
+	hop_jit_release(j);
 }
 
 static void total(hop_trace *t, const hop_value *in, void *user)
@@ -494,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_together),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_static),
