@@ -12,7 +12,7 @@
 
 /* ---- messages ---- */
 
-hop_status hop_jit_fail_(hop_jit *j, hop_status st, const char *fmt, ...)
+hop_status hop_jit_fail(hop_jit *j, hop_status st, const char *fmt, ...)
 {
 	char text[1200];
 	int n = snprintf(text, sizeof text, "error: %s: ", j->name);
@@ -172,18 +172,12 @@ static hop_jit_entry *take_out(hop_jit_entry **at)
 	return e;
 }
 
-/* One that fits what e fits, and has no function any more, is not needed. */
-static hop_jit_entry *forget_ghost(hop_jit *j, const hop_jit_entry *e)
+/* What was dropped and is there again need not be remembered. */
+static hop_jit_entry *take_ghost(hop_jit *j, const hop_jit_entry *e)
 {
-	for (hop_jit_entry **at = &j->list; *at; at = &(*at)->next) {
-		const hop_jit_entry *o = *at;
-		if (!o->f && o->nin == e->nin && o->merged == e->merged &&
-		    !memcmp(o->rank, e->rank, (size_t)e->nin * sizeof *e->rank) &&
-		    !memcmp(o->dtype, e->dtype, (size_t)e->nin * sizeof *e->dtype) &&
-		    !memcmp(o->dim, e->dim, (size_t)e->naxis * sizeof *e->dim) &&
-		    !memcmp(o->statics, e->statics, j->nbytes))
+	for (hop_jit_entry **at = &j->list; *at; at = &(*at)->next)
+		if (!(*at)->f && hop_jit_equal(j, *at, e))
 			return take_out(at);
-	}
 	return NULL;
 }
 
@@ -199,7 +193,7 @@ static void keep(hop_jit *j, hop_jit_entry *e, const char *why, struct gone *g)
 	char *event = j->event[j->ncapture % HOP_JIT_EVENTS];
 	e->number = (int)++j->ncapture;
 	e->used = j->calls;
-	g->entry[0] = forget_ghost(j, e);
+	g->entry[0] = take_ghost(j, e);
 	snprintf(event, HOP_JIT_EVENT, "%s", why);
 	if (oldest(j, true, &at) == j->o.keep) {
 		size_t n = strlen(event);

@@ -74,8 +74,7 @@ struct hop_jit {
 };
 
 /* Message and status. */
-#define hop_jit_fail(j, st, ...) hop_jit_fail_((j), (st), __VA_ARGS__)
-hop_status hop_jit_fail_(hop_jit *j, hop_status st, const char *fmt, ...)
+hop_status hop_jit_fail(hop_jit *j, hop_status st, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* "2", or "2 (w)" when it has a name. */
 enum { HOP_JIT_NAME = 80 };
@@ -92,6 +91,8 @@ bool hop_jit_statics_fit(const hop_jit *j, const hop_jit_entry *e);
 enum hop_jit_meet { HOP_JIT_APART, HOP_JIT_SAME, HOP_JIT_CLASH, HOP_JIT_READONLY };
 enum hop_jit_meet hop_jit_meet(const hop_jit *j, const hop_jit_entry *e, hop_array *const *in,
                                int *out_a, int *out_b);
+/* Do they fit the same calls? */
+bool hop_jit_equal(const hop_jit *j, const hop_jit_entry *a, const hop_jit_entry *b);
 /* An entry for this call, its sizes numbers, its arguments apart; NULL without memory. */
 hop_jit_entry *hop_jit_entry_new(hop_jit *j, int nin, hop_array *const *in);
 void hop_jit_entry_free(hop_jit *j, hop_jit_entry *e);

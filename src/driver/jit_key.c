@@ -120,6 +120,19 @@ void hop_jit_merge(hop_jit_entry *e, hop_array *const *in)
 	}
 }
 
+static bool same_class(const hop_jit_entry *a, const hop_jit_entry *b)
+{
+	return a->nin == b->nin && !memcmp(a->rank, b->rank, (size_t)a->nin * sizeof *a->rank) &&
+	       !memcmp(a->dtype, b->dtype, (size_t)a->nin * sizeof *a->dtype);
+}
+
+bool hop_jit_equal(const hop_jit *j, const hop_jit_entry *a, const hop_jit_entry *b)
+{
+	return same_class(a, b) && !memcmp(a->dim, b->dim, (size_t)a->naxis * sizeof *a->dim) &&
+	       !memcmp(a->root, b->root, (size_t)a->nin * sizeof *a->root) &&
+	       !memcmp(a->statics, b->statics, j->nbytes);
+}
+
 /* ---- making one ---- */
 
 hop_jit_entry *hop_jit_entry_new(hop_jit *j, int nin, hop_array *const *in)
@@ -173,12 +186,6 @@ void hop_jit_numbers(hop_jit_entry *e, hop_array *const *in)
 
 /* ---- symbols ---- */
 
-static bool same_class(const hop_jit_entry *a, const hop_jit_entry *b)
-{
-	return a->nin == b->nin && !memcmp(a->rank, b->rank, (size_t)a->nin * sizeof *a->rank) &&
-	       !memcmp(a->dtype, b->dtype, (size_t)a->nin * sizeof *a->dtype);
-}
-
 static bool special(int64_t d)
 {
 	return d == 0 || d == 1;
@@ -205,8 +212,8 @@ static bool together(const hop_jit *j, const hop_jit_entry *e, int a, int b)
 	return true;
 }
 
-/* The symbol that axis `at` shares: of axes that all are of its size, and always were. size[]: of
- * the axes before it. Or a new one. */
+/* The symbol that axis `at` shares: of axes that all are of its size, value[s], and always were. Or a
+ * new one. */
 static int symbol_of(const hop_jit *j, const hop_jit_entry *e, int at, const int64_t *value)
 {
 	for (int s = 0; s < e->nsym; s++) {
