@@ -69,4 +69,7 @@ size_t     hop_opts_size(const void *given);
 /* The same as a status, HOP_EVALUE with a message on the context unless that is NULL. */
 hop_status hop_opts_read(hop_ctx *c, const char *op, const void *given, void *out, size_t ours);
 
+/* Does HOP_CHECK, a list of words, name this one? */
+bool       hop_check_asked(const char *word);
+
 #endif

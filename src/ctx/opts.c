@@ -1,5 +1,6 @@
-/* opts.c -- options from callers that were built with older headers. */
+/* opts.c -- options: from callers that were built with older headers, and from the environment. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ctx/ctx.h"
@@ -31,4 +32,17 @@ hop_status hop_opts_read(hop_ctx *c, const char *op, const void *given, void *ou
 	if (c)
 		hop_ctx_set_message(c, &(hop_diag){ .st = HOP_EVALUE, .text = text, .len = strlen(text) });
 	return HOP_EVALUE;
+}
+
+bool hop_check_asked(const char *word)
+{
+	const char *s = getenv("HOP_CHECK");
+	size_t n = strlen(word);
+	while (s && *s) {
+		size_t k = strcspn(s, ",");
+		if (k == n && !memcmp(s, word, n))
+			return true;
+		s += k + (s[k] == ',');
+	}
+	return false;
 }

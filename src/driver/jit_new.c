@@ -2,7 +2,6 @@
 #include "driver/jit.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- fork() ---- */
@@ -30,15 +29,6 @@ static void in_child(void *user)
 }
 
 /* ---- the object ---- */
-
-static bool asks_for(const char *list, const char *word)
-{
-	size_t n = strlen(word);
-	for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
-		if (strcspn(p, ",") == n && !memcmp(p, word, n))
-			return true;
-	return false;
-}
 
 /* Without captures, with room for transforms; o is ours in full. */
 static hop_status make_jit(hop_ctx *c, hop_body *f, void *user, const char *name,
@@ -101,7 +91,7 @@ hop_status hop_jit_new(hop_ctx *c, hop_body *f, void *user, const hop_jit_opts *
 	}
 	o.compile = o.compile ? &compile : NULL;
 	o.keep = o.keep ? o.keep : HOP_JIT_KEEP;
-	o.check |= asks_for(getenv("HOP_CHECK"), "jit");
+	o.check |= hop_check_asked("jit");
 	return make_jit(c, f, user, o.name ? o.name : "jit", &o, 0, out_j);
 }
 

@@ -2,21 +2,7 @@
  * that are none. Which operator a block is, it does not know. */
 #include "trace/block.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-bool hop_check_asked(const char *word)
-{
-	const char *s = getenv("HOP_CHECK");
-	size_t n = strlen(word);
-	while (s && *s) {
-		size_t k = strcspn(s, ",");
-		if (k == n && !memcmp(s, word, n))
-			return true;
-		s += k + (s[k] == ',');
-	}
-	return false;
-}
 
 /* ---- places ---- */
 

@@ -317,9 +317,6 @@ int         hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value
 
 /* ---- block.c ---- */
 
-/* Does HOP_CHECK, a list of words, name this one? */
-bool hop_check_asked(const char *word);
-
 /* The place whose scopes this serial was of; NULL = none that is known. */
 const hop_site *hop_site_of(const hop_root *r, uint32_t serial);
 /* The name and place of the block whose scope t is: a note to the failure. */

@@ -287,6 +287,18 @@ static void chained(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, hop_sum_all(t, hop_mul(t, out[1], out[1])));
 }
 
+/* The same as a block. */
+static void in_block(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value w = in[1], h = hop_mulf(t, w, 0.5), s = hop_mulf(t, w, 0);
+	(void)user;
+	HOP_FOR(t, i, hop_dim_of(t, in[0], 0), h, s) {
+		h = hop_sin(t, hop_add(t, hop_mul(t, h, w), hop_take(t, in[0], i)));
+		s = hop_add(t, s, hop_mul(t, h, h));
+	}
+	hop_return(t, s);
+}
+
 static double value_of(hop_jit *j, int nout, int k, hop_array *x, double w)
 {
 	hop_array *in[2] = { x, num(w) }, *out[3];
@@ -298,12 +310,11 @@ static double value_of(hop_jit *j, int nout, int k, hop_array *x, double w)
 }
 
 /* Of any length, none too, by one capture with a symbol: against differences, and twice. */
-static void test_chain(void **state)
+static void any_length(hop_body *body)
 {
 	const int wrt = 1;
 	const double eps = 1e-6;
-	hop_jit *j = jit(chained, NULL, NULL), *g, *h;
-	(void)state;
+	hop_jit *j = jit(body, NULL, NULL), *g, *h;
 	ok(hop_jit_grad(j, 1, &wrt, &g));
 	ok(hop_jit_jvp(g, 1, &wrt, &h));
 	for (int64_t n = 0; n < 12; n++) {
@@ -321,6 +332,13 @@ static void test_chain(void **state)
 	hop_jit *all[] = { j, g, h };
 	for (int i = 0; i < 3; i++)
 		hop_jit_release(all[i]);
+}
+
+static void test_chain(void **state)
+{
+	(void)state;
+	any_length(chained);
+	any_length(in_block);
 }
 
 /* The gradient of a gradient is a Hessian; wrong numbers of arguments are told. */
