@@ -185,12 +185,13 @@ hop_status hop_jit_code(hop_jit *j, hop_fn *f)
 	return st;
 }
 
-/* hop_call interprets what cannot be compiled, and says so; not so if options say how. */
+/* hop_call interprets what cannot be compiled, and says so; not so if options say how. What is refused
+ * with symbols may not be with numbers. */
 static hop_status code(hop_jit *j, const hop_jit_entry *e)
 {
 	hop_status st = hop_jit_code(j, e->f);
-	bool refused = st == HOP_ETARGET || st == HOP_EREFUSED;
-	return refused && !j->o.compile && !e->nsym ? HOP_OK : st;
+	bool runs = st == HOP_ETARGET || (st == HOP_EREFUSED && !e->nsym);
+	return runs && !j->o.compile ? HOP_OK : st;
 }
 
 static void let_go(hop_jit_entry *e)
