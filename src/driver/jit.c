@@ -7,7 +7,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- messages ---- */
@@ -130,11 +129,12 @@ static hop_status refuse_memory(struct call *c)
 		                               "whose memory is read-only")
 		                : hop_jit_fail(c->j, HOP_EUSE, "argument %s is written, and its memory is "
 		                               "read-only", a);
+	if (c->a < 0 && c->b < 0)
+		return hop_jit_fail(c->j, HOP_EUSE, "two arrays that the body captured share memory, and "
+		                    "one of them is written");
 	if (c->a < 0 || c->b < 0)
-		return hop_jit_fail(c->j, HOP_EUSE, "%s %s shares memory with an array that the body "
-		                    "captured, and one of them is written: pass a copy",
-		                    c->a < 0 && c->b < 0 ? "an array that the body captured" : "argument",
-		                    c->a >= 0 ? a : c->b >= 0 ? b : "");
+		return hop_jit_fail(c->j, HOP_EUSE, "argument %s shares memory with an array that the body "
+		                    "captured, and one of them is written: pass a copy", c->a < 0 ? b : a);
 	return hop_jit_fail(c->j, HOP_EUSE, "argument %s is written and shares memory with argument %s: "
 	                    "pass a copy", a, b);
 }
@@ -358,7 +358,7 @@ static hop_status call_merged(struct call *c, hop_array **out, const hop_run_opt
 	return st;
 }
 
-static hop_status run(struct call *c, hop_array **out, const hop_run_opts *o)
+static hop_status run_once(struct call *c, hop_array **out, const hop_run_opts *o)
 {
 	hop_fn *f = c->f;
 	if (f->nout != c->nout)
@@ -379,7 +379,14 @@ static hop_status run_exactly(struct call *c, hop_array **out, const hop_run_opt
 	hop_status st = exact_turn(c);
 	end_turn(c->j);
 	HOP_TRY(st);
-	return c->meet == HOP_JIT_APART ? run(c, out, o) : refuse_memory(c);
+	return c->meet == HOP_JIT_APART ? run_once(c, out, o) : refuse_memory(c);
+}
+
+static hop_status run(struct call *c, hop_array **out, const hop_run_opts *o)
+{
+	hop_status st = run_once(c, out, o);
+	bool again = st == HOP_ESHAPE && c->nsym && !c->f->g->has_effect;
+	return again ? run_exactly(c, out, o) : st;
 }
 
 hop_status hop_jit_call(hop_jit *j, int nin, hop_array *const *in, int nout, hop_array **out)
@@ -405,8 +412,6 @@ hop_status hop_jit_call_with(hop_jit *j, int nin, hop_array *const *in, int nout
 	hop_status st = get(&c);
 	if (!st)
 		st = run(&c, out, &own);
-	if (st == HOP_ESHAPE && c.f && c.nsym && !c.f->g->has_effect)
-		st = run_exactly(&c, out, &own);
 	hop_fn_release(c.f);
 	return st;
 }
