@@ -147,6 +147,9 @@ hop_value hop_at_not(hop_trace *t, const char *file, int line,
 hop_value hop_at_select(hop_trace *t, const char *file, int line,
                     hop_value p, hop_value x, hop_value y);
 #define hop_select(t, p, x, y) hop_at_select(t, __FILE__, __LINE__, p, x, y)
+hop_value hop_at_stop_gradient(hop_trace *t, const char *file, int line,
+                    hop_value x);
+#define hop_stop_gradient(t, x) hop_at_stop_gradient(t, __FILE__, __LINE__, x)
 
 #ifdef __cplusplus
 }

@@ -82,7 +82,8 @@ static bool rule(int op, bool whole, hop_dtype d, hop_dtype *out_in,
 	else if (infer == hop_infer_logic && hop_dtype_float(d))
 		return false;
 	else if (infer != hop_infer_same && infer != hop_infer_logic &&
-	         infer != hop_infer_compare && infer != hop_infer_select)
+	         infer != hop_infer_compare && infer != hop_infer_select &&
+	         infer != hop_infer_stop)
 		return false;
 	*out_result = infer == hop_infer_compare ? HOP_bool : *out_in;
 	return true;

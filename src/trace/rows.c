@@ -279,6 +279,12 @@ hop_value hop_at_select(hop_trace *t, const char *file, int line,
 	return hop_at_point(t, file, line, HOP_OP_select, 3, (hop_value[]){ p, x, y });
 }
 
+hop_value hop_at_stop_gradient(hop_trace *t, const char *file, int line,
+                    hop_value x)
+{
+	return hop_at_point(t, file, line, HOP_OP_stop_gradient, 1, (hop_value[]){ x });
+}
+
 int hop_op_constant(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const hop_array *value)
@@ -839,6 +845,14 @@ int hop_op_select(hop_trace *t, const char *file, int line, int nin,
 	const hop_raw a[] = {
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_select, a, nin, in, cap, out);
+}
+
+int hop_op_stop_gradient(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out)
+{
+	const hop_raw a[] = {
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_stop_gradient, a, nin, in, cap, out);
 }
 
 int hop_op_sum(hop_trace *t, const char *file, int line, int nin,

@@ -105,6 +105,8 @@ CASES = [
     ("not", [i(12, 5, -1)], "%1 = not %0", "%1", torch.bitwise_not),
     ("select", [A, B], "%2 = lt %0, %1\n  %3 = select %2, %0, %1", "%3",
      lambda x, y: torch.where(x < y, x, y)),
+    ("stop_gradient", [A], "%1 = stop_gradient %0\n  %2 = mul %0, %1", "%2",
+     lambda x: x * x.detach()),
     ("cast", [P], "%1 = cast %0 {dtype = i64}", "%1", lambda x: x.to(torch.int64)),
     ("iota", [A], "%1 = iota {dtype = f64, dims = [2, 3], axis = 1}\n  %2 = add %0, %1", "%2",
      lambda x: x + torch.arange(3, dtype=F)),

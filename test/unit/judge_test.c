@@ -60,6 +60,9 @@ static bool row_graph(hop_env *e, int op, hop_dtype d, hop_graph **out_g)
 		in[0] = hop_emit(&b, add, in[0], hop_emit_full(&b, hop_typeof(&b, in[0]), 1));
 	if ((op == HOP_OP_atanh || op == HOP_OP_asin || op == HOP_OP_acos) && hop_dtype_float(d))
 		in[0] = hop_emit(&b, mul, in[0], hop_emit_full(&b, hop_typeof(&b, in[0]), 0.25));
+	/* where its derivative is also the limit of differences */
+	if (op == HOP_OP_stop_gradient && hop_dtype_float(d))
+		in[0] = hop_emit(&b, floor, in[0]);
 	hop_val out = hop_emit_op(&b, op, NULL, (uint32_t)row->nin, in);
 	hop_status st = hop_seal(&b, 1, &out, NULL, out_g);
 	hop_diag_clear(e);
