@@ -115,6 +115,12 @@ int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void
                const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
                int cap, hop_value *out);
 #define hop_jvp_at(t, ...) hop_at_jvp_at(t, __FILE__, __LINE__, __VA_ARGS__)
+/* The results, then the cotangents of the inputs wrt[0..nwrt): of the float results they are
+ * cotangents[0..nct), in order. */
+int hop_at_vjp_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+               const hop_value *in, int nwrt, const int *wrt, int nct,
+               const hop_value *cotangents, int cap, hop_value *out);
+#define hop_vjp_at(t, ...) hop_at_vjp_at(t, __FILE__, __LINE__, __VA_ARGS__)
 /* Jacobians of the only result: one a wrt, of shape [result, input]. */
 int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);

@@ -61,8 +61,8 @@ void hop_region_end(hop_trace *t, void *arg);
 
 typedef struct hop_xform {
 	const char      *op;
-	int              nin, nwrt, cap, n;
-	const hop_value *in, *tangents;
+	int              nin, nwrt, nct, cap, n;
+	const hop_value *in, *tangents;  /* or, of vjp, cotangents: nct */
 	const int       *wrt, *axes;
 	hop_value       *out;
 	hop_val         *val;          /* inputs; batched ones with the axis first */

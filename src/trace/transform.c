@@ -72,7 +72,7 @@ static void finish(hop_trace *t, hop_xform *x, const hop_graph *g)
 	x->n = t->b.st ? 0 : (int)g->nout;
 }
 
-/* ---- grad and jvp ---- */
+/* ---- grad, jvp and vjp ---- */
 
 void hop_grad_end(hop_trace *t, void *arg)
 {
@@ -83,6 +83,22 @@ void hop_grad_end(hop_trace *t, void *arg)
 	t->b.st = hop_ask_grad(hop_env_of(t), t->b.loc, x->g, x->nwrt, x->wrt, &g);
 	if (!t->b.st && room(t, x, g->nout))
 		finish(t, x, g);
+}
+
+/* One more operand: the i-th tangent or cotangent, which has the type of what it belongs to. */
+static bool along(hop_trace *t, hop_xform *x, int i, const hop_type *want, const char *what,
+                  const char *of, uint32_t k)
+{
+	hop_val d = hop_promote_cast(t, x->tangents[i], (hop_dtype)want->dtype);
+	if (hop_is_bad(d))
+		return false;
+	if (hop_typeof(&t->b, d) != want) {
+		hop_trace_fail(t, HOP_ESHAPE, "%s: the %s of %s %u is %s, the %s %s", x->op, what, of, k,
+		               hop_type_text(t, hop_typeof(&t->b, d)), of, hop_type_text(t, want));
+		return false;
+	}
+	x->operand[x->nop++] = d;
+	return true;
 }
 
 static void jvp_end(hop_trace *t, void *arg)
@@ -96,17 +112,40 @@ static void jvp_end(hop_trace *t, void *arg)
 		return;
 	for (int i = 0; i < x->nwrt; i++) {
 		int k = x->wrt[i];
-		hop_val d = hop_promote_cast(t, x->tangents[i], (hop_dtype)x->type[k]->dtype);
-		if (hop_is_bad(d))
+		if (!along(t, x, i, x->type[k], "tangent", "input", (uint32_t)k))
 			return;
-		if (hop_typeof(&t->b, d) != x->type[k]) {
-			hop_trace_fail(t, HOP_ESHAPE, "jvp: the tangent of input %d is %s, the input %s",
-			               k, hop_type_text(t, hop_typeof(&t->b, d)),
-			               hop_type_text(t, x->type[k]));
-			return;
-		}
-		x->operand[x->nop++] = d;
 	}
+	finish(t, x, g);
+}
+
+/* The type of result k of the body, over the symbols of this trace. */
+static const hop_type *result_type(hop_trace *t, const hop_xform *x, uint32_t k)
+{
+	return hop_type_subst(hop_env_of(t), hop_graph_out_type(x->g, k), x->sargs.v,
+	                      (int)x->sargs.n);
+}
+
+static void vjp_end(hop_trace *t, void *arg)
+{
+	hop_xform *x = arg;
+	const hop_graph *g;
+	if (!close_body(t, x))
+		return;
+	int nfloat = 0;
+	for (uint32_t k = 0; k < x->g->nout; k++)
+		nfloat += hop_type_diff(hop_graph_out_type(x->g, k));
+	if (nfloat != x->nct) {
+		hop_trace_fail(t, HOP_EUSE, "vjp: %d cotangents for %d float results of the body",
+		               x->nct, nfloat);
+		return;
+	}
+	t->b.st = hop_ask_vjp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
+	if (t->b.st || !room(t, x, g->nout))
+		return;
+	for (uint32_t k = 0, i = 0; k < x->g->nout; k++)
+		if (hop_type_diff(hop_graph_out_type(x->g, k)) &&
+		    !along(t, x, (int)i++, result_type(t, x, k), "cotangent", "result", k))
+			return;
 	finish(t, x, g);
 }
 
@@ -154,8 +193,7 @@ static void jac_end(hop_trace *t, void *arg)
 		hop_trace_fail(t, HOP_ENODIFF, "jac: the body must give one float tensor");
 		return;
 	}
-	const hop_type *r = hop_type_subst(hop_env_of(t), hop_graph_out_type(x->g, 0),
-	                                   x->sargs.v, (int)x->sargs.n);
+	const hop_type *r = result_type(t, x, 0);
 	hop_size n = hop_type_count(hop_env_of(t), r);
 	if ((t->b.st = hop_ask_vjp(hop_env_of(t), x->g, 1, x->nwrt, x->wrt, &vg)))
 		return;
@@ -284,6 +322,24 @@ int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void
 	hop_xform x = { .op = "jvp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .tangents = tangents, .cap = cap, .out = out };
 	return run(t, file, line, &x, "the body of jvp", body, user, jvp_begin, jvp_end);
+}
+
+static void vjp_begin(hop_trace *t, void *arg)
+{
+	hop_xform *x = arg;
+	if (x->nct < 0 || (x->nct && !x->tangents))
+		hop_trace_fail(t, HOP_EUSE, "vjp: no cotangents were given");
+	else
+		hop_xform_begin(t, arg);
+}
+
+int hop_at_vjp_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
+               const hop_value *in, int nwrt, const int *wrt, int nct,
+               const hop_value *cotangents, int cap, hop_value *out)
+{
+	hop_xform x = { .op = "vjp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	                   .tangents = cotangents, .nct = nct, .cap = cap, .out = out };
+	return run(t, file, line, &x, "the body of vjp", body, user, vjp_begin, vjp_end);
 }
 
 int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
