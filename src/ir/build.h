@@ -27,6 +27,8 @@ typedef struct hop_build {
 	hop_arena   arena;         /* becomes the sealed graph's scratch; freed by seal */
 	hop_status  st;
 	hop_loc     loc;           /* given to emitted nodes */
+	const char *as;            /* the public call in progress, which failures name instead of
+	                              the op; NULL = none */
 	uint32_t    nsym, nlocal;
 	size_t      symcap;
 	hop_range  *range;

@@ -98,20 +98,23 @@ static void record(hop_build *b, hop_check c)
 	b->nwordless += c.op == HOP_OP_nop;
 }
 
-static bool is_recorded(const hop_build *b, const hop_check *c)
+static hop_check *recorded(const hop_build *b, const hop_check *c)
 {
 	for (size_t i = 0; i < b->ncheck; i++)
 		if (b->check[i].rel == c->rel && hop_size_eq(b->check[i].a, c->a) &&
 		    hop_size_eq(b->check[i].b, c->b))
-			return true;
-	return false;
+			return &b->check[i];
+	return NULL;
 }
 
 void hop_build_check(hop_build *b, hop_check c)
 {
 	enum hop_truth t = hop_build_holds(b, c.rel, c.a, c.b);
-	if (t == HOP_MAYBE || (t == HOP_NEVER && !is_recorded(b, &c)))
+	hop_check *old = t == HOP_MAYBE ? NULL : recorded(b, &c);
+	if (t == HOP_MAYBE || (t == HOP_NEVER && !old))
 		record(b, c);
+	else if (old && !old->as)
+		old->as = c.as;                /* inferred again, where no call was in progress */
 }
 
 /* ---- of a graph that is copied or called ---- */
@@ -192,8 +195,8 @@ bool hop_build_accepts(hop_build *b, const hop_graph *g, hop_sizes sargs)
 
 void hop_check_put(hop_buf *b, const hop_check *c, const char *const *v)
 {
-	if (c->op != HOP_OP_nop)
-		hop_putf(b, "%s: ", hop_optab[c->op].name);
+	if (c->as || c->op != HOP_OP_nop)
+		hop_putf(b, "%s: ", c->as ? c->as : hop_optab[c->op].name);
 	for (const char *s = c->what; *s; s++) {
 		if (s[0] == '{' && (s[1] == '0' || s[1] == '1') && s[2] == '}') {
 			hop_put(b, v[s[1] - '0']);
@@ -257,10 +260,10 @@ static void adopt(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y, const 
 static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
                        const char *what)
 {
-	hop_check c = { x, y, rel, (uint16_t)f->op, f->loc, what };
+	hop_check c = { x, y, rel, (uint16_t)f->op, f->loc, what, f->b->as };
 	if (hop_size_bad(x) || hop_size_bad(y))
 		return hop_infer_fail(f, HOP_ESHAPE, "%s: a size is too large to compute",
-		                      hop_optab[f->op].name);
+		                      f->b->as ? f->b->as : hop_optab[f->op].name);
 	switch (hop_build_holds(f->b, rel, x, y)) {
 	case HOP_ALWAYS:
 		adopt(f, rel, x, y, what);
@@ -268,7 +271,7 @@ static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
 	case HOP_NEVER:
 		/* In a graph that was accepted one that fails for certain is a matter of run
 		 * time: the code may never be reached. */
-		if (is_recorded(f->b, &c))
+		if (recorded(f->b, &c))
 			return HOP_OK;
 		if (!f->b->copies || f->b->firm)
 			return refuse(f->b, &c);

@@ -131,6 +131,8 @@ typedef struct hop_check {
 	uint16_t     op;          /* whose condition it is; HOP_OP_nop = only the text says so */
 	hop_loc      loc;
 	const char  *what;        /* {0} and {1} stand for the values; outlives the graph */
+	const char  *as;          /* the public call that needs it, which its text names instead of
+	                             the op; NULL = none. Outlives the graph */
 } hop_check;
 
 /* A closed, pure function. Sealed: canonically numbered, immutable, interned in its

@@ -41,7 +41,8 @@ hop_status hop_infer_dot(hop_infer *f)
 	bool lused[HOP_MAXRANK] = { false }, rused[HOP_MAXRANK] = { false };
 	HOP_TRY(hop_shape_dtypes(f, x->dtype, y->dtype));
 	if (hop_dtype_bool((hop_dtype)x->dtype))
-		return hop_infer_fail(f, HOP_ETYPE, "dot: bool cannot be multiplied: cast first");
+		return hop_infer_fail(f, HOP_ETYPE, "%s: bool cannot be multiplied: cast first",
+		                      hop_opname(f));
 	HOP_TRY(use_axes(f, "left", a->lbatch, x->rank, lused));
 	HOP_TRY(use_axes(f, "left", a->lsum, x->rank, lused));
 	HOP_TRY(use_axes(f, "right", a->rbatch, y->rank, rused));

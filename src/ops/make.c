@@ -48,8 +48,8 @@ hop_status hop_infer_iota(hop_infer *f)
 	const struct hop_attr_iota *a = f->attr;
 	bool known = a->dtype >= 0 && a->dtype < HOP_NDTYPE;
 	if (!known || hop_dtype_bool((hop_dtype)a->dtype))
-		return hop_infer_fail(f, HOP_ETYPE, "iota: the dtype must be a number's, not %s",
-		                      known ? hop_dtype_name((hop_dtype)a->dtype) : "unknown");
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the dtype must be a number's, not %s",
+		                      hop_opname(f), known ? hop_dtype_name((hop_dtype)a->dtype) : "unknown");
 	if (a->axis < 0 || a->axis >= a->dims.n)
 		return hop_infer_fail(f, HOP_EVALUE, "iota: axis %lld of rank %lld",
 		                      (long long)a->axis, (long long)a->dims.n);

@@ -89,11 +89,11 @@ hop_status hop_infer_permute(hop_infer *f)
 	for (int i = 0; i < t->rank; i++) {
 		int64_t j = axes.v[i];
 		if (j < 0 || j >= t->rank)
-			return hop_infer_fail(f, HOP_EVALUE, "permute: axis %lld of %d axes",
-			                      (long long)j, t->rank);
+			return hop_infer_fail(f, HOP_EVALUE, "%s: axis %lld of %d axes",
+			                      hop_opname(f), (long long)j, t->rank);
 		if (used[j])
-			return hop_infer_fail(f, HOP_EVALUE, "permute: axis %lld is named twice",
-			                      (long long)j);
+			return hop_infer_fail(f, HOP_EVALUE, "%s: axis %lld is named twice",
+			                      hop_opname(f), (long long)j);
 		used[j] = true;
 		dim[i] = t->dim[j];
 	}
@@ -243,10 +243,10 @@ hop_status hop_infer_concat(hop_infer *f)
 {
 	int64_t axis = ((const struct hop_attr_concat *)f->attr)->axis;
 	if (!f->nin)
-		return hop_infer_fail(f, HOP_ETYPE, "concat: no operands");
+		return hop_infer_fail(f, HOP_ETYPE, "%s: no operands", hop_opname(f));
 	const hop_type *t = f->in[0];
 	if (axis < 0 || axis >= t->rank)
-		return hop_infer_fail(f, HOP_EVALUE, "concat: axis %lld of %d axes",
+		return hop_infer_fail(f, HOP_EVALUE, "%s: axis %lld of %d axes", hop_opname(f),
 		                      (long long)axis, t->rank);
 	hop_size dim[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++)
@@ -254,12 +254,12 @@ hop_status hop_infer_concat(hop_infer *f)
 	for (uint32_t k = 1; k < f->nin; k++) {
 		const hop_type *u = f->in[k];
 		if (u->dtype != t->dtype)
-			return hop_infer_fail(f, HOP_ETYPE, "concat: operand 0 is %s, operand %u is %s: "
-			                      "cast one of them", hop_dtype_name(t->dtype), k,
-			                      hop_dtype_name(u->dtype));
+			return hop_infer_fail(f, HOP_ETYPE, "%s: operand 0 is %s, operand %u is %s: "
+			                      "cast one of them", hop_opname(f),
+			                      hop_dtype_name(t->dtype), k, hop_dtype_name(u->dtype));
 		if (u->rank != t->rank)
-			return hop_infer_fail(f, HOP_ETYPE, "concat: operand 0 has %d axes, operand %u "
-			                      "has %d", t->rank, k, u->rank);
+			return hop_infer_fail(f, HOP_ETYPE, "%s: operand 0 has %d axes, operand %u "
+			                      "has %d", hop_opname(f), t->rank, k, u->rank);
 		for (int i = 0; i < t->rank; i++) {
 			if (i != axis) {
 				char name[32];

@@ -5,9 +5,10 @@
 
 #include "interp/interp.h"
 
+/* What messages call the op: the public call that it is a part of, or itself. */
 static inline const char *hop_opname(const hop_infer *f)
 {
-	return hop_optab[f->op].name;
+	return f->b->as ? f->b->as : hop_optab[f->op].name;
 }
 
 /* "dimension 3", a text that lives for ever. */

@@ -26,7 +26,8 @@ hop_status hop_infer_uniform(hop_infer *f)
 	const struct hop_attr_uniform *a = f->attr;
 	HOP_TRY(check_key(f, 0, "the key"));
 	if (a->dtype < 0 || a->dtype >= HOP_NDTYPE || !hop_dtype_float((hop_dtype)a->dtype))
-		return hop_infer_fail(f, HOP_ETYPE, "uniform: the dtype must be a float's");
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the dtype must be a float's",
+		                      hop_opname(f));
 	return hop_infer_dims(f, (hop_dtype)a->dtype, f->in[0], a->dims, &f->out[0]);
 }
 

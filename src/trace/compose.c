@@ -189,6 +189,29 @@ static int same_batch(hop_trace *t, hop_val *x, hop_val *y)
 	return n;
 }
 
+/* Are there as many columns on the left as rows on the right, for all that is known, and do the
+ * batches in front broadcast? */
+static bool products_fit(hop_trace *t, const hop_type *x, const hop_type *y, hop_size columns,
+                         hop_size rows)
+{
+	bool fit = hop_build_holds(&t->b, HOP_EQ, columns, rows) != HOP_NEVER;
+	for (int i = 3; fit && i <= x->rank && i <= y->rank; i++) {
+		hop_size a = x->dim[x->rank - i], b = y->dim[y->rank - i];
+		fit = hop_size_is(a, 1) || hop_size_is(b, 1) ||
+		      hop_build_holds(&t->b, HOP_EQ, a, b) != HOP_NEVER;
+		if (!fit)
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s and %s: the batches in front do not broadcast",
+			               t->op, hop_type_text(t, x), hop_type_text(t, y));
+	}
+	if (!fit && !t->b.st) {
+		const char *many = x->rank > 1 ? "columns" : "elements";
+		hop_trace_fail(t, HOP_ESHAPE, "%s: %s and %s: the left has not as many %s as the right "
+		               "has %s", t->op, hop_type_text(t, x), hop_type_text(t, y), many,
+		               y->rank > 1 ? "rows" : "elements");
+	}
+	return fit;
+}
+
 static void make_matmul(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
@@ -205,6 +228,8 @@ static void make_matmul(hop_trace *t, void *arg)
 		return;
 	}
 	int64_t bx[HOP_MAXRANK], lsum = xt->rank - 1, rsum = yt->rank > 1 ? yt->rank - 2 : 0;
+	if (!products_fit(t, xt, yt, xt->dim[lsum], yt->dim[rsum]))
+		return;
 	int nbatch = 0;
 	/* a vector beside a batch takes no part in it: dot needs no batch axis then */
 	if ((xt->rank > 2 || yt->rank > 2) && xt->rank > 1 && yt->rank > 1) {

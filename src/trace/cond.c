@@ -190,7 +190,7 @@ static bool open_lists(hop_trace *t, hop_choice *c)
 		c->what[k] = c->block ? c->block :
 		             c->two ? two[k] : branch_text(t, "branch %d of switch", k);
 		if (!c->block && !c->fn[k]) {
-			hop_trace_fail(t, HOP_EUSE, "no function was given for %s", c->what[k]);
+			hop_trace_fail(t, HOP_EUSE, "%s: no function was given for %s", t->op, c->what[k]);
 			return false;
 		}
 	}

@@ -119,7 +119,7 @@ void hop_while_begin(hop_trace *t, void *arg)
 	}
 	/* an eager loop might not come to the body */
 	if (!c->block && (!c->test_fn || !c->body_fn)) {
-		hop_trace_fail(t, HOP_EUSE, "no function was given for %s", c->test_fn ?
+		hop_trace_fail(t, HOP_EUSE, "while: no function was given for %s", c->test_fn ?
 		               "the body of while" : "the test of while");
 		return;
 	}

@@ -52,6 +52,7 @@ bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_mak
 	hop_trace *top = t->root->top;
 	hop_loc loc = file ? hop_loc_get(e, file, line, 0) : 0;
 	t->b.loc = top->b.loc = loc;
+	t->b.as = t->op;
 	if (usable(t)) {
 		make(t, arg);
 		if (t->eager && !e->diag.st && t->root->top == t)
@@ -159,8 +160,8 @@ static void body_open(hop_trace *t, void *arg)
 	struct opening *o = arg;
 	const hop_body_args *a = o->a;
 	if (t->depth == HOP_MAXNEST) {
-		hop_trace_fail(t, HOP_EUSE, "%s is inside %d others: does it call itself?", a->what,
-		               HOP_MAXNEST);
+		hop_trace_fail(t, HOP_EUSE, "%s: %s is inside %d others: does it call itself?", t->op,
+		               a->what, HOP_MAXNEST);
 		return;
 	}
 	hop_trace *c = trace_new(t->root, t, a->eager);
@@ -180,10 +181,27 @@ static void body_open(hop_trace *t, void *arg)
 	t->root->top = o->child = c;
 }
 
-/* What a failed body leaves: nothing but the message. Needs no memory. */
+/* The nearest body around c that was opened at the same line and is the same thing: c is in
+ * itself. NULL = none. */
+static hop_trace *same_outside(const hop_trace *c)
+{
+	for (hop_trace *o = c->up; o; o = o->up)
+		if (o->site == c->site && !strcmp(o->what, c->what))
+			return o;
+	return NULL;
+}
+
+/* What a failed body leaves: nothing but the message. Needs no memory. Bodies inside themselves are
+ * one note, of the outermost. */
 static void body_failed(hop_trace *t, hop_trace *c)
 {
-	if (c->site)
+	hop_trace *o = c->site ? same_outside(c) : NULL;
+	if (o)
+		o->within += c->within + 1;
+	else if (c->site && c->within)
+		hop_note(hop_env_of(t), c->site, "in %s, %u of them inside each other", c->what,
+		         c->within + 1);
+	else if (c->site)
 		hop_note(hop_env_of(t), c->site, "in %s", c->what);
 	t->root->top = t;
 	trace_end(c);
@@ -217,7 +235,7 @@ hop_trace *hop_scope_close(hop_trace *t, hop_trace *c)
 
 static void no_function(hop_trace *t, void *arg)
 {
-	hop_trace_fail(t, HOP_EUSE, "no function was given for %s", (const char *)arg);
+	hop_trace_fail(t, HOP_EUSE, "%s: no function was given for %s", t->op, (const char *)arg);
 }
 
 hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a)

@@ -107,6 +107,7 @@ struct hop_trace {
 	const char  *what;             /* "the body of scan", for notes */
 	const char  *op;               /* the call in progress, for messages */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
+	uint32_t     within;           /* failed bodies inside that are this one again */
 	hop_arena    arena;
 	hop_build    b;
 	size_t       nslot, slotcap;

@@ -107,8 +107,9 @@ static bool fits(hop_trace *t, const hop_type *from, const hop_type *to)
 		}
 		int n = snprintf(text, sizeof text, "%.60s: dimension %d of what is written is {0}, "
 		                 "there it is {1}", t->op, k);
-		hop_build_check(&t->b, (hop_check){ from->dim[k], to->dim[k], HOP_EQ, HOP_OP_nop,
-		                                    t->b.loc, hop_ctx_name(e, text, (size_t)n) });
+		hop_build_check(&t->b, (hop_check){ .a = from->dim[k], .b = to->dim[k], .rel = HOP_EQ,
+		                                    .loc = t->b.loc,
+		                                    .what = hop_ctx_name(e, text, (size_t)n) });
 	}
 	return true;
 }
