@@ -25,6 +25,9 @@ hop_value hop_at_full(hop_trace *t, const char *file, int line, hop_dtype d, int
 hop_value hop_at_full_like(hop_trace *t, const char *file, int line, hop_value x, double v);
 #define hop_full_like(t, ...) hop_at_full_like(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_zeros_like(t, x)    hop_at_full_like(t, __FILE__, __LINE__, x, 0)
+/* A scalar that keeps its dtype where it meets others, unlike a number. */
+hop_value hop_at_scalar(hop_trace *t, const char *file, int line, hop_dtype d, double v);
+#define hop_scalar(t, ...) hop_at_scalar(t, __FILE__, __LINE__, __VA_ARGS__)
 /* Bytes copied now, row-major. */
 hop_value hop_at_data(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const int64_t *dim, const void *bytes);
@@ -33,13 +36,32 @@ hop_value hop_at_data(hop_trace *t, const char *file, int line, hop_dtype d, int
 hop_value hop_at_iota(hop_trace *t, const char *file, int line, hop_dtype d, int rank,
                       const hop_dim *dim, int axis);
 #define hop_iota(t, ...) hop_at_iota(t, __FILE__, __LINE__, __VA_ARGS__)
-/* From a key (i64 scalar): 32 bits, or floats in [0, 1). */
+/* 0, 1, .. n - 1; and n numbers at equal distances, both ends among them. */
+hop_value hop_at_arange(hop_trace *t, const char *file, int line, hop_dtype d, hop_dim n);
+#define hop_arange(t, ...) hop_at_arange(t, __FILE__, __LINE__, __VA_ARGS__)
+hop_value hop_at_linspace(hop_trace *t, const char *file, int line, hop_dtype d, double from,
+                          double to, hop_dim n);
+#define hop_linspace(t, ...) hop_at_linspace(t, __FILE__, __LINE__, __VA_ARGS__)
+/* n rows and m columns, ones where the two are equal. */
+hop_value hop_at_eye(hop_trace *t, const char *file, int line, hop_dtype d, hop_dim n, hop_dim m);
+#define hop_eye(t, ...) hop_at_eye(t, __FILE__, __LINE__, __VA_ARGS__)
+/* One more axis of n behind those of the index: 1 at the index, else 0. All 0 where the index is
+ * not in 0 .. n - 1. */
+hop_value hop_at_one_hot(hop_trace *t, const char *file, int line, hop_dtype d, hop_value index,
+                         hop_dim n);
+#define hop_one_hot(t, ...) hop_at_one_hot(t, __FILE__, __LINE__, __VA_ARGS__)
+/* From a key (i64 scalar): 32 bits, or floats in [0, 1). A tensor of keys makes one stream an
+ * element, on axes in front. */
 hop_value hop_at_random(hop_trace *t, const char *file, int line, hop_value key, bool bits,
                         hop_dtype d, int rank, const hop_dim *dim);
 #define hop_random_bits(t, key, rank, dim) \
 	hop_at_random(t, __FILE__, __LINE__, key, true, HOP_i32, rank, dim)
 #define hop_uniform(t, key, d, rank, dim) \
 	hop_at_random(t, __FILE__, __LINE__, key, false, d, rank, dim)
+/* Normal random numbers of mean 0 and variance 1. */
+hop_value hop_at_normal(hop_trace *t, const char *file, int line, hop_value key, hop_dtype d,
+                        int rank, const hop_dim *dim);
+#define hop_normal(t, ...) hop_at_normal(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- views: they share storage with x, so writes are seen both ways ---- */
 
@@ -69,6 +91,12 @@ hop_value hop_at_expand(hop_trace *t, const char *file, int line, hop_value x, i
 hop_value hop_at_unsqueeze(hop_trace *t, const char *file, int line, hop_value x, int axis);
 #define hop_unsqueeze(t, ...) hop_at_unsqueeze(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/* n parts of an axis, in order: of these sizes, or equal ones when sizes is NULL. out has room
+ * for n. Returns n, or 0 after a failure. */
+int hop_at_split_axis(hop_trace *t, const char *file, int line, hop_value x, int axis, int n,
+                      const hop_dim *sizes, hop_value *out);
+#define hop_split_axis(t, ...) hop_at_split_axis(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /* ---- copies ---- */
 
 hop_value hop_at_cast(hop_trace *t, const char *file, int line, hop_value x, hop_dtype d);
@@ -83,6 +111,10 @@ hop_value hop_at_pad(hop_trace *t, const char *file, int line, hop_value x,
 hop_value hop_at_concat(hop_trace *t, const char *file, int line, int n, const hop_value *x,
                         int axis);
 #define hop_concat(t, ...) hop_at_concat(t, __FILE__, __LINE__, __VA_ARGS__)
+/* The same along a new axis: values of one shape. */
+hop_value hop_at_stack_n(hop_trace *t, const char *file, int line, int n, const hop_value *x,
+                         int axis);
+#define hop_stack_n(t, ...) hop_at_stack_n(t, __FILE__, __LINE__, __VA_ARGS__)
 /* A window at places that are values (i64 scalars, clamped), and x with it replaced by u. */
 hop_value hop_at_dynslice(hop_trace *t, const char *file, int line, hop_value x,
                           const hop_value *start, const hop_dim *dim);
@@ -130,6 +162,17 @@ hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduc
 #define hop_sum_all(t, x) \
 	hop_at_reduce(t, __FILE__, __LINE__, HOP_REDUCE_SUM, x, 0, NULL)
 
+/* The root of the sum of squares; its slope at 0 is 0. */
+hop_value hop_at_norm(hop_trace *t, const char *file, int line, hop_value x, int naxes,
+                      const int *axes);
+#define hop_norm(t, ...) hop_at_norm(t, __FILE__, __LINE__, __VA_ARGS__)
+/* The variance, and its root. The squares are divided by the number of elements less correction:
+ * 1 for a sample, which is PyTorch's default, 0 for all there are. */
+hop_value hop_at_variance(hop_trace *t, const char *file, int line, bool root_of, hop_value x,
+                     int naxes, const int *axes, double correction);
+#define hop_variance(t, ...) hop_at_variance(t, __FILE__, __LINE__, false, __VA_ARGS__)
+#define hop_std(t, ...) hop_at_variance(t, __FILE__, __LINE__, true, __VA_ARGS__)
+
 /* Where along an axis the largest or the smallest element is: i64, of several the first. */
 hop_value hop_at_argmax(hop_trace *t, const char *file, int line, hop_value x, int axis);
 hop_value hop_at_argmin(hop_trace *t, const char *file, int line, hop_value x, int axis);
@@ -144,6 +187,21 @@ hop_value hop_at_idiv(hop_trace *t, const char *file, int line, hop_value x, hop
 #define hop_gt(t, ...) hop_at_gt(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_ge(t, ...) hop_at_ge(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_idiv(t, ...) hop_at_idiv(t, __FILE__, __LINE__, __VA_ARGS__)
+
+/* ---- one or the other ---- */
+
+/* x where cond holds, else y: hop_select by another name. */
+hop_value hop_at_where(hop_trace *t, const char *file, int line, hop_value cond, hop_value x,
+                       hop_value y);
+#define hop_where(t, ...) hop_at_where(t, __FILE__, __LINE__, __VA_ARGS__)
+/* x, but not below low and not above high; HOP_NONE = no such bound. A NaN passes. Where x is a
+ * bound its slope is 1. */
+hop_value hop_at_clamp(hop_trace *t, const char *file, int line, hop_value x, hop_value low,
+                       hop_value high);
+#define hop_clamp(t, ...) hop_at_clamp(t, __FILE__, __LINE__, __VA_ARGS__)
+hop_value hop_at_clampf(hop_trace *t, const char *file, int line, hop_value x, double low,
+                        double high);
+#define hop_clampf(t, ...) hop_at_clampf(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- with a number ---- */
 

@@ -1,6 +1,6 @@
 /* compose.c -- reductions and composites: matrix products, softmax, norms, gates. Each is a
  * few ops, captured as such, so they need no rules of their own. */
-#include "trace/trace.h"
+#include "trace/compose.h"
 #include "hop/nn.h"
 #include "hop/shape.h"
 
@@ -18,39 +18,35 @@ static hop_value run(hop_trace *t, const char *op, const char *file, int line,
 	return hop_enter(t, op, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
 }
 
-/* x as a float; integers become f32. A packed float is computed in what its ops compute in, so that
- * a composite is rounded once, as an op is. */
-static hop_val floats(hop_trace *t, hop_value x)
+/* ---- what composites share ---- */
+
+hop_val hop_floats(hop_trace *t, hop_value x)
 {
 	hop_dtype d = hop_promote_dtype(t, 1, &x);
 	return hop_promote_cast(t, x, hop_dtype_float(d) ? hop_dtype_computes(d) : HOP_f32);
 }
 
-/* The result, rounded to what the n operands are promoted to. */
-static hop_value rounded(hop_trace *t, hop_val v, int n, const hop_value *operand)
+hop_value hop_rounded(hop_trace *t, hop_val v, int n, const hop_value *operand)
 {
 	hop_dtype d = hop_promote_dtype(t, n, operand);
 	return hop_value_new(t, hop_dtype_packed(d) ? hop_emit_cast(&t->b, v, d) : v);
 }
 
-static hop_val number_like(hop_build *b, hop_val x, double v)
+hop_val hop_number_like(hop_build *b, hop_val x, double v)
 {
 	return b->st ? HOP_BAD : hop_emit_full(b, hop_typeof(b, x), v);
 }
 
-/* ---- reductions ---- */
-
-/* The axes to reduce, counted from 0, each once; -1 and a failure otherwise. */
-static int axis_list(hop_trace *t, const struct compose *c, int rank, int64_t *out)
+int hop_axis_list(hop_trace *t, int naxes, const int *axes, int rank, int64_t *out)
 {
-	if (c->n < 0 || c->n > rank || (c->n && !c->axes)) {
-		hop_trace_fail(t, HOP_EVALUE, "%s: %d axes of a value of rank %d", t->op, c->n, rank);
+	if (naxes < 0 || naxes > rank || (naxes && !axes)) {
+		hop_trace_fail(t, HOP_EVALUE, "%s: %d axes of a value of rank %d", t->op, naxes, rank);
 		return -1;
 	}
 	bool used[HOP_MAXRANK] = { false };
 	int n = 0;
-	for (int i = 0; i < c->n; i++) {
-		int a = hop_axis(t, t->op, c->axes[i], rank);
+	for (int i = 0; i < naxes; i++) {
+		int a = hop_axis(t, t->op, axes[i], rank);
 		if (a < 0)
 			return -1;
 		if (used[a]) {
@@ -60,10 +56,39 @@ static int axis_list(hop_trace *t, const struct compose *c, int rank, int64_t *o
 		used[a] = true;
 	}
 	for (int a = 0; a < rank; a++)
-		if (used[a] || !c->n)
+		if (used[a] || !naxes)
 			out[n++] = a;
 	return n;
 }
+
+hop_val hop_widened(hop_build *b, hop_val v, const hop_type *type, int n, const int64_t *axes)
+{
+	int64_t keep[HOP_MAXRANK];
+	if (b->st)
+		return HOP_BAD;
+	for (int i = 0, k = 0, j = 0; i < type->rank; i++)
+		if (j < n && axes[j] == i)
+			j++;
+		else
+			keep[k++] = i;
+	return hop_emit_broadcast(b, v, type->rank, type->dim, keep);
+}
+
+hop_val hop_along(hop_build *b, hop_val x, int64_t axis, int op)
+{
+	hop_val s = hop_emit_reduce(b, op, x, 1, &axis);
+	return b->st ? HOP_BAD : hop_widened(b, s, hop_typeof(b, x), 1, &axis);
+}
+
+hop_val hop_counted(hop_trace *t, const hop_type *type, int n, const int64_t *axes, hop_dtype d)
+{
+	hop_size count = hop_size_int(1);
+	for (int i = 0; i < n; i++)
+		count = hop_size_mul(hop_env_of(t), count, type->dim[axes[i]]);
+	return hop_emit_cast(&t->b, hop_emit_size(&t->b, count), d);
+}
+
+/* ---- reductions ---- */
 
 /* A mean is a sum first. */
 static const struct { const char *name; int op; } reduction[] = {
@@ -78,7 +103,7 @@ enum { NREDUCTION = sizeof reduction / sizeof *reduction };
 static hop_val reduced(hop_trace *t, enum hop_reduce kind, hop_value x, bool isfloat)
 {
 	if (kind == HOP_REDUCE_MEAN)
-		return floats(t, x);
+		return hop_floats(t, x);
 	if (kind == HOP_REDUCE_ANY || kind == HOP_REDUCE_ALL)
 		return hop_promote_cast(t, x, HOP_bool);
 	if ((kind == HOP_REDUCE_SUM || kind == HOP_REDUCE_PROD) && !isfloat)
@@ -96,7 +121,7 @@ static void make_reduce(hop_trace *t, void *arg)
 		return;
 	}
 	const hop_type *type = hop_value_type(t, c->x);
-	int n = type ? axis_list(t, c, type->rank, axes) : -1;
+	int n = type ? hop_axis_list(t, c->n, c->axes, type->rank, axes) : -1;
 	if (n < 0)
 		return;
 	hop_val x = reduced(t, c->kind, c->x, hop_dtype_float((hop_dtype)type->dtype));
@@ -104,14 +129,11 @@ static void make_reduce(hop_trace *t, void *arg)
 		return;
 	hop_val s = hop_emit_reduce(b, reduction[c->kind].op, x, n, axes);
 	if (c->kind == HOP_REDUCE_MEAN && !b->st) {
-		hop_size count = hop_size_int(1);
-		for (int i = 0; i < n; i++)
-			count = hop_size_mul(hop_env_of(t), count, type->dim[axes[i]]);
 		const hop_type *st = hop_typeof(b, s);
-		hop_val k = hop_emit_cast(b, hop_emit_size(b, count), (hop_dtype)st->dtype);
+		hop_val k = hop_counted(t, type, n, axes, (hop_dtype)st->dtype);
 		s = hop_emit_op(b, HOP_OP_div, NULL, 2, (hop_val[]){ s, hop_emit_match(b, k, st) });
 	}
-	c->r = rounded(t, s, 1, &c->x);
+	c->r = hop_rounded(t, s, 1, &c->x);
 }
 
 hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduce r,
@@ -120,6 +142,73 @@ hop_value hop_at_reduce(hop_trace *t, const char *file, int line, enum hop_reduc
 	return run(t, (unsigned)r >= NREDUCTION ? "reduce" : reduction[r].name, file, line,
 	           make_reduce, (struct compose){ .kind = r, .x = x, .n = naxes, .axes = axes });
 }
+
+/* ---- norm, variance ---- */
+
+/* The root of a sum of squares s: at 0 its slope is 0, as PyTorch has it, where that of sqrt is
+ * infinite. */
+static hop_val root(hop_build *b, hop_val s)
+{
+	hop_val zero = hop_number_like(b, s, 0), none = hop_emit(b, eq, s, zero);
+	hop_val some = hop_emit(b, select, none, hop_number_like(b, s, 1), s);
+	return hop_emit(b, select, none, zero, hop_emit(b, sqrt, some));
+}
+
+static void make_two_norm(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	int64_t axes[HOP_MAXRANK];
+	hop_val x = hop_floats(t, c->x);
+	int n = b->st ? -1 : hop_axis_list(t, c->n, c->axes, hop_typeof(b, x)->rank, axes);
+	if (n < 0)
+		return;
+	hop_val s = hop_emit_sum(b, hop_emit(b, mul, x, x), n, axes);
+	c->r = hop_rounded(t, root(b, s), 1, &c->x);
+}
+
+hop_value hop_at_norm(hop_trace *t, const char *file, int line, hop_value x, int naxes,
+                      const int *axes)
+{
+	return run(t, "norm", file, line, make_two_norm,
+	           (struct compose){ .x = x, .n = naxes, .axes = axes });
+}
+
+/* axis: the root of it; eps: by how much less than the number of elements the squares are divided,
+ * at least by 0. */
+static void make_var(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	int64_t axes[HOP_MAXRANK];
+	hop_val x = hop_floats(t, c->x);
+	int n = b->st ? -1 : hop_axis_list(t, c->n, c->axes, hop_typeof(b, x)->rank, axes);
+	if (n < 0)
+		return;
+	const hop_type *type = hop_typeof(b, x);
+	hop_val s = hop_emit_sum(b, x, n, axes);
+	hop_val k = hop_counted(t, type, n, axes, (hop_dtype)type->dtype);
+	if (b->st)
+		return;
+	const hop_type *st = hop_typeof(b, s);
+	hop_val mean = hop_emit(b, div, s, hop_emit_match(b, k, st));
+	hop_val dev = hop_emit(b, sub, x, hop_widened(b, mean, type, n, axes));
+	hop_val sq = hop_emit_sum(b, hop_emit(b, mul, dev, dev), n, axes);
+	hop_val less = hop_emit(b, sub, k, hop_number_like(b, k, c->eps));
+	less = hop_emit(b, max, less, hop_number_like(b, k, 0));
+	hop_val v = hop_emit(b, div, sq, hop_emit_match(b, less, st));
+	c->r = hop_rounded(t, c->axis ? root(b, v) : v, 1, &c->x);
+}
+
+hop_value hop_at_variance(hop_trace *t, const char *file, int line, bool root_of, hop_value x,
+                     int naxes, const int *axes, double correction)
+{
+	return run(t, root_of ? "std" : "variance", file, line, make_var,
+	           (struct compose){ .x = x, .n = naxes, .axes = axes, .eps = correction,
+	                             .axis = root_of });
+}
+
+/* ---- where the extreme element is ---- */
 
 /* n: of the smallest. */
 static void make_arg(hop_trace *t, void *arg)
@@ -142,20 +231,6 @@ hop_value hop_at_argmin(hop_trace *t, const char *file, int line, hop_value x, i
 {
 	return run(t, "argmin", file, line, make_arg,
 	           (struct compose){ .x = x, .axis = axis, .n = 1 });
-}
-
-/* Reduce the last axis and repeat the result along it again. */
-static hop_val along(hop_build *b, hop_val x, int64_t axis, bool max)
-{
-	if (b->st)
-		return HOP_BAD;
-	const hop_type *type = hop_typeof(b, x);
-	hop_val s = max ? hop_emit_amax(b, x, 1, &axis) : hop_emit_sum(b, x, 1, &axis);
-	int64_t keep[HOP_MAXRANK];
-	for (int i = 0, n = 0; i < type->rank; i++)
-		if (i != axis)
-			keep[n++] = i;
-	return hop_emit_broadcast(b, s, type->rank, type->dim, keep);
 }
 
 /* ---- matrix products ---- */
@@ -289,15 +364,15 @@ static void make_softmax(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
 	hop_build *b = &t->b;
-	hop_val x = floats(t, c->x);
+	hop_val x = hop_floats(t, c->x);
 	int axis = b->st ? -1 : hop_axis(t, "softmax", c->axis, hop_typeof(b, x)->rank);
 	if (axis < 0)
 		return;
-	hop_val m = along(b, x, axis, true);
+	hop_val m = hop_along(b, x, axis, HOP_OP_amax);
 	hop_val e = b->st ? HOP_BAD : hop_emit(b, sub, x, m);
 	e = b->st ? HOP_BAD : hop_emit(b, exp, e);
-	hop_val s = along(b, e, axis, false);
-	c->r = rounded(t, b->st ? HOP_BAD : hop_emit(b, div, e, s), 1, &c->x);
+	hop_val s = hop_along(b, e, axis, HOP_OP_sum);
+	c->r = hop_rounded(t, b->st ? HOP_BAD : hop_emit(b, div, e, s), 1, &c->x);
 }
 
 hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis)
@@ -310,7 +385,7 @@ static void make_norm(hop_trace *t, void *arg)
 {
 	struct compose *c = arg;
 	hop_build *b = &t->b;
-	hop_val x = floats(t, c->x);
+	hop_val x = hop_floats(t, c->x);
 	if (b->st)
 		return;
 	const hop_type *type = hop_typeof(b, x);
@@ -319,12 +394,12 @@ static void make_norm(hop_trace *t, void *arg)
 		return;
 	hop_dtype d = (hop_dtype)type->dtype;
 	hop_val n = hop_emit_match(b, hop_emit_cast(b, hop_emit_size(b, type->dim[axis]), d), type);
-	hop_val s = along(b, x, axis, false);
+	hop_val s = hop_along(b, x, axis, HOP_OP_sum);
 	hop_val mean = b->st ? HOP_BAD : hop_emit(b, div, s, n);
 	hop_val dev = b->st ? HOP_BAD : hop_emit(b, sub, x, mean);
-	hop_val sq = along(b, b->st ? HOP_BAD : hop_emit(b, mul, dev, dev), axis, false);
+	hop_val sq = hop_along(b, b->st ? HOP_BAD : hop_emit(b, mul, dev, dev), axis, HOP_OP_sum);
 	hop_val var = b->st ? HOP_BAD : hop_emit(b, div, sq, n);
-	hop_val eps = number_like(b, var, c->eps);
+	hop_val eps = hop_number_like(b, var, c->eps);
 	hop_val sd = b->st ? HOP_BAD : hop_emit(b, sqrt, hop_emit(b, add, var, eps));
 	hop_value y = hop_value_new(t, b->st ? HOP_BAD : hop_emit(b, div, dev, sd));
 	hop_value all[3] = { c->x };
@@ -337,7 +412,7 @@ static void make_norm(hop_trace *t, void *arg)
 		y = hop_value_new(t, hop_point(t, HOP_OP_add, 2, (hop_value[]){ y, c->z }));
 		all[k++] = c->z;
 	}
-	c->r = y.trace ? rounded(t, hop_value_read(t, y), k, all) : y;
+	c->r = y.trace ? hop_rounded(t, hop_value_read(t, y), k, all) : y;
 }
 
 hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value x,
@@ -345,104 +420,4 @@ hop_value hop_at_layer_norm(hop_trace *t, const char *file, int line, hop_value 
 {
 	return run(t, "layer_norm", file, line, make_norm,
 	           (struct compose){ .x = x, .y = weight, .z = bias, .eps = eps });
-}
-
-/* ---- gates ---- */
-
-/* e = exp(-|x|) and what goes with it. |x| is a choice of x or -x and not the op abs,
- * whose slope at 0 is 0: a formula that takes one side everywhere has the slope it
- * should. */
-struct fade {
-	hop_val zero, one, x;
-	hop_val below;                 /* x < 0; not so for NaN, which m and e then are */
-	hop_val m;                     /* -|x| */
-	hop_val e;                     /* in 0 .. 1: neither it nor its slopes overflow */
-};
-
-static struct fade fade(hop_build *b, hop_val x)
-{
-	struct fade f = { .zero = number_like(b, x, 0), .one = number_like(b, x, 1), .x = x };
-	f.below = hop_emit(b, lt, x, f.zero);
-	f.m = hop_emit(b, select, f.below, x, hop_emit(b, neg, x));
-	f.e = hop_emit(b, exp, f.m);
-	return f;
-}
-
-/* e/(1 + e) below 0, else 1/(1 + e). No digits cancel at either end, and none do in the
- * derivatives that are made of this: those of 1/(1 + exp(-x)) overflow below 0, and those
- * of s*(1 - s) lose everything above. */
-static hop_val sigmoid(hop_build *b, const struct fade *f)
-{
-	hop_val top = hop_emit(b, select, f->below, f->e, f->one);
-	return hop_emit(b, div, top, hop_emit(b, add, f->one, f->e));
-}
-
-static void make_sigmoid(hop_trace *t, void *arg)
-{
-	struct compose *c = arg;
-	struct fade f = fade(&t->b, floats(t, c->x));
-	c->r = rounded(t, sigmoid(&t->b, &f), 1, &c->x);
-}
-
-hop_value hop_at_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
-{
-	return run(t, "sigmoid", file, line, make_sigmoid, (struct compose){ .x = x });
-}
-
-/* log(1 + e): what rounding u = 1 + e loses is e - (u - 1), exactly, and log u + lost/u
- * has it again. Its slope is 1/u to the last digits as well. */
-static hop_val log_above_1(hop_build *b, const struct fade *f)
-{
-	hop_val u = hop_emit(b, add, f->one, f->e);
-	hop_val lost = hop_emit(b, sub, f->e, hop_emit(b, sub, u, f->one));
-	return hop_emit(b, add, hop_emit(b, log, u), hop_emit(b, div, lost, u));
-}
-
-/* min(x, 0) - log(1 + e) */
-static void make_log_sigmoid(hop_trace *t, void *arg)
-{
-	struct compose *c = arg;
-	hop_build *b = &t->b;
-	struct fade f = fade(b, floats(t, c->x));
-	hop_val low = hop_emit(b, select, f.below, f.x, f.zero);
-	c->r = rounded(t, hop_emit(b, sub, low, log_above_1(b, &f)), 1, &c->x);
-}
-
-hop_value hop_at_log_sigmoid(hop_trace *t, const char *file, int line, hop_value x)
-{
-	return run(t, "log_sigmoid", file, line, make_log_sigmoid, (struct compose){ .x = x });
-}
-
-/* x sigmoid(x) = max(x, 0) - |x| e/(1 + e). Where e is 0 in every dtype -1000 stands for
- * -|x|: infinity times 0 would be NaN, here or in a derivative. */
-static void make_silu(hop_trace *t, void *arg)
-{
-	struct compose *c = arg;
-	hop_build *b = &t->b;
-	struct fade f = fade(b, floats(t, c->x));
-	hop_val low = number_like(b, f.x, -1000);
-	hop_val high = hop_emit(b, select, f.below, f.zero, f.x);
-	hop_val m = hop_emit(b, select, hop_emit(b, lt, f.m, low), low, f.m);
-	hop_val q = hop_emit(b, div, f.e, hop_emit(b, add, f.one, f.e));
-	c->r = rounded(t, hop_emit(b, add, high, hop_emit(b, mul, m, q)), 1, &c->x);
-}
-
-hop_value hop_at_silu(hop_trace *t, const char *file, int line, hop_value x)
-{
-	return run(t, "silu", file, line, make_silu, (struct compose){ .x = x });
-}
-
-/* Not max(x, 0), which splits its slope at a tie: PyTorch's relu has slope 0 at 0. NaN is
- * not below 0, so it passes. */
-static void make_relu(hop_trace *t, void *arg)
-{
-	struct compose *c = arg;
-	hop_build *b = &t->b;
-	hop_val x = hop_value_read(t, c->x), zero = number_like(b, x, 0);
-	c->r = hop_value_new(t, hop_emit(b, select, hop_emit(b, le, x, zero), zero, x));
-}
-
-hop_value hop_at_relu(hop_trace *t, const char *file, int line, hop_value x)
-{
-	return run(t, "relu", file, line, make_relu, (struct compose){ .x = x });
 }

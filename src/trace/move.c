@@ -1,6 +1,6 @@
 /* move.c -- constructors of values, views, copies, reductions. Elementwise ones are in
  * ops.c. Axes may be negative here, and only here. */
-#include "trace/trace.h"
+#include "trace/compose.h"
 #include "hop/shape.h"
 
 #include <string.h>
@@ -27,8 +27,7 @@ static hop_value run(hop_trace *t, const char *op, const char *file, int line,
 	return hop_enter(t, op, file, line, make, &m) ? m.r : (hop_value){ 0, 0 };
 }
 
-/* User sizes to ours; false and a failure when they cannot be a shape. */
-static bool dims(hop_trace *t, const char *op, int rank, const hop_dim *d, hop_size *out)
+bool hop_dims(hop_trace *t, const char *op, int rank, const hop_dim *d, hop_size *out)
 {
 	if (rank < 0 || rank > HOP_MAXRANK || (rank && !d)) {
 		hop_trace_fail(t, HOP_EVALUE, "%s: rank %d is not one", op, rank);
@@ -47,7 +46,7 @@ static bool dims(hop_trace *t, const char *op, int rank, const hop_dim *d, hop_s
 	return true;
 }
 
-static bool check_dtype(hop_trace *t, const char *op, hop_dtype d)
+bool hop_dtype_check(hop_trace *t, const char *op, hop_dtype d)
 {
 	if ((unsigned)d < HOP_NDTYPE)
 		return true;
@@ -61,7 +60,7 @@ static void make_full(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_size d[HOP_MAXRANK];
-	if (check_dtype(t, "full", m->dtype) && dims(t, "full", m->rank, m->dim, d))
+	if (hop_dtype_check(t, "full", m->dtype) && hop_dims(t, "full", m->rank, m->dim, d))
 		m->r = hop_value_new(t, hop_emit_full(&t->b, hop_type_get(hop_env_of(t), m->dtype,
 		                                                          m->rank, d), m->f));
 }
@@ -91,7 +90,7 @@ static void make_data(hop_trace *t, void *arg)
 	struct move *m = arg;
 	hop_size d[HOP_MAXRANK];
 	int64_t count = 1;
-	bool ok = check_dtype(t, "data", m->dtype) && m->rank >= 0 && m->rank <= HOP_MAXRANK &&
+	bool ok = hop_dtype_check(t, "data", m->dtype) && m->rank >= 0 && m->rank <= HOP_MAXRANK &&
 	          (!m->rank || m->sizes);
 	for (int i = 0; ok && i < m->rank; i++) {
 		ok = m->sizes[i] >= 0 && m->sizes[i] <= HOP_SIZE_MAX &&
@@ -116,7 +115,7 @@ static void make_iota(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_size d[HOP_MAXRANK];
-	if (!check_dtype(t, "iota", m->dtype) || !dims(t, "iota", m->rank, m->dim, d))
+	if (!hop_dtype_check(t, "iota", m->dtype) || !hop_dims(t, "iota", m->rank, m->dim, d))
 		return;
 	int axis = hop_axis(t, "iota", m->axis, m->rank);
 	if (axis >= 0)
@@ -134,7 +133,7 @@ static void make_random(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_size d[HOP_MAXRANK];
-	if (!check_dtype(t, t->op, m->dtype) || !dims(t, t->op, m->rank, m->dim, d))
+	if (!hop_dtype_check(t, t->op, m->dtype) || !hop_dims(t, t->op, m->rank, m->dim, d))
 		return;
 	hop_val key = hop_promote_whole(t, m->x, "the key");
 	if (hop_is_bad(key))
@@ -160,7 +159,7 @@ static void make_reshape(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
 	hop_size d[HOP_MAXRANK];
-	if (!dims(t, "reshape", m->rank, m->dim, d))
+	if (!hop_dims(t, "reshape", m->rank, m->dim, d))
 		return;
 	struct hop_attr_reshape a = { .dims = { m->rank, d } };
 	m->r = hop_value_view(t, m->x, HOP_OP_reshape, &a);
@@ -221,8 +220,8 @@ hop_value hop_at_transpose(hop_trace *t, const char *file, int line, hop_value x
 	           (struct move){ .x = x, .axis = a, .other = b });
 }
 
-static hop_value narrow(hop_trace *t, hop_value x, int axis, hop_size start, hop_size n,
-                        int64_t step)
+hop_value hop_narrowed(hop_trace *t, hop_value x, int axis, hop_size start, hop_size n,
+                       int64_t step)
 {
 	const hop_type *type = hop_value_type(t, x);
 	hop_size from[HOP_MAXRANK], d[HOP_MAXRANK];
@@ -246,7 +245,7 @@ static void make_narrow(hop_trace *t, void *arg)
 	int axis = type ? hop_axis(t, "slice", m->axis, type->rank) : -1;
 	hop_size start = { m->start.k, m->start.e }, len = { m->len.k, m->len.e };
 	if (axis >= 0 && hop_size_known(t, "slice", start) && hop_size_known(t, "slice", len))
-		m->r = narrow(t, m->x, axis, start, len, m->step);
+		m->r = hop_narrowed(t, m->x, axis, start, len, m->step);
 }
 
 hop_value hop_at_slice(hop_trace *t, const char *file, int line, hop_value x, int axis,
@@ -270,7 +269,7 @@ static void make_index(hop_trace *t, void *arg)
 	hop_size at = hop_size_int(m->step);
 	if (m->step < 0)
 		at = hop_size_add(hop_env_of(t), type->dim[axis], at);
-	hop_value one = narrow(t, m->x, axis, at, hop_size_int(1), 1);
+	hop_value one = hop_narrowed(t, m->x, axis, at, hop_size_int(1), 1);
 	struct hop_attr_reshape a = { .dims = { n, d } };
 	if (one.trace)
 		m->r = hop_value_view(t, one, HOP_OP_reshape, &a);
@@ -290,7 +289,7 @@ static void make_expand(hop_trace *t, void *arg)
 	hop_size d[HOP_MAXRANK], kept[HOP_MAXRANK];
 	int64_t axes[HOP_MAXRANK];
 	int n = 0;
-	if (!type || !dims(t, "expand", m->rank, m->dim, d))
+	if (!type || !hop_dims(t, "expand", m->rank, m->dim, d))
 		return;
 	int lead = m->rank - type->rank;
 	if (lead < 0) {
@@ -348,7 +347,7 @@ hop_value hop_at_unsqueeze(hop_trace *t, const char *file, int line, hop_value x
 static void make_cast(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
-	if (check_dtype(t, "cast", m->dtype))
+	if (hop_dtype_check(t, "cast", m->dtype))
 		m->r = hop_value_new(t, hop_promote_cast(t, m->x, m->dtype));
 }
 
@@ -376,8 +375,8 @@ static void make_pad(hop_trace *t, void *arg)
 	if (hop_is_bad(x))
 		return;
 	const hop_type *type = hop_typeof(&t->b, x);
-	if (!dims(t, "pad", type->rank, m->dim, before) ||
-	    !dims(t, "pad", type->rank, m->after, after))
+	if (!hop_dims(t, "pad", type->rank, m->dim, before) ||
+	    !hop_dims(t, "pad", type->rank, m->after, after))
 		return;
 	for (int i = 0; i < type->rank; i++)
 		after[i] = hop_size_add(hop_env_of(t), after[i],
@@ -439,7 +438,7 @@ static void make_dynslice(hop_trace *t, void *arg)
 	if (hop_is_bad(in[0]))
 		return;
 	int rank = hop_typeof(&t->b, in[0])->rank;
-	if (!dims(t, "dynslice", rank, m->dim, d) || !starts(t, m->v, rank, in + 1))
+	if (!hop_dims(t, "dynslice", rank, m->dim, d) || !starts(t, m->v, rank, in + 1))
 		return;
 	struct hop_attr_dynslice a = { .dims = { rank, d } };
 	m->r = hop_value_new(t, hop_emit_op(&t->b, HOP_OP_dynslice, &a, (uint32_t)(1 + rank),
