@@ -36,7 +36,7 @@ bench: missing                      ## ratios to hand-written C and to the machi
 	@bench/run
 
 bless: build                        ## rewrite the expected text of golden files; read git diff
-	@tools/golden.sh -b test/golden/*/*.hop
+	@tools/golden.sh -b test/golden/*/*.hop test/golden/messages/*.txt
 
 docs:                               ## write the generated pages, headers and constructors
 	@mkdir -p $(B)

@@ -38,12 +38,12 @@ hop_status hop_infer_dynslice(hop_infer *f)
 {
 	hop_sizes dims = ((const struct hop_attr_dynslice *)f->attr)->dims;
 	if (!f->nin)
-		return hop_infer_fail(f, HOP_ETYPE, "dynslice: no operands");
+		return hop_infer_fail(f, HOP_ETYPE, "%s: no operands", hop_opname(f));
 	const hop_type *t = f->in[0];
 	HOP_TRY(check_starts(f, 1, t->rank));
 	if (dims.n != t->rank)
-		return hop_infer_fail(f, HOP_ETYPE, "dynslice: the operand has %d axes, the window "
-		                      "%lld", t->rank, (long long)dims.n);
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand has %d axes, the window "
+		                      "%lld", hop_opname(f), t->rank, (long long)dims.n);
 	HOP_TRY(check_window(f, dims.v, t));
 	return hop_shape_out(f, t->dtype, t->rank, dims.v);
 }
@@ -53,12 +53,12 @@ hop_status hop_infer_dynslice(hop_infer *f)
 hop_status hop_infer_dynupdate(hop_infer *f)
 {
 	if (f->nin < 2)
-		return hop_infer_fail(f, HOP_ETYPE, "dynupdate: needs an operand and an update");
+		return hop_infer_fail(f, HOP_ETYPE, "%s: needs an operand and an update", hop_opname(f));
 	const hop_type *t = f->in[0], *u = f->in[1];
 	HOP_TRY(hop_shape_dtypes(f, t->dtype, u->dtype));
 	if (u->rank != t->rank)
-		return hop_infer_fail(f, HOP_ETYPE, "dynupdate: the operand has %d axes, the update "
-		                      "%d", t->rank, u->rank);
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand has %d axes, the update "
+		                      "%d", hop_opname(f), t->rank, u->rank);
 	HOP_TRY(check_starts(f, 2, t->rank));
 	HOP_TRY(check_window(f, u->dim, t));
 	f->out[0] = t;
@@ -130,18 +130,18 @@ hop_status hop_infer_scatter(hop_infer *f)
 	hop_size dim[HOP_MAXRANK];
 	int rank;
 	if (a->mode < 0 || a->mode >= HOP_NMODE)
-		return hop_infer_fail(f, HOP_EVALUE, "scatter: there is no mode %lld",
+		return hop_infer_fail(f, HOP_EVALUE, "%s: there is no mode %lld", hop_opname(f),
 		                      (long long)a->mode);
 	if (hop_dtype_bool((hop_dtype)t->dtype) && (a->mode == HOP_MODE_add || a->mode == HOP_MODE_mul))
-		return hop_infer_fail(f, HOP_ETYPE, "scatter: no arithmetic on bool: cast first");
+		return hop_infer_fail(f, HOP_ETYPE, "%s: no arithmetic on bool: cast first", hop_opname(f));
 	if (t->dtype != u->dtype)
-		return hop_infer_fail(f, HOP_ETYPE, "scatter: the operand is %s, the update %s: "
-		                      "cast one of them", hop_dtype_name(t->dtype),
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand is %s, the update %s: "
+		                      "cast one of them", hop_opname(f), hop_dtype_name(t->dtype),
 		                      hop_dtype_name(u->dtype));
 	HOP_TRY(gathered(f, a->axis, a->nbatch, dim, &rank));
 	if (u->rank != rank)
-		return hop_infer_fail(f, HOP_ETYPE, "scatter: the update has %d axes, the index "
-		                      "takes %d", u->rank, rank);
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the update has %d axes, the index "
+		                      "takes %d", hop_opname(f), u->rank, rank);
 	for (int i = 0; i < rank; i++)
 		HOP_TRY(hop_shape_same(f, "update", i, u->dim[i], "taken", i, dim[i]));
 	f->out[0] = t;

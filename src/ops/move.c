@@ -13,8 +13,8 @@ hop_status hop_infer_broadcast(hop_infer *f)
 	const struct hop_attr_broadcast *a = f->attr;
 	const hop_type *t = f->in[0];
 	if (a->axes.n != t->rank)
-		return hop_infer_fail(f, HOP_ETYPE, "broadcast: the operand has %d axes, %lld are "
-		                      "placed", t->rank, (long long)a->axes.n);
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand has %d axes, %lld are "
+		                      "placed", hop_opname(f), t->rank, (long long)a->axes.n);
 	HOP_TRY(hop_shape_axes(f, a->axes, (int)a->dims.n));
 	for (int i = 0; i < t->rank; i++) {
 		int j = (int)a->axes.v[i];
@@ -84,8 +84,8 @@ hop_status hop_infer_permute(hop_infer *f)
 	hop_size dim[HOP_MAXRANK];
 	bool used[HOP_MAXRANK] = { false };
 	if (axes.n != t->rank)
-		return hop_infer_fail(f, HOP_ETYPE, "permute: the operand has %d axes, %lld are "
-		                      "named", t->rank, (long long)axes.n);
+		return hop_infer_fail(f, HOP_ETYPE, "%s: the operand has %d axes, %lld are "
+		                      "named", hop_opname(f), t->rank, (long long)axes.n);
 	for (int i = 0; i < t->rank; i++) {
 		int64_t j = axes.v[i];
 		if (j < 0 || j >= t->rank)

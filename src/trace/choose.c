@@ -6,6 +6,8 @@
 struct choose {
 	hop_value        v[3], r;
 	int              n, axis;
+	bool             numbers;      /* the bounds are low and high, not values */
+	double           low, high;
 	const hop_value *list;
 	const hop_dim   *sizes;
 	hop_value       *out;
@@ -141,6 +143,10 @@ static hop_val bounded(hop_build *b, hop_val x, hop_val bound, bool low)
 static void make_clamp(hop_trace *t, void *arg)
 {
 	struct choose *c = arg;
+	if (c->numbers) {
+		c->v[1] = hop_value_weak(t, HOP_WEAK_FLOAT, c->low, 0);
+		c->v[2] = hop_value_weak(t, HOP_WEAK_FLOAT, c->high, 0);
+	}
 	hop_value all[3] = { c->v[0] };
 	hop_val v[3];
 	int n = 1;
@@ -166,6 +172,6 @@ hop_value hop_at_clamp(hop_trace *t, const char *file, int line, hop_value x, ho
 hop_value hop_at_clampf(hop_trace *t, const char *file, int line, hop_value x, double low,
                         double high)
 {
-	hop_value lo = hop_at_f(t, file, line, low), hi = hop_at_f(t, file, line, high);
-	return hop_at_clamp(t, file, line, x, lo, hi);
+	return run(t, "clampf", file, line, make_clamp,
+	           (struct choose){ .v = { x }, .numbers = true, .low = low, .high = high });
 }

@@ -280,7 +280,7 @@ static bool products_fit(hop_trace *t, const hop_type *x, const hop_type *y, hop
 	}
 	if (!fit && !t->b.st) {
 		const char *many = x->rank > 1 ? "columns" : "elements";
-		hop_trace_fail(t, HOP_ESHAPE, "%s: %s and %s: the left has not as many %s as the right "
+		hop_trace_fail(t, HOP_ESHAPE, "%s: %s and %s: the left must have as many %s as the right "
 		               "has %s", t->op, hop_type_text(t, x), hop_type_text(t, y), many,
 		               y->rank > 1 ? "rows" : "elements");
 	}

@@ -29,8 +29,12 @@ static hop_value run(hop_trace *t, const char *op, const char *file, int line,
 
 bool hop_dims(hop_trace *t, const char *op, int rank, const hop_dim *d, hop_size *out)
 {
-	if (rank < 0 || rank > HOP_MAXRANK || (rank && !d)) {
-		hop_trace_fail(t, HOP_EVALUE, "%s: rank %d is not one", op, rank);
+	if (rank < 0 || rank > HOP_MAXRANK) {
+		hop_trace_fail(t, HOP_EVALUE, "%s: rank %d: from 0 to %d there are", op, rank, HOP_MAXRANK);
+		return false;
+	}
+	if (rank && !d) {
+		hop_trace_fail(t, HOP_EVALUE, "%s: no sizes were given for %d axes", op, rank);
 		return false;
 	}
 	for (int i = 0; i < rank; i++) {

@@ -5,6 +5,7 @@
 #include "hop/ops.h"
 #include "hop/shape.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- element by element ---- */
@@ -81,14 +82,49 @@ hop_value hop_at_point(hop_trace *t, const char *file, int line, int op, int n,
 	return p.r;
 }
 
+/* The sizes of both are equal: asked here, with the sides as the caller has them. */
+static bool sizes_agree(hop_trace *t, hop_val x, hop_val y)
+{
+	const hop_type *a = hop_typeof(&t->b, x), *b = hop_typeof(&t->b, y);
+	for (int i = 0; i < a->rank; i++) {
+		char text[80];
+		if (hop_build_holds(&t->b, HOP_EQ, a->dim[i], b->dim[i]) == HOP_ALWAYS)
+			continue;
+		if (hop_build_holds(&t->b, HOP_EQ, a->dim[i], b->dim[i]) == HOP_NEVER) {
+			hop_trace_fail(t, HOP_ESHAPE, "%s: %s and %s: dimension %d differs", t->op,
+			               hop_type_text(t, a), hop_type_text(t, b), i);
+			return false;
+		}
+		int n = snprintf(text, sizeof text, "dimension %d is {0} on the left, {1} on the right", i);
+		hop_build_check(&t->b, (hop_check){ .a = a->dim[i], .b = b->dim[i], .rel = HOP_EQ,
+		                                    .op = HOP_OP_lt, .loc = t->b.loc, .as = t->op,
+		                                    .what = hop_ctx_name(hop_env_of(t), text, (size_t)n) });
+	}
+	return true;
+}
+
+/* x > y is y < x. */
+static void make_turned(hop_trace *t, void *arg)
+{
+	struct point *p = arg;
+	hop_value turned[2] = { p->v[1], p->v[0] };
+	hop_val in[2];
+	if (hop_number_op(t, p->op, false, 2, turned, &p->r) ||
+	    !hop_promote(t, 2, p->v, HOP_NDTYPE, in) || !sizes_agree(t, in[0], in[1]))
+		return;
+	p->r = hop_value_new(t, hop_emit_op(&t->b, p->op, NULL, 2, (hop_val[]){ in[1], in[0] }));
+}
+
 hop_value hop_at_gt(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
-	return hop_at_lt(t, file, line, y, x);
+	struct point p = { .op = HOP_OP_lt, .v = { x, y } };
+	return hop_enter(t, "gt", file, line, make_turned, &p) ? p.r : (hop_value){ 0, 0 };
 }
 
 hop_value hop_at_ge(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
-	return hop_at_le(t, file, line, y, x);
+	struct point p = { .op = HOP_OP_le, .v = { x, y } };
+	return hop_enter(t, "ge", file, line, make_turned, &p) ? p.r : (hop_value){ 0, 0 };
 }
 
 static void make_idiv(hop_trace *t, void *arg)

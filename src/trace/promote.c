@@ -74,6 +74,22 @@ hop_val hop_promote_whole(hop_trace *t, hop_value v, const char *what)
 	return hop_promote_cast(t, v, HOP_i64);
 }
 
+/* Two operands whose sizes, right aligned, are known not to broadcast: fails with both types. */
+static bool fit(hop_trace *t, hop_val x, hop_val y)
+{
+	const hop_type *a = hop_typeof(&t->b, x), *b = hop_typeof(&t->b, y);
+	for (int k = 1; k <= a->rank && k <= b->rank; k++) {
+		hop_size m = a->dim[a->rank - k], n = b->dim[b->rank - k];
+		if (!hop_size_const(m) || !hop_size_const(n) || m.k == n.k || m.k == 1 || n.k == 1)
+			continue;
+		hop_trace_fail(t, HOP_ESHAPE, "%s: %s and %s do not broadcast: on axis %d are %lld and %lld",
+		               t->op, hop_type_text(t, a), hop_type_text(t, b), -k, (long long)m.k,
+		               (long long)n.k);
+		return false;
+	}
+	return true;
+}
+
 bool hop_common_shape(hop_trace *t, int n, const hop_val *v, int *out_rank,
                       hop_size *out_dim)
 {
@@ -83,6 +99,9 @@ bool hop_common_shape(hop_trace *t, int n, const hop_val *v, int *out_rank,
 			return false;
 		int r = hop_typeof(&t->b, v[i])->rank;
 		rank = r > rank ? r : rank;
+		for (int j = 0; j < i; j++)
+			if (!fit(t, v[j], v[i]))
+				return false;
 	}
 	for (int k = 0; k < rank; k++)
 		out_dim[k] = hop_size_int(1);

@@ -201,9 +201,13 @@ static void make_running(hop_trace *t, void *arg)
 {
 	struct running *c = arg;
 	hop_build *b = &t->b;
-	if ((unsigned)c->kind >= NRUNNING || c->how & ~(HOP_CUM_REVERSE | HOP_CUM_EXCLUSIVE)) {
-		hop_trace_fail(t, HOP_EVALUE, "%s: there is no kind %d, or no way %d of it", t->op,
-		               (int)c->kind, c->how);
+	if ((unsigned)c->kind >= NRUNNING) {
+		hop_trace_fail(t, HOP_EVALUE, "cum: there is no kind %d", (int)c->kind);
+		return;
+	}
+	if (c->how & ~(HOP_CUM_REVERSE | HOP_CUM_EXCLUSIVE)) {
+		hop_trace_fail(t, HOP_EVALUE, "%s: how is %d, it may be HOP_CUM_REVERSE, HOP_CUM_EXCLUSIVE "
+		               "or both", t->op, c->how);
 		return;
 	}
 	hop_val x = operand(t, c->kind, c->x);

@@ -1,0 +1,341 @@
+/* wrong_hops.h -- operators with bodies, called wrongly: a body for each mistake, with words of the
+ * message that it must give. Constructors without bodies are in wrong_calls.h. */
+#ifndef WRONG_HOPS_H
+#define WRONG_HOPS_H
+
+#include "unit/trace_rig.h"
+
+#include <limits.h>
+
+enum { X, S, K, P, Q, NIN };           /* f64[3], f64, i64 of 2, false, true */
+
+#define BODY(name, ...) \
+	static void name(hop_trace *t, const hop_value *in, void *user) \
+	{ (void)t, (void)in, (void)user; hop_value out[4] = { { 0, 0 } }; (void)out; __VA_ARGS__; }
+
+/* ---- bodies to give ---- */
+
+static const hop_value unset = { 0, 0 };
+static hop_value *outside;             /* a value of the trace around */
+
+BODY(same_, hop_return(t, in[0]))
+BODY(both_, hop_return(t, in[0], in[1]))
+BODY(none_, hop_return_n(t, 0, NULL))
+BODY(half_, hop_return(t, hop_mulf(t, in[0], 0.5)))
+BODY(never_, hop_return(t, hop_lt(t, hop_f(t, 1), hop_f(t, 0))))
+BODY(always_, hop_return(t, hop_lt(t, hop_f(t, 0), hop_f(t, 1))))
+BODY(twice_, hop_return(t, in[0]); hop_return(t, in[0]))
+BODY(forgets_, hop_sin(t, in[0]))
+BODY(short_, hop_return(t, hop_narrow(t, in[0], 0, 0, 2)))
+BODY(whole_, hop_return(t, hop_cast(t, in[0], HOP_i64)))
+BODY(total_, hop_return(t, hop_sum_all(t, in[0])))
+BODY(pi_, hop_return(t, hop_f(t, 3.14)))
+BODY(writes_, hop_add_(t, *outside, *outside); hop_return(t, in[0]))
+BODY(writes_sum_, hop_add_(t, *outside, *outside); hop_return(t, hop_sum_all(t, in[0])))
+BODY(uses_outer_, hop_return(t, hop_sin(user, in[0])))
+#define RULE(...) { sizeof(hop_custom_rule), __VA_ARGS__ }
+static const hop_custom_rule no_fwd = RULE(NULL, same_, NULL), no_bwd = RULE(same_, NULL, NULL),
+	rule = RULE(same_, same_, NULL), rule_writes = RULE(writes_, same_, NULL);
+#undef RULE
+
+/* ---- wrong calls ---- */
+
+#define OUT 4, out
+#define DONE hop_return(t, out[0])
+
+BODY(cond_then_false, hop_cond(t, in[P], NULL, same_, NULL, 1, in, OUT); DONE)
+BODY(cond_then_true, hop_cond(t, in[Q], NULL, same_, NULL, 1, in, OUT); DONE)
+BODY(cond_else_false, hop_cond(t, in[P], same_, NULL, NULL, 1, in, OUT); DONE)
+BODY(cond_else_true, hop_cond(t, in[Q], same_, NULL, NULL, 1, in, OUT); DONE)
+BODY(sized_else, hop_cond_sized(t, in[Q], same_, NULL, NULL, 1, in, OUT); DONE)
+BODY(cond_many, hop_cond(t, in[X], same_, same_, NULL, 1, in, OUT); DONE)
+BODY(cond_unset, hop_cond(t, unset, same_, same_, NULL, 1, in, OUT); DONE)
+BODY(cond_count, hop_cond(t, in[Q], same_, same_, NULL, -1, in, OUT); DONE)
+BODY(cond_list, hop_cond(t, in[Q], same_, same_, NULL, 1, NULL, OUT); DONE)
+BODY(cond_cap, hop_cond(t, in[Q], same_, same_, NULL, 1, in, -1, out); DONE)
+BODY(cond_out, hop_cond(t, in[Q], same_, same_, NULL, 1, in, 1, NULL); DONE)
+BODY(cond_room, hop_cond(t, in[Q], both_, both_, NULL, 2, in, 1, out); DONE)
+BODY(cond_value, hop_cond(t, in[Q], pi_, pi_, NULL, 1, &unset, OUT); DONE)
+BODY(cond_twice, hop_cond(t, in[Q], twice_, twice_, NULL, 1, in, OUT); DONE)
+BODY(cond_forgets, hop_cond(t, in[Q], forgets_, forgets_, NULL, 1, in, OUT); DONE)
+BODY(cond_outer, hop_cond(t, in[Q], uses_outer_, uses_outer_, t, 1, in, OUT); DONE)
+
+static hop_body *const same3[3] = { same_, same_, same_ }, *const hole3[3] = { same_, same_, NULL };
+BODY(switch_none, hop_switch(t, in[K], 0, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_minus, hop_switch(t, in[K], INT_MIN, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_null, hop_switch(t, in[K], 3, NULL, NULL, 1, in, OUT); DONE)
+BODY(switch_hole, hop_switch(t, hop_i(t, 0), 3, hole3, NULL, 1, in, OUT); DONE)
+BODY(switch_float, hop_switch(t, in[S], 3, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_many, hop_value k = hop_cast(t, in[X], HOP_i64);
+     hop_switch(t, k, 3, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_unset, hop_switch(t, unset, 3, same3, NULL, 1, in, OUT); DONE)
+BODY(switch_list, hop_switch(t, in[K], 3, same3, NULL, 1, NULL, OUT); DONE)
+BODY(switch_twice, hop_body *const b[2] = { twice_, twice_ };
+     hop_switch(t, in[K], 2, b, NULL, 1, in, OUT); DONE)
+BODY(map_fn, hop_map(t, NULL, NULL, 1, in, 0, OUT); DONE)
+BODY(map_none, hop_map(t, pi_, NULL, 0, NULL, 0, OUT); DONE)
+BODY(map_count, hop_map(t, same_, NULL, -1, in, 0, OUT); DONE)
+BODY(map_list, hop_map(t, same_, NULL, 1, NULL, 0, OUT); DONE)
+BODY(map_axis, hop_map(t, same_, NULL, 1, in, 1, OUT); DONE)
+BODY(map_scalar, hop_map(t, same_, NULL, 1, &in[S], 0, OUT); DONE)
+BODY(map_room, hop_map(t, same_, NULL, 1, in, 0, 0, NULL); DONE)
+BODY(map_value, hop_map(t, same_, NULL, 1, &unset, 0, OUT); DONE)
+BODY(map_sizes, hop_value two = hop_narrow(t, in[X], 0, 0, 2);
+     hop_map(t, both_, NULL, 2, (hop_value[]){ in[X], two }, 0, OUT); DONE)
+BODY(map_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
+     hop_map(t, writes_, NULL, 1, in, 0, OUT); DONE)
+BODY(stops_, hop_stop_if(t, hop_lt(t, in[0], hop_f(t, 0))); hop_return(t, in[0]))
+BODY(map_stops, hop_map(t, stops_, NULL, 1, in, 0, OUT); DONE)
+
+BODY(region_fn, hop_region(t, "r", NULL, NULL, 1, in, OUT); DONE)
+BODY(region_count, hop_region(t, "r", same_, NULL, INT_MIN, in, OUT); DONE)
+BODY(region_list, hop_region(t, "r", same_, NULL, 1, NULL, OUT); DONE)
+BODY(region_room, hop_region(t, "r", same_, NULL, 1, in, 0, NULL); DONE)
+BODY(region_value, hop_region(t, "r", pi_, NULL, 1, &unset, OUT); DONE)
+
+BODY(while_test, hop_while(t, NULL, same_, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(while_body, hop_while(t, never_, NULL, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(while_count, hop_while(t, never_, same_, NULL, -1, in, NULL, out, NULL); DONE)
+BODY(while_init, hop_while(t, never_, same_, NULL, 1, NULL, NULL, out, NULL); DONE)
+BODY(while_out, hop_while(t, never_, same_, NULL, 1, in, NULL, NULL, NULL); DONE)
+BODY(while_value, hop_while(t, never_, same_, NULL, 1, &unset, NULL, out, NULL); DONE)
+BODY(while_float, hop_while(t, pi_, same_, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(while_two, hop_while(t, both_, both_, NULL, 2, in, NULL, out, NULL); DONE)
+BODY(while_none, hop_while(t, none_, same_, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(while_vector, hop_while(t, same_, same_, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(while_few, hop_while(t, always_, none_, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(while_short, hop_while(t, always_, short_, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(while_dtype, hop_while(t, always_, whole_, NULL, 1, in, NULL, out, NULL); DONE)
+static const hop_while_opts negative = { .size = sizeof negative, .max_trips = -1 };
+struct pair { hop_value a, b; };
+HOP_TREE(pair_tree, struct pair, a, b);
+static const hop_while_opts named = { .size = sizeof named, .carry = &pair_tree };
+BODY(while_trips, hop_while(t, never_, same_, NULL, 1, in, &negative, out, NULL); DONE)
+BODY(while_tree, hop_while(t, never_, same_, NULL, 1, in, &named, out, NULL); DONE)
+
+#define SCAN(name, fn, nc, init, nx, xs, cap, ...) \
+	BODY(name, hop_scan_opts o = { .size = sizeof o, __VA_ARGS__ }; \
+	     hop_scan(t, fn, NULL, nc, init, nx, xs, &o, cap, out, NULL); DONE)
+#define LEN(n) .has_length = true, .length = { n, NULL }
+SCAN(scan_fn, NULL, 1, in, 0, NULL, 4, LEN(2))
+SCAN(scan_fn_none, NULL, 1, in, 0, NULL, 4, LEN(0))
+SCAN(scan_ncarry, same_, -1, in, 0, NULL, 4, LEN(2))
+SCAN(scan_nx, same_, 1, in, -1, in, 4, LEN(2))
+SCAN(scan_init, same_, 1, NULL, 0, NULL, 4, LEN(2))
+SCAN(scan_xs, same_, 1, in, 1, NULL, 4, LEN(2))
+SCAN(scan_cap, same_, 1, in, 0, NULL, -1, LEN(2))
+SCAN(scan_room, both_, 1, in, 1, in, 1, .axis = 0)
+SCAN(scan_no_length, same_, 1, in, 0, NULL, 4, .axis = 0)
+SCAN(scan_negative, same_, 1, in, 0, NULL, 4, LEN(-1))
+SCAN(scan_huge, same_, 1, in, 0, NULL, 4, LEN(INT64_MAX))
+SCAN(scan_lengths, same_, 1, in, 1, in, 4, LEN(2))
+SCAN(scan_axis, both_, 1, in, 1, in, 4, .axis = 1)
+SCAN(scan_axis_back, both_, 1, in, 1, in, 4, .axis = -2)
+SCAN(scan_axis_none, both_, 2, in, 0, NULL, 4, LEN(2), .axis = -1)
+SCAN(scan_scalar, both_, 1, in, 1, &in[S], 4, .axis = 0)
+SCAN(scan_every, same_, 1, in, 0, NULL, 4, LEN(2), .every = -2)
+SCAN(scan_every_min, same_, 1, in, 0, NULL, 4, LEN(2), .every = INT_MIN)
+SCAN(scan_count_float, same_, 1, in, 0, NULL, 4, LEN(2), .counted = true, .count = in[S])
+SCAN(scan_count_bool, same_, 1, in, 0, NULL, 4, LEN(2), .counted = true, .count = in[Q])
+SCAN(scan_count_vector, same_, 1, in, 0, NULL, 4, LEN(2), .counted = true,
+     .count = hop_cast(t, in[X], HOP_i64))
+SCAN(scan_count_unset, same_, 1, in, 0, NULL, 4, LEN(2), .counted = true)
+SCAN(scan_tree, same_, 1, in, 0, NULL, 4, LEN(2), .carry = &pair_tree)
+SCAN(scan_tree_x, both_, 1, in, 1, in, 4, .x = &pair_tree)
+SCAN(scan_value, same_, 1, &unset, 0, NULL, 4, LEN(2))
+SCAN(scan_x_value, both_, 1, in, 1, &unset, 4, .axis = 0)
+SCAN(scan_few, none_, 1, in, 0, NULL, 4, LEN(2))
+SCAN(scan_short, short_, 1, in, 0, NULL, 4, LEN(2))
+
+BODY(custom_rule, hop_custom(t, NULL, NULL, 1, in, OUT); DONE)
+BODY(custom_fwd, hop_custom(t, &no_fwd, NULL, 1, in, OUT); DONE)
+BODY(custom_bwd, hop_custom(t, &no_bwd, NULL, 1, in, OUT); DONE)
+BODY(custom_count, hop_custom(t, &rule, NULL, -1, in, OUT); DONE)
+BODY(custom_list, hop_custom(t, &rule, NULL, 1, NULL, OUT); DONE)
+BODY(custom_room, hop_custom(t, &rule, NULL, 1, in, 0, NULL); DONE)
+BODY(custom_value, hop_custom(t, &rule, NULL, 1, &unset, OUT); DONE)
+BODY(custom_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
+     hop_custom(t, &rule_writes, NULL, 1, in, OUT); DONE)
+
+#define WRT(...) (int[]){ __VA_ARGS__ }
+BODY(grad_fn, hop_grad_at(t, NULL, NULL, 1, in, 1, WRT(0), OUT); DONE)
+BODY(grad_twice, hop_grad_at(t, total_, NULL, 1, in, 2, WRT(0, 0), OUT); DONE)
+BODY(grad_wrt, hop_grad_at(t, total_, NULL, 1, in, 1, WRT(1), OUT); DONE)
+BODY(grad_wrt_back, hop_grad_at(t, total_, NULL, 1, in, 1, WRT(-1), OUT); DONE)
+BODY(grad_whole, hop_grad_at(t, total_, NULL, 1, &in[K], 1, WRT(0), OUT); DONE)
+BODY(grad_count, hop_grad_at(t, total_, NULL, 1, in, -1, WRT(0), OUT); DONE)
+BODY(grad_list, hop_grad_at(t, total_, NULL, 1, in, 1, NULL, OUT); DONE)
+BODY(grad_in, hop_grad_at(t, total_, NULL, 1, NULL, 1, WRT(0), OUT); DONE)
+BODY(grad_nin, hop_grad_at(t, total_, NULL, -1, in, 0, NULL, OUT); DONE)
+BODY(grad_room, hop_grad_at(t, total_, NULL, 1, in, 1, WRT(0), 1, out); DONE)
+BODY(grad_vector, hop_grad_at(t, same_, NULL, 1, in, 1, WRT(0), OUT); DONE)
+BODY(grad_none, hop_grad_at(t, none_, NULL, 1, in, 1, WRT(0), OUT); DONE)
+BODY(grad_value, hop_grad_at(t, total_, NULL, 1, &unset, 1, WRT(0), OUT); DONE)
+BODY(grad_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
+     hop_grad_at(t, writes_sum_, NULL, 1, in, 1, WRT(0), OUT); DONE)
+BODY(jvp_tangents, hop_jvp_at(t, half_, NULL, 1, in, 1, WRT(0), NULL, OUT); DONE)
+BODY(jvp_shape, hop_jvp_at(t, half_, NULL, 1, in, 1, WRT(0), &in[S], OUT); DONE)
+BODY(jvp_value, hop_jvp_at(t, half_, NULL, 1, in, 1, WRT(0), &unset, OUT); DONE)
+BODY(jvp_twice, hop_jvp_at(t, half_, NULL, 1, in, 2, WRT(0, 0), (hop_value[]){ in[X], in[X] },
+                           OUT); DONE)
+BODY(vjp_fn, hop_vjp_at(t, NULL, NULL, 1, in, 1, WRT(0), 1, in, OUT); DONE)
+BODY(vjp_none, hop_vjp_at(t, half_, NULL, 1, in, 1, WRT(0), 1, NULL, OUT); DONE)
+BODY(vjp_few, hop_vjp_at(t, half_, NULL, 1, in, 1, WRT(0), 0, NULL, OUT); DONE)
+BODY(vjp_many, hop_vjp_at(t, half_, NULL, 1, in, 1, WRT(0), 2, in, OUT); DONE)
+BODY(vjp_minus, hop_vjp_at(t, half_, NULL, 1, in, 1, WRT(0), -1, in, OUT); DONE)
+BODY(vjp_shape, hop_vjp_at(t, half_, NULL, 1, in, 1, WRT(0), 1, &in[S], OUT); DONE)
+BODY(vjp_value, hop_vjp_at(t, half_, NULL, 1, in, 1, WRT(0), 1, &unset, OUT); DONE)
+BODY(vjp_twice, hop_vjp_at(t, half_, NULL, 1, in, 2, WRT(0, 0), 1, in, OUT); DONE)
+BODY(vjp_room, hop_vjp_at(t, half_, NULL, 1, in, 1, WRT(0), 1, in, 1, out); DONE)
+BODY(jac_two, hop_jac_at(t, both_, NULL, 2, in, 1, WRT(0), OUT); DONE)
+BODY(jac_whole, hop_jac_at(t, whole_, NULL, 1, in, 1, WRT(0), OUT); DONE)
+BODY(jac_twice, hop_jac_at(t, half_, NULL, 1, in, 2, WRT(0, 0), OUT); DONE)
+BODY(vmap_fn, hop_vmap_at(t, NULL, NULL, 1, in, WRT(0), OUT); DONE)
+BODY(vmap_axes, hop_vmap_at(t, half_, NULL, 1, in, NULL, OUT); DONE)
+BODY(vmap_axis, hop_vmap_at(t, half_, NULL, 1, in, WRT(1), OUT); DONE)
+BODY(vmap_back, hop_vmap_at(t, half_, NULL, 1, in, WRT(-2), OUT); DONE)
+BODY(vmap_nothing, hop_vmap_at(t, half_, NULL, 1, in, WRT(-1), OUT); DONE)
+BODY(vmap_empty, hop_vmap_at(t, pi_, NULL, 0, NULL, NULL, OUT); DONE)
+BODY(vmap_sizes, hop_value two = hop_narrow(t, in[X], 0, 0, 2); hop_vmap_at(t, both_, NULL, 2,
+     (hop_value[]){ in[X], two }, WRT(0, 0), OUT); DONE)
+BODY(vmap_room, hop_vmap_at(t, half_, NULL, 1, in, WRT(0), 0, NULL); DONE)
+
+/* functions to apply: of f64[3]; of f64[n], f64[n] with n of 1..4; of f64[n], f64[m] that
+ * adds them; of another context */
+static hop_fn *three, *pairs, *sums, *foreign_fn;
+BODY(sum_, hop_return(t, hop_add(t, in[0], in[1])))
+static hop_ctx *other;
+static hop_array *foreign_array;
+BODY(apply_fn, hop_apply(t, NULL, 1, in, OUT); DONE)
+BODY(apply_foreign, hop_apply(t, foreign_fn, 1, in, OUT); DONE)
+BODY(apply_nin, hop_apply(t, three, 2, in, OUT); DONE)
+BODY(apply_list, hop_apply(t, three, 1, NULL, OUT); DONE)
+BODY(apply_rank, hop_apply(t, three, 1, &in[S], OUT); DONE)
+BODY(apply_size, hop_value two = hop_narrow(t, in[X], 0, 0, 2);
+     hop_apply(t, three, 1, &two, OUT); DONE)
+BODY(apply_long, hop_value six = hop_concat(t, 2, (hop_value[]){ in[X], in[X] }, 0);
+     hop_apply(t, three, 1, &six, OUT); DONE)
+BODY(apply_sizes, hop_value two = hop_narrow(t, in[X], 0, 0, 2);
+     hop_apply(t, pairs, 2, (hop_value[]){ in[X], two }, OUT); DONE)
+BODY(apply_range, hop_value six = hop_concat(t, 2, (hop_value[]){ in[X], in[X] }, 0);
+     hop_apply(t, pairs, 2, (hop_value[]){ six, six }, OUT); DONE)
+BODY(apply_check, hop_value six = hop_concat(t, 2, (hop_value[]){ in[X], in[X] }, 0);
+     hop_apply(t, sums, 2, (hop_value[]){ six, in[X] }, OUT); DONE)
+BODY(apply_room, hop_apply(t, three, 1, in, 0, NULL); DONE)
+BODY(apply_value, hop_apply(t, three, 1, &unset, OUT); DONE)
+
+BODY(use_null, hop_return(t, hop_use(t, NULL)))
+BODY(use_foreign, hop_return(t, hop_use(t, foreign_array)))
+BODY(return_count, hop_return_n(t, -1, in))
+BODY(return_list, hop_return_n(t, 1, NULL))
+BODY(return_value, hop_return(t, unset))
+BODY(return_twice, hop_return(t, in[0]); hop_return(t, in[0]))
+BODY(after_return, hop_return(t, in[0]); hop_sin(t, in[0]))
+BODY(tree_zeros, hop_tree_zeros_like(t, &pair_tree, NULL, out); DONE)
+BODY(tree_axpy, hop_tree_axpy(t, &pair_tree, in[S], in, NULL, out); DONE)
+
+static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = {
+#define W(name, words) { #name, words, name }
+	W(cond_then_false, "then branch of cond"), W(cond_then_true, "then branch of cond"),
+	W(cond_else_false, "else branch of cond"), W(cond_else_true, "else branch of cond"),
+	W(sized_else, "else branch of cond"), W(cond_many, "cond: the predicate"),
+	W(cond_unset, "cond: a value that was never set"), W(cond_count, "cond: a count"),
+	W(cond_list, "cond: a count"), W(cond_cap, "cond: a count"), W(cond_out, "cond: a count"),
+	W(cond_room, "room for 1"), W(cond_value, "cond: a value that was never set"),
+	W(cond_twice, "return: nothing may follow"), W(cond_forgets, "branch of cond ended"),
+	W(cond_outer, "sin: this trace is not"), W(switch_none, "switch: there is no branch"),
+	W(switch_minus, "switch: there is no branch"), W(switch_null, "switch: there is no branch"),
+	W(switch_hole, "branch 2 of switch"), W(switch_float, "switch: the index is f64"),
+	W(switch_many, "switch: the index is i64[3]"), W(switch_unset, "switch: a value that was"),
+	W(switch_list, "switch: a count"), W(switch_twice, "return: nothing may follow"),
+	W(map_fn, "body of map"), W(map_none, "map: without xs"), W(map_count, "map: a count"),
+	W(map_list, "map: a count"), W(map_axis, "map: x[0] is f64[3], it has no axis 1"),
+	W(map_scalar, "no axis 0"), W(map_room, "map: gives 1"), W(map_value, "map: a value"),
+	W(map_sizes, "map: x[1] has length 2, the map has 3"),
+	W(map_writes, "map: a captured tensor is written"), W(map_stops, "stop_if: it belongs"),
+	W(region_fn, "body of region"),
+	W(region_count, "region: a count"), W(region_list, "region: a count"),
+	W(region_room, "room for 0"), W(region_value, "region: a value that was never set"),
+	W(while_test, "test of while"), W(while_body, "body of while"),
+	W(while_count, "while: a count"), W(while_init, "while: a count"),
+	W(while_out, "while: a count"), W(while_value, "while: a value that was never set"),
+	W(while_float, "while: the test gives f32"), W(while_two, "while: the test gives 2"),
+	W(while_none, "while: the test gives 0"), W(while_vector, "while: the test gives f64[3]"),
+	W(while_few, "while: the body gives 0"), W(while_short, "while: carry[0] is f64[3]"),
+	W(while_dtype, "while: carry[0] is f64[3]"), W(while_trips, "while: max_trips"),
+	W(while_tree, "while: the tree names 2"), W(scan_fn, "body of scan"),
+	W(scan_fn_none, "body of scan"), W(scan_ncarry, "scan: a count"),
+	W(scan_nx, "scan: a count"), W(scan_init, "scan: a count"), W(scan_xs, "scan: a count"),
+	W(scan_cap, "scan: a count"), W(scan_room, "scan: gives 2"),
+	W(scan_no_length, "scan: without xs"), W(scan_negative, "scan: length -1"),
+	W(scan_huge, "scan: length"), W(scan_lengths, "scan: x[0] has length 3"),
+	W(scan_axis, "no axis 1"), W(scan_axis_back, "axis"), W(scan_axis_none, "scan: axis -1"),
+	W(scan_scalar, "no axis 0"), W(scan_every, "scan: every is -2"),
+	W(scan_every_min, "scan: every is"), W(scan_count_float, "scan: the count is f64"),
+	W(scan_count_bool, "scan: the count is bool"), W(scan_count_vector, "scan: the count is"),
+	W(scan_count_unset, "scan: a value that was never set"), W(scan_tree, "scan: the tree"),
+	W(scan_tree_x, "scan: the tree"), W(scan_value, "scan: a value"),
+	W(scan_x_value, "scan: a value"), W(scan_few, "scan: the body gives 0"),
+	W(scan_short, "scan: carry[0]"), W(custom_rule, "custom: fwd and bwd"),
+	W(custom_fwd, "custom: fwd and bwd"), W(custom_bwd, "custom: fwd and bwd"),
+	W(custom_count, "custom: a count"), W(custom_list, "custom: a count"),
+	W(custom_room, "room for 0"), W(custom_value, "custom: a value that was never set"),
+	W(custom_writes, "custom: a captured tensor is written"), W(grad_fn, "body of grad"),
+	W(grad_twice, "grad: input 0 is named twice"), W(grad_wrt, "grad: there is no input 1"),
+	W(grad_wrt_back, "grad: there is no input -1"), W(grad_whole, "grad: input 0 is i64"),
+	W(grad_count, "grad: a count"), W(grad_list, "grad: a count"), W(grad_in, "grad: a count"),
+	W(grad_nin, "grad: a count"), W(grad_room, "grad: gives 2"),
+	W(grad_vector, "grad: the first result is f64[3]"), W(grad_none, "grad: the first result"),
+	W(grad_value, "grad: a value that was never set"),
+	W(grad_writes, "grad: a captured tensor is written"), W(jvp_tangents, "jvp: no tangents"),
+	W(jvp_shape, "jvp: the tangent"), W(jvp_value, "jvp: a value that was never set"),
+	W(jvp_twice, "jvp: input 0 is named twice"), W(vjp_fn, "body of vjp"),
+	W(vjp_none, "vjp: no cotangents"), W(vjp_few, "vjp: 0 cotangents for 1"),
+	W(vjp_many, "vjp: 2 cotangents for 1"), W(vjp_minus, "vjp: no cotangents"),
+	W(vjp_shape, "vjp: the cotangent of result 0"), W(vjp_value, "vjp: a value that was"),
+	W(vjp_twice, "vjp: input 0 is named twice"), W(vjp_room, "vjp: gives 2"),
+	W(jac_two, "jac: "), W(jac_whole, "jac: "),
+	W(jac_twice, "jac: input 0 is named twice"), W(vmap_fn, "body of vmap"),
+	W(vmap_axes, "vmap: no axes"), W(vmap_axis, "vmap: axis 1"), W(vmap_back, "vmap: axis -2"),
+	W(vmap_nothing, "vmap: no input has"), W(vmap_empty, "vmap: no input has"),
+	W(vmap_sizes, "vmap: input 1"), W(vmap_room, "vmap: gives 1"),
+	W(apply_fn, "apply: the function is missing"), W(apply_foreign, "apply: the function"),
+	W(apply_nin, "apply: the function takes 1"), W(apply_list, "apply: a count"),
+	W(apply_rank, "apply: input 0"), W(apply_size, "apply: input 0 is f64[2]"),
+	W(apply_long, "apply: input 0 is f64[6]"), W(apply_sizes, "apply: input 1 is f64[2]"),
+	W(apply_range, "a size argument is 6, the body takes at most 4"),
+	W(apply_check, "add: dimension 0 is 6 on the left, 3"), W(apply_room, "apply: gives 1"),
+	W(apply_value, "apply: a value that was never set"), W(use_null, "use: the array"),
+	W(use_foreign, "use: the array"), W(return_count, "return: no values"),
+	W(return_list, "return: no values"), W(return_value, "return: a value"),
+	W(return_twice, "return: nothing may follow"), W(after_return, "sin: nothing may follow"),
+	W(tree_zeros, "tree_zeros_like: a list"), W(tree_axpy, "tree_axpy: a list"),
+#undef W
+};
+
+static int up(void **state)
+{
+	hop_spec s = hop_spec1(HOP_f64, 3);
+	hop_spec n[2] = { hop_spec_sym(hop_spec1(HOP_f64, 1), 0, "n", 1, 4),
+	                  hop_spec_sym(hop_spec1(HOP_f64, 1), 0, "n", 1, 4) };
+	hop_spec nm[2] = { hop_spec_sym(n[0], 0, "n", 2, 0), hop_spec_sym(n[0], 0, "m", 2, 0) };
+	return rig_up(state) || hop_ctx_new(NULL, &other) ||
+	       hop_array_new(other, HOP_f64, 0, NULL, NULL, &foreign_array) ||
+	       hop_capture(ctx, half_, NULL, 1, &s, &three) ||
+	       hop_capture(ctx, both_, NULL, 2, n, &pairs) ||
+	       hop_capture(ctx, sum_, NULL, 2, nm, &sums) ||
+	       hop_capture(other, half_, NULL, 1, &s, &foreign_fn);
+}
+
+static int down(void **state)
+{
+	hop_fn_release(three);
+	hop_fn_release(pairs);
+	hop_fn_release(sums);
+	hop_fn_release(foreign_fn);
+	hop_array_release(foreign_array);
+	hop_ctx_free(other);
+	return rig_down(state);
+}
+
+#endif
