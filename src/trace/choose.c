@@ -19,6 +19,15 @@ static hop_value run(hop_trace *t, const char *op, const char *file, int line,
 	return hop_enter(t, op, file, line, make, &c) ? c.r : (hop_value){ 0, 0 };
 }
 
+/* As far as it is known. */
+static bool one_shape(hop_trace *t, const hop_type *x, const hop_type *y)
+{
+	bool same = x->rank == y->rank;
+	for (int i = 0; same && i < x->rank; i++)
+		same = hop_build_holds(&t->b, HOP_EQ, x->dim[i], y->dim[i]) != HOP_NEVER;
+	return same;
+}
+
 static void make_stack(hop_trace *t, void *arg)
 {
 	struct choose *c = arg;
@@ -38,13 +47,16 @@ static void make_stack(hop_trace *t, void *arg)
 	int axis = hop_axis(t, t->op, c->axis, type->rank + 1);
 	if (axis < 0)
 		return;
+	if (type->rank == HOP_MAXRANK) {
+		hop_trace_fail(t, HOP_ESHAPE, "stack_n: there are %d axes already", HOP_MAXRANK);
+		return;
+	}
 	for (int i = 0; i < c->n; i++) {
 		const hop_type *own = hop_typeof(b, v[i]);
-		hop_size dim[HOP_MAXRANK + 1];
-		if (own->rank != type->rank || own->rank == HOP_MAXRANK) {
-			hop_trace_fail(t, HOP_ESHAPE, "stack_n: value 0 is %s, value %d is %s: they need one shape, "
-			               "of at most %d axes", hop_type_text(t, type), i, hop_type_text(t, own),
-			               HOP_MAXRANK - 1);
+		hop_size dim[HOP_MAXRANK];
+		if (!one_shape(t, type, own)) {
+			hop_trace_fail(t, HOP_ESHAPE, "stack_n: value 0 is %s, value %d is %s: they need one shape",
+			               hop_type_text(t, type), i, hop_type_text(t, own));
 			return;
 		}
 		for (int k = 0, j = 0; k <= own->rank; k++)

@@ -118,8 +118,7 @@ int hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value *out)
 {
 	int n = (int)child->nret;
 	if (n > cap || (n && !out)) {
-		hop_trace_fail(t, HOP_EUSE, "%s gives %d results, there is room for %d",
-		               child->what, n, cap);
+		hop_trace_fail(t, HOP_EUSE, "%s: gives %d results, there is room for %d", t->op, n, cap);
 		return 0;
 	}
 	for (int i = 0; i < n; i++) {

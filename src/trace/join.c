@@ -176,9 +176,9 @@ bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfir
 				if (hop_size_nsym(type->dim[d]) > used)
 					used = hop_size_nsym(type->dim[d]);
 			if (used > known)
-				hop_trace_fail(t, HOP_EREFUSED, "result %u of %s has a size that is only "
+				hop_trace_fail(t, HOP_EREFUSED, "%s: result %u of %s has a size that is only "
 				               "known inside it: pad it to a capacity and return the "
-				               "count", i, j->body[k]->what);
+				               "count", t->op, i, j->body[k]->what);
 		}
 	}
 	if (!t->b.st)

@@ -235,7 +235,11 @@ hop_trace *hop_scope_close(hop_trace *t, hop_trace *c)
 
 static void no_function(hop_trace *t, void *arg)
 {
-	hop_trace_fail(t, HOP_EUSE, "%s: no function was given for %s", t->op, (const char *)arg);
+	if (t->b.loc)                          /* else it is a function, not a body of one */
+		hop_trace_fail(t, HOP_EUSE, "%s: no function was given for %s", t->op,
+		               (const char *)arg);
+	else
+		hop_trace_fail(t, HOP_EUSE, "%s: no function was given", t->op);
 }
 
 hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a)

@@ -195,6 +195,13 @@ static void jac_end(hop_trace *t, void *arg)
 	}
 	const hop_type *r = result_type(t, x, 0);
 	hop_size n = hop_type_count(hop_env_of(t), r);
+	for (int i = 0; i < x->nwrt; i++)
+		if (r->rank + x->type[x->wrt[i]]->rank > HOP_MAXRANK || r->rank == HOP_MAXRANK) {
+			hop_trace_fail(t, HOP_ESHAPE, "jac: the result is %s, input %d %s: together they have "
+			               "too many axes", hop_type_text(t, r), x->wrt[i],
+			               hop_type_text(t, x->type[x->wrt[i]]));
+			return;
+		}
 	if ((t->b.st = hop_ask_vjp(hop_env_of(t), x->g, 1, x->nwrt, x->wrt, &vg)))
 		return;
 	bool *in = HOP_NEWN(&t->arena, bool, vg->nparam);
@@ -207,14 +214,10 @@ static void jac_end(hop_trace *t, void *arg)
 		return;
 	for (int i = 0; i < x->nwrt; i++) {
 		const hop_type *p = x->type[x->wrt[i]];
-		hop_size d[2 * HOP_MAXRANK];
+		hop_size d[HOP_MAXRANK];
 		int rank = r->rank + p->rank;
 		for (int a = 0; a < rank; a++)
 			d[a] = a < r->rank ? r->dim[a] : p->dim[a - r->rank];
-		if (rank > HOP_MAXRANK) {
-			hop_trace_fail(t, HOP_ESHAPE, "jac: the result would have %d axes", rank);
-			return;
-		}
 		hop_val v = res[1 + i];
 		x->out[i] = hop_value_new(t, hop_emit_reshape(&t->b, v, rank, d));
 	}

@@ -1,0 +1,70 @@
+/* texts.c -- what operators with bodies ask of graphs that capture would not make: read from text.
+ * Mistakes of the text itself, and of ops, are in test/golden/err. Prints; the golden file
+ * test/golden/messages/texts.txt holds what. */
+#include "support/say.h"
+#include "unit/trace_rig.h"
+
+#define BODY1 "(%h: f64) {\n return %h\n}\n"
+#define FN(body) "graph @f(%x: f64, %xs: f64[3], %k: i64, %p: bool) {\n" body "\n return %x\n}\n"
+#define ID "graph @id" BODY1
+#define TWO "graph @two(%h: f64) {\n return %h, %h\n}\n"
+
+static const struct { const char *name, *text; } texts[] = {
+	{ "cond_pred", ID FN("%r = cond %k, %x {then = @id, else = @id}") },
+	{ "cond_counts", ID TWO FN("%r = cond %p, %x {then = @id, else = @two}") },
+	{ "cond_operands", ID FN("%r = cond %p, %x, %x {then = @id, else = @id}") },
+	{ "cond_types", ID FN("%r = cond %p, %k {then = @id, else = @id}") },
+	{ "call_sargs", ID FN("%r = call %x {sargs = [3], body = @id}") },
+	{ "call_symbol", "graph @s<n>(%h: f64[n]) {\n return %h\n}\n"
+	                 FN("%r = call %xs {sargs = [n], body = @s}") },
+	{ "call_few", "graph @s<n>(%h: f64[n]) {\n return %h\n}\n" FN("%r = call %xs {body = @s}") },
+	{ "switch_none", FN("switch %k") },
+	{ "switch_index", ID FN("%r = switch %x, %x {branch = [@id]}") },
+	{ "while_carries", ID FN("%r, %n = while %x {ncarry = 3, test = @id, body = @id}") },
+	{ "while_test", ID FN("%r, %n = while %x {ncarry = 1, test = @id, body = @id}") },
+	{ "while_results", "graph @t(%h: f64) {\n %b = lt %h, %h\n return %b\n}\n"
+	                   "graph @none(%h: f64) {\n return\n}\n"
+	                   FN("%r, %n = while %x {ncarry = 1, test = @t, body = @none}") },
+	{ "while_tape", TWO "graph @t(%h: f64) {\n %b = lt %h, %h\n return %b\n}\n"
+	                FN("%r, %n, %t = while %x {ncarry = 1, test = @t, body = @two}") },
+	{ "scan_operands", ID FN("%r = scan %x {ncarry = 2, nx = 1, length = 3, body = @id}") },
+	{ "scan_results", "graph @none(%h: f64) {\n return\n}\n"
+	                  FN("%r = scan %x {ncarry = 1, length = 3, body = @none}") },
+	{ "scan_count", ID FN("%r = scan %x, %x {ncarry = 1, length = 3, counted = true, body = @id}") },
+	{ "scan_stops_back", "graph @s(%h: f64) {\n %b = lt %h, %h\n return %h, %b\n}\n"
+	                     FN("%r, %n = scan %x {ncarry = 1, length = 3, reverse = true, "
+	                        "stops = true, body = @s}") },
+	{ "scan_stop_type", TWO FN("%r, %n = scan %x {ncarry = 1, length = 3, stops = true, "
+	                           "body = @two}") },
+	{ "scan_every", ID FN("%r = scan %x {ncarry = 1, length = 3, every = -5, body = @id}") },
+	{ "scan_xs", TWO "graph @g(%h: f64, %x: f64) {\n return %h\n}\n"
+	             FN("%r = scan %x, %x {ncarry = 1, nx = 1, length = 3, body = @g}") },
+	{ "scan_length", "graph @g(%h: f64, %x: f64) {\n return %h\n}\n"
+	                 FN("%r = scan %x, %xs {ncarry = 1, nx = 1, length = 4, body = @g}") },
+	{ "scan_carry", "graph @g(%h: f64) {\n %i = cast %h {dtype = i64}\n return %i\n}\n"
+	                FN("%r = scan %x {ncarry = 1, length = 3, body = @g}") },
+	{ "custom_counts", ID FN("%r = custom %x {nouts = 3, fwd = @id, bwd = @id}") },
+	{ "custom_few", TWO "graph @none(%h: f64) {\n return\n}\n"
+	                FN("%r = custom %x {nouts = 1, fwd = @id1, bwd = @none}") },
+	{ "custom_bwd", "graph @fw(%h: f64) {\n return %h\n}\ngraph @none(%h: f64) {\n return\n}\n"
+	                FN("%r = custom %x {nouts = 1, fwd = @fw, bwd = @none}") },
+	{ "custom_many", ID TWO FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @two}") },
+	{ "custom_jvp", ID "graph @j(%h: f64, %d: f64) {\n return\n}\n"
+	                FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, jvp = @j}") },
+};
+
+int main(void)
+{
+	void *none = NULL;
+	if (rig_up(&none))
+		return 1;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		char text[2000];
+		hop_fn *f = NULL;
+		int n = snprintf(text, sizeof text, "hop 1\n%s", texts[i].text);
+		hop_status st = hop_fn_parse(ctx, text, (size_t)n, NULL, &f);
+		say(texts[i].name, st ? hop_message(ctx) : "accepted");
+		hop_fn_release(f);
+	}
+	return rig_down(&none);
+}
