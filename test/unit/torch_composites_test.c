@@ -1,6 +1,6 @@
 /* torch_composites_test.c -- every composite against PyTorch: values and gradients, eagerly, by the
- * interpreter and by native code, in all float dtypes; then the same inside scan, while, cond and
- * a region, with symbolic sizes, batched against a loop over lanes, and the second derivative
+ * interpreter and by native code, in all float dtypes; then the same inside the operators with
+ * bodies, with symbolic sizes, batched against a loop over lanes, and the second derivative
  * against differences of the first. The data and the script that made it are in test/data. */
 #include "trace_rig.h"
 
@@ -209,36 +209,47 @@ static void drop(int n, hop_array **a)
 		hop_array_release(a[i]);
 }
 
-/* f on the inputs of c, by the interpreter and by native code: its only result, and its gradients,
- * are `by` times those of PyTorch. */
+/* The result of f on the inputs in[], and behind it the cotangents of the float inputs where c has
+ * any, are `by` times those of PyTorch. */
+static void judge_run(const tcase *c, hop_fn *f, int nin, hop_array *const *in, bool native,
+                      const char *how, double by)
+{
+	hop_array *out[MAXIN];
+	const double *grad = c->grad;
+	int nout = hop_fn_nout(f);
+	ok(hop_call_with(f, nin, in, nout, out, HOP_RUN_OPTS(.interpret = !native)), c->name);
+	assert_int_equal(hop_array_count(out[0]), c->nout);
+	near(c, how, false, out[0], c->out, by);
+	for (int i = 1; i < nout; i++) {
+		near(c, how, true, out[i], grad, by);
+		grad += hop_array_count(out[i]);
+	}
+	drop(nout, out);
+}
+
+/* f by the interpreter, and what is compiled of it: its reverse derivative, which has its result
+ * too, or f itself where there is none. */
 static void judge(const tcase *c, hop_fn *f, const char *how, double by)
 {
-	hop_array *in[MAXIN], *out[MAXIN], *y;
+	hop_array *in[MAXIN], *y;
 	int wrt[MAXIN], nwrt = floats_of(c, wrt);
 	hop_fn *g;
 	for (int i = 0; i < c->nin; i++)
 		in[i] = input(c, i, 1);
-	for (int native = 0; native < 2; native++) {
-		ok(hop_call_with(f, c->nin, in, 1, &y, HOP_RUN_OPTS(.interpret = !native)), c->name);
-		assert_int_equal(hop_array_count(y), c->nout);
-		near(c, how, false, y, c->out, by);
-		if (c->has_grad) {
-			const double *grad = c->grad;
-			in[c->nin] = cosines(c->dtype, y);
-			ok(hop_vjp(f, nwrt, wrt, &g), c->name);
-			ok(hop_call_with(g, c->nin + 1, in, 1 + nwrt, out,
-			                 HOP_RUN_OPTS(.interpret = !native)), c->name);
-			for (int i = 1; i <= nwrt; i++) {
-				near(c, how, true, out[i], grad, by);
-				grad += hop_array_count(out[i]);
-			}
-			drop(1 + nwrt, out);
-			hop_array_release(in[c->nin]);
-			hop_fn_release(g);
-		}
-		hop_array_release(y);
+	judge_run(c, f, c->nin, in, false, how, by);
+	if (!c->has_grad) {
+		judge_run(c, f, c->nin, in, true, how, by);
+		drop(c->nin, in);
+		return;
 	}
-	drop(c->nin, in);
+	ok(hop_call_with(f, c->nin, in, 1, &y, HOP_RUN_OPTS(.interpret = true)), c->name);
+	in[c->nin] = cosines(c->dtype, y);
+	ok(hop_vjp(f, nwrt, wrt, &g), c->name);
+	for (int native = 0; native < 2; native++)
+		judge_run(c, g, c->nin + 1, in, native, how, by);
+	drop(c->nin + 1, in);
+	hop_array_release(y);
+	hop_fn_release(g);
 }
 
 static hop_fn *captured(const tcase *c, hop_body *body, void *user, bool symbolic)
@@ -343,8 +354,31 @@ static void never(hop_trace *t, const hop_value *in, void *user)
 static void in_cond(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value y, p = hop_lt(t, hop_sum_all(t, hop_full_like(t, in[0], 0)), hop_f(t, 1));
-	hop_cond(t, p, twice, never, user, 3, (hop_value[]){ in[0], in[0], in[0] }, 1, &y);
+	hop_cond(t, p, twice, never, user, 1, in, 1, &y);
 	hop_return(t, y);
+}
+
+static void in_switch(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_body *const branch[3] = { never, twice, never };
+	hop_value y;
+	hop_switch(t, hop_i(t, 1), 3, branch, user, 1, in, 1, &y);
+	hop_return(t, y);
+}
+
+static void each(hop_trace *t, const hop_value *in, void *user)
+{
+	struct inside *s = user;
+	(void)in;
+	hop_return(t, s->make(t, s->in));
+}
+
+static void in_map(hop_trace *t, const hop_value *in, void *user)
+{
+	struct inside s = { *(form **)user, in };
+	hop_value y, steps = hop_arange(t, HOP_i64, hop_n(2));
+	hop_map(t, each, &s, 1, &steps, 0, 1, &y);
+	hop_return(t, hop_sum(t, y, 1, (int[]){ 0 }));
 }
 
 static void in_region(hop_trace *t, const hop_value *in, void *user)
@@ -360,11 +394,13 @@ static void inside_operators(void **state)
 {
 	static const struct { hop_body *body; const char *how; bool single; } around[] = {
 		{ in_scan, "in a scan", false }, { in_while, "in a while", false },
-		{ in_cond, "in a cond", true }, { in_region, "in regions", true },
+		{ in_map, "in a map", false }, { in_cond, "in a cond", true },
+		{ in_switch, "in a switch", true }, { in_region, "in regions", true },
 	};
+	enum { NAROUND = sizeof around / sizeof *around };
 	(void)state;
 	for (int k = 0; k < NCASE && torch_composites[k].dtype == HOP_f64; k++)
-		for (int a = 0; a < 4; a++) {
+		for (int a = 0; a < NAROUND; a++) {
 			const tcase *c = &torch_composites[k];
 			form *make = forms[form_of(c->name)].make;
 			if (around[a].single && c->nin > 1)
