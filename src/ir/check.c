@@ -98,23 +98,20 @@ static void record(hop_build *b, hop_check c)
 	b->nwordless += c.op == HOP_OP_nop;
 }
 
-static hop_check *recorded(const hop_build *b, const hop_check *c)
+static bool is_recorded(const hop_build *b, const hop_check *c)
 {
 	for (size_t i = 0; i < b->ncheck; i++)
 		if (b->check[i].rel == c->rel && hop_size_eq(b->check[i].a, c->a) &&
 		    hop_size_eq(b->check[i].b, c->b))
-			return &b->check[i];
-	return NULL;
+			return true;
+	return false;
 }
 
 void hop_build_check(hop_build *b, hop_check c)
 {
 	enum hop_truth t = hop_build_holds(b, c.rel, c.a, c.b);
-	hop_check *old = t == HOP_MAYBE ? NULL : recorded(b, &c);
-	if (t == HOP_MAYBE || (t == HOP_NEVER && !old))
+	if (t == HOP_MAYBE || (t == HOP_NEVER && !is_recorded(b, &c)))
 		record(b, c);
-	else if (old && !old->as)
-		old->as = c.as;                /* inferred again, where no call was in progress */
 }
 
 /* ---- of a graph that is copied or called ---- */
@@ -271,7 +268,7 @@ static hop_status need(hop_infer *f, enum hop_rel rel, hop_size x, hop_size y,
 	case HOP_NEVER:
 		/* In a graph that was accepted one that fails for certain is a matter of run
 		 * time: the code may never be reached. */
-		if (recorded(f->b, &c))
+		if (is_recorded(f->b, &c))
 			return HOP_OK;
 		if (!f->b->copies || f->b->firm)
 			return refuse(f->b, &c);

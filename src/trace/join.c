@@ -294,6 +294,20 @@ static void place_leaves(hop_join *j, int k, const hop_layout *l, hop_build *nb,
 	}
 }
 
+/* The checks of a draft that wait for symbols above `from`, and for none above n. */
+static void copy_checks(const hop_build *draft, hop_build *to, const hop_size *map, int n, int from)
+{
+	for (size_t i = 0; i < draft->ncheck && !to->st; i++) {
+		hop_check c = draft->check[i];
+		int waits = hop_check_waits(&c);
+		if (waits <= from || waits > n)
+			continue;
+		c.a = hop_size_subst(to->env, c.a, map, n);
+		c.b = hop_size_subst(to->env, c.b, map, n);
+		hop_build_check(to, c);
+	}
+}
+
 hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
                          const hop_val *out, const char *name, const hop_graph **out_g)
 {
@@ -320,6 +334,7 @@ hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
 	for (uint32_t i = 0; i < l->nparam; i++)
 		hop_build_param(&nb, hop_type_subst(e, l->type[i], smap, nsym));
 	place_leaves(j, k, l, &nb, map, smap, nsym);
+	copy_checks(db, &nb, smap, (int)db->nsym, -1);     /* with their words, before infer finds its */
 	for (uint32_t i = 0; i < j->nseq[k] && !nb.st; i++) {
 		const hop_node *n = &db->node[j->seq[k][i]];
 		for (uint32_t m = 0; m < n->nin; m++)
@@ -328,12 +343,7 @@ hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
 		for (uint32_t m = 0; m < n->nout; m++)
 			map[n->out0.id + m] = (hop_val){ o.id + m };
 	}
-	for (size_t i = 0; i < db->ncheck && !nb.st; i++) {
-		hop_check c = db->check[i];
-		c.a = hop_size_subst(e, c.a, smap, nsym);
-		c.b = hop_size_subst(e, c.b, smap, nsym);
-		hop_build_check(&nb, c);
-	}
+	copy_checks(db, &nb, smap, nsym, (int)db->nsym);
 	hop_val *res = HOP_NEWN(a, hop_val, nout + l->nextra + l->nzero);
 	for (uint32_t i = 0; i < nout; i++)
 		res[i] = map[out[i].id];
