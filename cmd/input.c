@@ -37,7 +37,7 @@ static hop_status from_bytes(cmd *c, uint32_t i, const hop_type *t, const char *
                              const hop_buf *b, hop_array **out)
 {
 	hop_npy a;
-	const char *name = hop_file_name(path);
+	const char *name = hop_path_name(path);
 	HOP_TRY(hop_npy_read(c->env, name, b->n ? b->s : "", b->n, &a));
 	if (a.dtype != t->dtype)
 		return hop_fail(c->env, 0, HOP_ETYPE, "%s: parameter %u is %s, %s holds %s", c->name,

@@ -8,6 +8,7 @@
 #include "hop/control.h"
 #include "hop/ctx.h"
 #include "hop/dlpack.h"
+#include "hop/file.h"
 #include "hop/fn.h"
 #include "hop/jit.h"
 #include "hop/nn.h"

@@ -9,20 +9,20 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-const char *hop_file_name(const char *path)
+const char *hop_path_name(const char *path)
 {
 	return strcmp(path, "-") ? path : "standard input";
 }
 
 static hop_status failed(hop_env *e, const char *path)
 {
-	return hop_fail(e, 0, HOP_EIO, "%s: %s", hop_file_name(path), strerror(errno));
+	return hop_fail(e, 0, HOP_EIO, "%s: %s", hop_path_name(path), strerror(errno));
 }
 
 static hop_status too_large(hop_env *e, const char *path, size_t most)
 {
 	return hop_fail(e, 0, HOP_EIO, "%s: the file is larger than %zu bytes",
-	                hop_file_name(path), most);
+	                hop_path_name(path), most);
 }
 
 /* What a file says of its size is used only to refuse it early: pipes say nothing, files of
@@ -80,24 +80,49 @@ hop_status hop_file_read(hop_env *e, const char *path, size_t most, hop_buf *b)
 	return st;
 }
 
+void hop_out_open(hop_out *o, hop_env *e, const char *path)
+{
+	*o = (hop_out){ .env = e, .path = path };
+	hop_buf_open(&o->tmp, e);
+	hop_putf(&o->tmp, "%s.%ld.tmp", path, (long)getpid());
+	o->f = fopen(o->tmp.s, "wb");
+	o->why = o->f ? 0 : errno;
+}
+
+void hop_out_put(hop_out *o, const void *p, size_t n)
+{
+	if (!o->why && n && fwrite(p, 1, n, o->f) != n)
+		o->why = errno ? errno : EIO;
+	o->n += n;
+}
+
+void hop_out_drop(hop_out *o)
+{
+	if (o->f) {
+		(void)!fclose(o->f);
+		remove(o->tmp.s);
+	}
+	o->f = NULL;
+	hop_buf_free(&o->tmp);
+}
+
+hop_status hop_out_close(hop_out *o)
+{
+	if (o->f && fclose(o->f) && !o->why)
+		o->why = errno;
+	if (!o->why && rename(o->tmp.s, o->path))
+		o->why = errno;
+	if (o->why && o->f)
+		remove(o->tmp.s);
+	o->f = NULL;
+	hop_buf_free(&o->tmp);
+	return o->why ? hop_fail(o->env, 0, HOP_EIO, "%s: %s", o->path, strerror(o->why)) : HOP_OK;
+}
+
 hop_status hop_file_write(hop_env *e, const char *path, const void *p, size_t n)
 {
-	hop_buf t;
-	hop_buf_open(&t, e);
-	hop_putf(&t, "%s.%ld.tmp", path, (long)getpid());
-	FILE *f = fopen(t.s, "wb");
-	bool ok = f && fwrite(p, 1, n, f) == n;
-	int why = errno;
-	if (f && fclose(f) && ok) {
-		ok = false;
-		why = errno;
-	}
-	if (ok && rename(t.s, path)) {
-		ok = false;
-		why = errno;
-	}
-	if (!ok && f)
-		remove(t.s);
-	hop_buf_free(&t);
-	return ok ? HOP_OK : hop_fail(e, 0, HOP_EIO, "%s: %s", path, strerror(why));
+	hop_out o;
+	hop_out_open(&o, e, path);
+	hop_out_put(&o, p, n);
+	return hop_out_close(&o);
 }

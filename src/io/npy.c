@@ -236,18 +236,14 @@ void hop_npy_copy(const hop_npy *a, void *to)
 		((char *)to)[i] = ((char *)to)[i] != 0;
 }
 
-void hop_npy_write(hop_buf *b, hop_dtype d, int rank, const int64_t *dim,
-                   const void *data)
+void hop_npy_head(hop_buf *b, hop_dtype d, int rank, const int64_t *dim)
 {
-	int64_t count = 1;
 	hop_buf h;
 	hop_buf_open(&h, b->env);
 	hop_putf(&h, "{'descr': '%c%s', 'fortran_order': False, 'shape': (", order_of(d),
 	         hop_dtype_row(d)->npy);
-	for (int i = 0; i < rank; i++) {
+	for (int i = 0; i < rank; i++)
 		hop_putf(&h, "%s%lld", i ? ", " : "", (long long)dim[i]);
-		count *= dim[i];
-	}
 	hop_put(&h, rank == 1 ? ",), }" : "), }");
 	while ((10 + h.n + 1) % 64)               /* the elements start aligned */
 		hop_putc(&h, ' ');
@@ -257,5 +253,13 @@ void hop_npy_write(hop_buf *b, hop_dtype d, int rank, const int64_t *dim,
 	hop_putc(b, (char)(h.n >> 8));
 	hop_putn(b, h.s, h.n);
 	hop_buf_free(&h);
+}
+
+void hop_npy_write(hop_buf *b, hop_dtype d, int rank, const int64_t *dim, const void *data)
+{
+	int64_t count = 1;
+	for (int i = 0; i < rank; i++)
+		count *= dim[i];
+	hop_npy_head(b, d, rank, dim);
 	hop_putn(b, data, (size_t)count * hop_dtype_bytes(d));
 }

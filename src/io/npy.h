@@ -22,7 +22,8 @@ hop_status hop_npy_read(hop_env *e, const char *name, const void *p, size_t n,
                         hop_npy *out);
 /* Row-major, in the machine's byte order, bool as 0 or 1; to holds count elements. */
 void       hop_npy_copy(const hop_npy *a, void *to);
-/* Append a whole file to b. */
+/* Append to b what stands before the elements; a whole file. */
+void       hop_npy_head(hop_buf *b, hop_dtype d, int rank, const int64_t *dim);
 void       hop_npy_write(hop_buf *b, hop_dtype d, int rank, const int64_t *dim,
                          const void *data);
 
