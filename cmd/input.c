@@ -78,7 +78,7 @@ static hop_status from_files(cmd *c, const hop_graph *g, const cmd_inputs *from,
 		rank[i] = in[i]->rank;
 		dim[i] = in[i]->dim;
 	}
-	return hop_bind_shapes(c->env, g, rank, dim, syms);
+	return hop_bind_shapes(c->env, g, NULL, rank, dim, syms);
 }
 
 /* ---- made ---- */

@@ -3,6 +3,7 @@
 #ifndef HOP_FILE_H
 #define HOP_FILE_H
 
+#include "hop/tree.h"
 #include "hop/types.h"
 
 #ifdef __cplusplus
@@ -45,6 +46,22 @@ int         hop_file_find(const hop_file *f, const char *name);
 HOP_MUST_USE hop_status hop_file_array(hop_file *f, int i, hop_array **out_a);
 /* The same by name. */
 HOP_MUST_USE hop_status hop_file_get(hop_file *f, const char *name, hop_array **out_a);
+/* The path that it was opened with. */
+const char *hop_file_path(const hop_file *f);
+
+/* ---- structs of arrays (hop/tree.h): an array a leaf, under its path ---- */
+
+/* Arrays must be of the types that the tree declares. */
+HOP_MUST_USE hop_status hop_tree_save(hop_ctx *c, const hop_tree *tree, const void *arrays,
+                                      const char *path);
+/* Every leaf must be there with the declared dtype and sizes, and nothing else; sizes that are not
+ * given may be any, equal names being equal. After a failure all arrays are NULL, and the message
+ * lists what is missing, too much, or of another type. sizes and opts may be NULL. */
+HOP_MUST_USE hop_status hop_tree_load(hop_ctx *c, const hop_tree *tree, const hop_named_size *sizes,
+                                      const char *path, const hop_file_opts *opts, void *out_arrays);
+/* The same from a file that is open. */
+HOP_MUST_USE hop_status hop_tree_from(hop_ctx *c, const hop_tree *tree, const hop_named_size *sizes,
+                                      hop_file *f, void *out_arrays);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #define HOP_FN_H
 
 #include "hop/run.h"
+#include "hop/tree.h"
 #include "hop/types.h"
 
 #ifdef __cplusplus
@@ -15,6 +16,10 @@ typedef struct hop_fn hop_fn;
  * written in the arrays of the caller. */
 HOP_MUST_USE hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin,
                                     const hop_spec *in, hop_fn **out_f);
+/* The same for the inputs that a tree declares; they get its names. Sizes that are given are numbers,
+ * all others symbols. */
+HOP_MUST_USE hop_status hop_capture_tree(hop_ctx *c, hop_body *f, void *user, const hop_tree *in,
+                                         const hop_named_size *sizes, hop_fn **out_f);
 hop_fn *hop_fn_retain(hop_fn *f);
 void    hop_fn_release(hop_fn *f);                       /* NULL is fine */
 int     hop_fn_nin(const hop_fn *f);
@@ -29,12 +34,36 @@ HOP_MUST_USE hop_status hop_fn_parse(hop_ctx *c, const char *text, size_t n, con
 bool hop_fn_in_type(const hop_fn *f, int i, hop_spec *out);
 bool hop_fn_out_type(const hop_fn *f, int i, hop_spec *out);
 
+/* ---- names: inputs have those of hop_capture_tree, results those of hop_return_named and
+ * hop_return_tree. Transforms keep them and name what they add, for inputs and results of:
+ *   hop_grad   results grad.x
+ *   hop_jvp    inputs tangent.x, results tangent.y
+ *   hop_vjp    inputs cotangent.y, results cotangent.x
+ *   hop_split  saved[0] ..; inputs of bwd: those of f, result.y, saved[0] .., cotangent.y
+ * where x is an input, y a result. Without a name, x is its number: grad[0]. If that would be a
+ * second one of a name, the word gets a number: tangent2.x. Text has no names. ---- */
+
+/* NULL = no name, or no such input or result. Valid as long as the context. */
+const char *hop_fn_input_name(const hop_fn *f, int i);
+const char *hop_fn_result_name(const hop_fn *f, int i);
+/* The index of a name, or -1; of a struct, that of the first value in it: "grad.layer[0]". */
+int hop_fn_input(const hop_fn *f, const char *path);
+int hop_fn_result(const hop_fn *f, const char *path);
+/* The inputs that are, or are in, these: "layer, x"; in order, each once. Returns their number, of
+ * which the first cap are written; -1 when one of them is not there. For wrt of transforms. */
+int hop_fn_inputs(const hop_fn *f, const char *paths, int cap, int *out);
+
 /* Call it: out[i] are new arrays, NULL after a failure. nin and nout must be right. */
 HOP_MUST_USE hop_status hop_call(hop_fn *f, int nin, hop_array *const *in, int nout,
                                  hop_array **out);
 /* The same with options of the run; o may be NULL. */
 HOP_MUST_USE hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout,
                                       hop_array **out, const hop_run_opts *o);
+/* Call it with structs of arrays, by name: each input must be in the one, each array of the other is
+ * the result of its name, a new array or NULL after a failure. Results that it does not have are
+ * let go. out_tree NULL = none are wanted. */
+HOP_MUST_USE hop_status hop_call_tree(hop_fn *f, const hop_tree *in_tree, const void *in,
+                                      const hop_tree *out_tree, void *out);
 /* Run a body on arrays at once, op by op, without a graph. nout is what it returns. */
 HOP_MUST_USE hop_status hop_eager_call(hop_ctx *c, hop_body *f, void *user, int nin,
                                        hop_array *const *in, int nout, hop_array **out);

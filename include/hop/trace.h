@@ -4,6 +4,7 @@
 #define HOP_TRACE_H
 
 #include "hop/run.h"
+#include "hop/tree.h"
 #include "hop/types.h"
 
 #ifdef __cplusplus
@@ -35,7 +36,20 @@ HOP_MUST_USE hop_status hop_at_read(hop_trace *t, const char *file, int line, ho
 /* Once, as the last call of a body. */
 void hop_at_return_n(hop_trace *t, const char *file, int line, int n, const hop_value *v);
 #define hop_return_n(t, ...) hop_at_return_n(t, __FILE__, __LINE__, __VA_ARGS__)
+/* The same with names for the results of the function that this body becomes: those of a tree and
+ * its struct of values; or written as in C, "loss, acc, w[2]". Names of other bodies are not kept. */
+void hop_at_return_tree(hop_trace *t, const char *file, int line, const hop_tree *tree,
+                        const void *values);
+#define hop_return_tree(t, ...) hop_at_return_tree(t, __FILE__, __LINE__, __VA_ARGS__)
+void hop_at_return_named(hop_trace *t, const char *file, int line, const char *names, int n,
+                         const hop_value *v);
 #ifdef __cplusplus
+}
+template <typename... V>
+static inline void hop_return_names(hop_trace *t, const char *file, int line, const char *names, V... v)
+{
+	const hop_value all[] = { v... };
+	hop_at_return_named(t, file, line, names, (int)sizeof...(v), all);
 }
 template <typename... V>
 static inline void hop_return_all(hop_trace *t, const char *file, int line, V... v)
@@ -45,7 +59,12 @@ static inline void hop_return_all(hop_trace *t, const char *file, int line, V...
 }
 extern "C" {
 #define hop_return(t, ...) hop_return_all(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_return_named(t, names, ...) hop_return_names(t, __FILE__, __LINE__, names, __VA_ARGS__)
 #else
+#define hop_return_named(t, names, ...) \
+	hop_at_return_named(t, __FILE__, __LINE__, names, \
+	              (int)(sizeof((hop_value[]){ __VA_ARGS__ }) / sizeof(hop_value)), \
+	              (hop_value[]){ __VA_ARGS__ })
 #define hop_return(t, ...) \
 	hop_at_return_n(t, __FILE__, __LINE__, \
 	              (int)(sizeof((hop_value[]){ __VA_ARGS__ }) / sizeof(hop_value)), \

@@ -13,20 +13,25 @@ hop_status hop_fn_new(hop_ctx *c, const hop_graph *g, int nin, int nout, int nhi
 	hop_fn *f = hop_raw_try(&m, sizeof *f);
 	hop_array **h = f ? hop_raw_try(&m, (size_t)nhidden * sizeof *h) : NULL;
 	int *w = h ? hop_raw_try(&m, (size_t)nwrote * sizeof *w) : NULL;
+	size_t names = (size_t)(nin + nout) * sizeof(const char *);
+	const char **name = w ? hop_raw_try(&m, names) : NULL;
 	*out_f = NULL;
-	if (!w) {
+	if (!name) {
+		hop_raw_free(&m, w, (size_t)nwrote * sizeof *w);
 		hop_raw_free(&m, h, (size_t)nhidden * sizeof *h);
 		hop_raw_free(&m, f, sizeof *f);
 		hop_ctx_set_message(c, &(hop_diag){ .st = HOP_ENOMEM });
 		return HOP_ENOMEM;
 	}
 	*f = (hop_fn){ .refs = 1, .ctx = c, .nin = nin, .nout = nout, .nhidden = nhidden,
-	               .nwrote = nwrote, .hidden = h, .wrote = w };
+	               .nwrote = nwrote, .hidden = h, .wrote = w, .name = name };
 	f->g = hop_graph_retain((hop_graph *)(uintptr_t)g);
 	for (int i = 0; i < nhidden; i++)
 		h[i] = hop_array_retain(hidden[i]);
 	for (int i = 0; i < nwrote; i++)
 		w[i] = wrote[i];
+	for (int i = 0; i < nin + nout; i++)
+		name[i] = NULL;
 	*out_f = f;
 	return HOP_OK;
 }
@@ -50,6 +55,7 @@ void hop_fn_release(hop_fn *f)
 	hop_graph_release((hop_graph *)(uintptr_t)f->g);
 	hop_raw_free(&m, f->hidden, (size_t)f->nhidden * sizeof *f->hidden);
 	hop_raw_free(&m, f->wrote, (size_t)f->nwrote * sizeof *f->wrote);
+	hop_raw_free(&m, f->name, (size_t)(f->nin + f->nout) * sizeof *f->name);
 	hop_raw_free(&m, f->text, f->ntext);
 	hop_raw_free(&m, f, sizeof *f);
 }

@@ -19,6 +19,12 @@ struct run {
 	hop_env           e;
 };
 
+/* An input in messages. */
+static const char *input(struct run *r, uint32_t i)
+{
+	return hop_input_text(&r->e.tmp, i, hop_fn_input_name(r->f, (int)i));
+}
+
 /* Dtypes, and that no written array is passed twice. Shapes are bound later. */
 static hop_status check_inputs(struct run *r)
 {
@@ -26,26 +32,26 @@ static hop_status check_inputs(struct run *r)
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		const hop_array *a = hop_fn_array(r->f, r->in, i);
 		if (!a || a->ctx != r->f->ctx)
-			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is missing or of another "
-			                "context", i);
+			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %s is missing or of another "
+			                "context", input(r, i));
 		if (a->dtype != (hop_dtype)g->type[i]->dtype)
-			return hop_fail(&r->e, 0, HOP_ETYPE, "call: input %u is %s, the function takes %s",
-			                i, hop_dtype_name(a->dtype),
+			return hop_fail(&r->e, 0, HOP_ETYPE, "call: input %s is %s, the function takes %s",
+			                input(r, i), hop_dtype_name(a->dtype),
 			                hop_dtype_name((hop_dtype)g->type[i]->dtype));
 	}
 	for (int w = 0; w < r->f->nwrote; w++) {
 		uint32_t k = (uint32_t)r->f->wrote[w];
 		const hop_array *to = hop_fn_array(r->f, r->in, k);
 		if (to->readonly)
-			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written, and its memory is "
-			                "read-only", k);
+			return hop_fail(&r->e, 0, HOP_EUSE, "call: input %s is written, and its memory is "
+			                "read-only", input(r, k));
 		for (uint32_t i = 0; i < g->nparam; i++)
 			if (i != k && hop_fn_array(r->f, r->in, i) == to)
-				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written and is also "
-				                "input %u", k, i);
+				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %s is written and is also "
+				                "input %s", input(r, k), input(r, i));
 			else if (i != k && hop_array_meet(hop_fn_array(r->f, r->in, i), to))
-				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %u is written and shares "
-				                "memory with input %u", k, i);
+				return hop_fail(&r->e, 0, HOP_EUSE, "call: input %s is written and shares "
+				                "memory with input %s", input(r, k), input(r, i));
 	}
 	return HOP_OK;
 }
@@ -106,7 +112,10 @@ static hop_status run_graph(struct run *r)
 		rank[i] = p->rank;
 		dim[i] = p->dim;
 	}
-	HOP_TRY(hop_bind_shapes(&r->e, g, rank, dim, syms));
+	const char **name = HOP_NEWN(a, const char *, g->nparam);
+	for (int i = 0; i < r->f->nin; i++)
+		name[i] = r->f->name[i];
+	HOP_TRY(hop_bind_shapes(&r->e, g, name, rank, dim, syms));
 	for (uint32_t i = 0; i < g->nparam; i++)
 		x[i] = hop_interp_hold(&r->ip, hop_fn_array(r->f, r->in, i));
 	HOP_TRY(compute(r, syms, x, y));

@@ -98,28 +98,59 @@ static hop_status fit(struct made *m, const hop_graph *q, hop_fn **out_f)
 	return close_made(m, out, q->nout - g->nout, out + g->nout, out_f);
 }
 
+/* The results of f that are floats. */
+static int *floats(struct made *m, int *out_n)
+{
+	const hop_fn *f = m->from;
+	int *k = HOP_NEWN(&m->e.tmp, int, f->nout), n = 0;
+	for (int i = 0; i < f->nout; i++)
+		if (hop_type_diff(hop_graph_out_type(f->g, (uint32_t)i)))
+			k[n++] = i;
+	*out_n = n;
+	return k;
+}
+
 static hop_status make_grad(struct made *m, const struct args *a, hop_fn **out_f)
 {
 	const hop_graph *q;
+	const hop_fn *f = m->from;
 	HOP_TRY(check(m, "grad", a));
-	HOP_TRY(hop_ask_grad(&m->e, 0, m->from->g, a->nwrt, a->wrt, &q));
-	return fit(m, q, out_f);
+	HOP_TRY(hop_ask_grad(&m->e, 0, f->g, a->nwrt, a->wrt, &q));
+	HOP_TRY(fit(m, q, out_f));
+	hop_names_keep(*out_f, f, true);
+	hop_naming of = { .results = true, .at = f->nout, .n = a->nwrt, .of = a->wrt };
+	hop_names_add(&m->e, *out_f, f, "grad", 1, &of);
+	return HOP_OK;
 }
 
 static hop_status make_vjp(struct made *m, const struct args *a, hop_fn **out_f)
 {
 	const hop_graph *q;
+	hop_fn *f = m->from;
+	int n, *y = floats(m, &n);
 	HOP_TRY(check(m, "vjp", a));
-	HOP_TRY(hop_ask_vjp(&m->e, m->from->g, (uint32_t)m->from->nout, a->nwrt, a->wrt, &q));
-	return fit(m, q, out_f);
+	HOP_TRY(hop_ask_vjp(&m->e, f->g, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
+	HOP_TRY(fit(m, q, out_f));
+	hop_names_keep(*out_f, f, true);
+	hop_naming of[2] = { { .of_results = true, .at = f->nin, .n = n, .of = y },
+	                     { .results = true, .at = f->nout, .n = a->nwrt, .of = a->wrt } };
+	hop_names_add(&m->e, *out_f, f, "cotangent", 2, of);
+	return HOP_OK;
 }
 
 static hop_status make_jvp(struct made *m, const struct args *a, hop_fn **out_f)
 {
 	const hop_graph *q;
+	hop_fn *f = m->from;
+	int n, *y = floats(m, &n);
 	HOP_TRY(check(m, "jvp", a));
-	HOP_TRY(hop_ask_jvp(&m->e, m->from->g, (uint32_t)m->from->nout, a->nwrt, a->wrt, &q));
-	return fit(m, q, out_f);
+	HOP_TRY(hop_ask_jvp(&m->e, f->g, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
+	HOP_TRY(fit(m, q, out_f));
+	hop_names_keep(*out_f, f, true);
+	hop_naming of[2] = { { .at = f->nin, .n = a->nwrt, .of = a->wrt },
+	                     { .results = true, .of_results = true, .at = f->nout, .n = n, .of = y } };
+	hop_names_add(&m->e, *out_f, f, "tangent", 2, of);
+	return HOP_OK;
 }
 
 static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f)
@@ -147,8 +178,26 @@ static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f
 		if (bo[f->nout + i] && !in[f->wrote[i]])
 			return hop_fail(e, 0, HOP_EREFUSED, "vmap: input %d is written with what differs "
 			                "between lanes: batch it too", f->wrote[i]);
-	return hop_fn_new(f->ctx, h, f->nin, f->nout, f->nhidden, f->hidden, f->nwrote, f->wrote,
-	                  out_f);
+	HOP_TRY(hop_fn_new(f->ctx, h, f->nin, f->nout, f->nhidden, f->hidden, f->nwrote, f->wrote,
+	                   out_f));
+	hop_names_keep(*out_f, f, true);
+	return HOP_OK;
+}
+
+static void name_bwd(struct made *m, const struct args *a, int nsaved, hop_fn *g)
+{
+	const hop_fn *f = m->from;
+	int n, *y = floats(m, &n), *all = HOP_NEWN(&m->e.tmp, int, f->nout);
+	for (int i = 0; i < f->nout; i++)
+		all[i] = i;
+	hop_names_keep(g, f, false);
+	hop_naming result = { .of_results = true, .at = f->nin, .n = f->nout, .of = all };
+	hop_naming saved = { .at = f->nin + f->nout, .n = nsaved };
+	hop_naming of[2] = { { .of_results = true, .at = saved.at + nsaved, .n = n, .of = y },
+	                     { .results = true, .n = a->nwrt, .of = a->wrt } };
+	hop_names_add(&m->e, g, f, "result", 1, &result);
+	hop_names_add(&m->e, g, f, "saved", 1, &saved);
+	hop_names_add(&m->e, g, f, "cotangent", 2, of);
 }
 
 /* The backward half as a function: parameters in the order that hop_split promises. */
@@ -180,8 +229,10 @@ static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *
 	inline_all(m, cut->bwd, in, out);
 	hop_graph *made;
 	HOP_TRY(hop_seal(&m->b, (uint32_t)a->nwrt, out, NULL, &made));
-	return hop_fn_new(f->ctx, made, (int)(nin + n), a->nwrt, f->nhidden, f->hidden, 0, NULL,
-	                  out_f);
+	HOP_TRY(hop_fn_new(f->ctx, made, (int)(nin + n), a->nwrt, f->nhidden, f->hidden, 0, NULL,
+	                   out_f));
+	name_bwd(m, a, (int)cut->nextra, *out_f);
+	return HOP_OK;
 }
 
 static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_f)
@@ -200,13 +251,12 @@ static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_
 	HOP_TRY(hop_ask_vjp(e, g, g->nout, a->nwrt, a->wrt, &joint));
 	HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget, &cut));
 	HOP_TRY(make_bwd(m, a, cut, a->out_bwd));
-	hop_status st = hop_fn_new(f->ctx, cut->fwd, f->nin, f->nout + (int)cut->nextra,
-	                           f->nhidden, f->hidden, 0, NULL, out_f);
-	if (st) {
-		hop_fn_release(*a->out_bwd);
-		*a->out_bwd = NULL;
-	}
-	return st;
+	HOP_TRY(hop_fn_new(f->ctx, cut->fwd, f->nin, f->nout + (int)cut->nextra, f->nhidden, f->hidden,
+	                   0, NULL, out_f));
+	hop_names_keep(*out_f, f, true);
+	hop_naming saved = { .results = true, .at = f->nout, .n = (int)cut->nextra };
+	hop_names_add(e, *out_f, f, "saved", 1, &saved);
+	return HOP_OK;
 }
 
 /* ---- the doors ---- */
@@ -234,6 +284,13 @@ static hop_status transform(hop_fn *f, make_fn *make, const struct args *a, hop_
 	}
 	if (st)
 		hop_ctx_set_message(f->ctx, &m->e.diag);
+	for (int i = 0; st && i < 2; i++) {                /* made, but not named */
+		hop_fn **made = i ? a->out_bwd : out_f;
+		if (made) {
+			hop_fn_release(*made);
+			*made = NULL;
+		}
+	}
 	hop_env_fini(&m->e);
 	hop_raw_free(&mem, m, sizeof *m);
 	return st;

@@ -1,6 +1,7 @@
 /* interp.c -- runs a graph node by node through the eval column. Values die after their
  * last use, so that a long graph needs the memory of its widest point only. */
 #include "interp/interp.h"
+#include "data/fn.h"
 
 #include <string.h>
 
@@ -129,28 +130,34 @@ hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *bo
 
 /* ---- size parameters from shapes ---- */
 
-static hop_status bad_dim(hop_env *e, const hop_graph *g, uint32_t i, int k, int64_t got)
+static const char *parameter(hop_env *e, const char *const *name, uint32_t i)
+{
+	return hop_input_text(&e->tmp, i, name ? name[i] : NULL);
+}
+
+static hop_status bad_dim(hop_env *e, const hop_graph *g, const char *const *name, uint32_t i, int k,
+                          int64_t got)
 {
 	hop_buf t;
 	hop_buf_open(&t, e);
 	hop_type_print(&t, g->type[i], g->symname, (int)g->nsym);
 	hop_status st = hop_fail(e, 0, HOP_ESHAPE,
-	                         "call: parameter %u is %s, but dimension %d of the argument is %lld",
-	                         i, t.s, k, (long long)got);
+	                         "call: parameter %s is %s, but dimension %d of the argument is %lld",
+	                         parameter(e, name, i), t.s, k, (long long)got);
 	hop_buf_free(&t);
 	return st;
 }
 
-hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
-                           const int64_t *const *dim, int64_t *syms)
+hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const char *const *name,
+                           const int *rank, const int64_t *const *dim, int64_t *syms)
 {
 	bool *known = HOP_NEWN(&e->tmp, bool, g->nsym);
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		const hop_type *t = g->type[i];
 		if (rank[i] != t->rank)
 			return hop_fail(e, 0, HOP_ESHAPE,
-			                "call: parameter %u has rank %d, the argument has rank %d", i,
-			                t->rank, rank[i]);
+			                "call: parameter %s has rank %d, the argument has rank %d",
+			                parameter(e, name, i), t->rank, rank[i]);
 		for (int k = 0; k < t->rank; k++) {
 			int s = hop_size_bare(t->dim[k]);
 			if (s < 0 || known[s])
@@ -159,8 +166,9 @@ hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
 			syms[s] = dim[i][k];
 			if (dim[i][k] < g->range[s].lo || dim[i][k] > g->range[s].hi)
 				return hop_fail(e, 0, HOP_ESHAPE,
-				                "call: dimension %d of argument %u is %lld, outside %lld..%lld",
-				                k, i, (long long)dim[i][k], (long long)g->range[s].lo,
+				                "call: dimension %d of argument %s is %lld, outside %lld..%lld",
+				                k, parameter(e, name, i), (long long)dim[i][k],
+				                (long long)g->range[s].lo,
 				                (long long)g->range[s].hi);
 		}
 	}
@@ -173,7 +181,7 @@ hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
 			int64_t v;
 			if (!hop_size_eval(g->type[i]->dim[k], syms, (int)g->nsym, &v) ||
 			    v != dim[i][k] || v < 0)
-				return bad_dim(e, g, i, k, dim[i][k]);
+				return bad_dim(e, g, name, i, k, dim[i][k]);
 		}
 	return hop_checks_test(e, g, syms, 0, (int)g->nsym);
 }

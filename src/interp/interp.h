@@ -56,8 +56,9 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *body,
                            hop_array *const *in, hop_array **out);
 /* Find the size parameters from the shapes of actual inputs; checks every dimension and
- * every recorded condition. Failures name the parameter and both shapes. */
-hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const int *rank,
-                           const int64_t *const *dim, int64_t *syms);
+ * every recorded condition. Failures name the parameter and both shapes; name, which may be
+ * NULL, says what they are called. */
+hop_status hop_bind_shapes(hop_env *e, const hop_graph *g, const char *const *name,
+                           const int *rank, const int64_t *const *dim, int64_t *syms);
 
 #endif

@@ -131,12 +131,12 @@ static bool copy_back(struct stream *s, size_t length, size_t distance)
 {
 	if (distance > s->at || length > s->size - s->at)
 		return false;
-	unsigned char *to = s->to + s->at;
+	unsigned char *to = s->to + s->at, *from = to - distance;
 	if (distance >= length) {
-		memcpy(to, to - distance, length);
+		memcpy(to, from, length);
 	} else {
 		for (size_t i = 0; i < length; i++)      /* it may read what it has just written */
-			to[i] = to[i - distance];
+			to[i] = from[i];
 	}
 	s->at += length;
 	return true;

@@ -154,6 +154,11 @@ const char *hop_file_name(const hop_file *f, int i)
 	return f && i >= 0 && (size_t)i < f->count ? f->name[i] : NULL;
 }
 
+const char *hop_file_path(const hop_file *f)
+{
+	return f ? f->path : NULL;
+}
+
 int hop_file_find(const hop_file *f, const char *name)
 {
 	size_t lo = 0, hi = f && name ? f->count : 0;

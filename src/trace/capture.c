@@ -2,6 +2,7 @@
  * body of an outermost trace that holds nothing but the captured arrays. Compiling one is the
  * driver's business. */
 #include "trace/trace.h"
+#include "data/tree.h"
 
 #include <string.h>
 
@@ -10,6 +11,10 @@
 struct capture {
 	int              nin;
 	const hop_spec  *spec;
+	bool             by_tree;    /* the two come from these: */
+	const hop_tree  *tree;
+	const hop_named_size *sizes;
+	const char     **name;       /* [nin] NULL = they have none */
 	const hop_type **type;
 	hop_trace       *body;
 	const hop_graph *g;
@@ -41,9 +46,26 @@ static int symbol(hop_trace *t, const char *name, int64_t min, int64_t max)
 	return hop_build_sym(&t->b, r, hop_ctx_name(hop_env_of(t), name, strlen(name)));
 }
 
+static bool read_tree(hop_trace *t, struct capture *c)
+{
+	hop_env *e = hop_env_of(t);
+	if (!hop_tree_good(e, "capture", c->tree)) {
+		c->nin = c->tree->count;
+		hop_spec *s = HOP_NEWN(&t->arena, hop_spec, c->nin);
+		c->name = HOP_NEWN(&t->arena, const char *, c->nin);
+		if (!hop_tree_types(e, "capture", c->tree, c->sizes, s, NULL))
+			(void)!hop_tree_names(e, 0, "capture", c->tree, c->name);
+		c->spec = s;
+	}
+	t->b.st = e->diag.st;
+	return !t->b.st;
+}
+
 static void read_specs(hop_trace *t, void *arg)
 {
 	struct capture *c = arg;
+	if (c->by_tree && !read_tree(t, c))
+		return;
 	if (c->nin < 0 || (c->nin && !c->spec)) {
 		hop_trace_fail(t, HOP_EUSE, "capture: no types of the inputs were given");
 		return;
@@ -67,8 +89,9 @@ static void read_specs(hop_trace *t, void *arg)
 				dim[d] = hop_size_int(s->dim[d]);
 			}
 			if (hop_size_const(dim[d]) && (dim[d].k < 0 || dim[d].k > HOP_SIZE_MAX)) {
-				hop_trace_fail(t, HOP_EVALUE, "capture: input %d has size %lld on axis %d",
-				               i, (long long)dim[d].k, d);
+				hop_trace_fail(t, HOP_EVALUE, "capture: input %s has size %lld on axis %d",
+				               hop_input_text(&t->arena, (uint32_t)i, c->name ? c->name[i] : NULL),
+				               (long long)dim[d].k, d);
 				return;
 			}
 		}
@@ -133,30 +156,48 @@ static void close_fn(hop_trace *t, void *arg)
 	c->nhidden = (int)(j.nw + j.nk);
 }
 
-hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin, const hop_spec *in,
-                       hop_fn **out_f)
+/* k says what the inputs are. */
+static hop_status capture(hop_ctx *c, hop_body *f, void *user, struct capture k, hop_fn **out_f)
 {
-	struct capture k = { .nin = nin, .spec = in };
 	hop_trace *t;
-	if (!c || !out_f)
-		return HOP_EUSE;
 	*out_f = NULL;
 	HOP_TRY(hop_root_new(c, false, &t));
 	t->what = "the outermost trace";
 	if (hop_enter(t, "capture", NULL, 0, read_specs, &k)) {
-		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = nin,
+		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = k.nin,
 		                    .type = k.type };
 		k.body = hop_body_run(t, NULL, 0, &a);
 		hop_status st = HOP_OK;
 		if (k.body && hop_enter(t, NULL, NULL, 0, close_fn, &k))
-			st = hop_fn_new(c, k.g, nin, k.nout, k.nhidden, k.hidden, k.nwrote, k.wrote,
+			st = hop_fn_new(c, k.g, k.nin, k.nout, k.nhidden, k.hidden, k.nwrote, k.wrote,
 			                out_f);
+		for (int i = 0; !st && *out_f && k.name && i < k.nin; i++)
+			(*out_f)->name[i] = k.name[i];
+		for (int i = 0; !st && *out_f && k.body->retname && i < k.nout; i++)
+			(*out_f)->name[k.nin + i] = k.body->retname[i];
 		if (st) {
 			(void)!hop_root_free(t);
 			return st;
 		}
 	}
 	return hop_root_free(t);
+}
+
+hop_status hop_capture(hop_ctx *c, hop_body *f, void *user, int nin, const hop_spec *in,
+                       hop_fn **out_f)
+{
+	if (!c || !out_f)
+		return HOP_EUSE;
+	return capture(c, f, user, (struct capture){ .nin = nin, .spec = in }, out_f);
+}
+
+hop_status hop_capture_tree(hop_ctx *c, hop_body *f, void *user, const hop_tree *in,
+                            const hop_named_size *sizes, hop_fn **out_f)
+{
+	if (!c || !out_f)
+		return HOP_EUSE;
+	struct capture k = { .by_tree = true, .tree = in, .sizes = sizes };
+	return capture(c, f, user, k, out_f);
 }
 
 /* ---- running a body at once ---- */

@@ -144,17 +144,24 @@ static bool differ(hop_size a, hop_size b)
 	return hop_size_const(a) && hop_size_const(b) && a.k != b.k;
 }
 
+/* An input in messages. */
+static const char *applied(hop_trace *t, const hop_fn *f, uint32_t i)
+{
+	return hop_input_text(&t->arena, i, hop_fn_input_name(f, (int)i));
+}
+
 /* Inputs whose sizes are known not to be those of the function, once its symbols are what
  * they are here: emitting a call would find it, running one would not. */
-static bool sizes_fit(hop_trace *t, const hop_graph *g, hop_sizes s, const hop_val *in)
+static bool sizes_fit(hop_trace *t, const hop_fn *f, hop_sizes s, const hop_val *in)
 {
+	const hop_graph *g = f->g;
 	for (uint32_t i = 0; i < g->nparam; i++) {
 		const hop_type *want = hop_type_subst(hop_env_of(t), g->type[i], s.v, (int)s.n);
 		const hop_type *have = hop_typeof(&t->b, in[i]);
 		for (int d = 0; d < want->rank; d++)
 			if (differ(want->dim[d], have->dim[d])) {
-				hop_trace_fail(t, HOP_ESHAPE, "apply: input %u is %s, the function takes %s",
-				               i, hop_type_text(t, have), hop_type_text(t, want));
+				hop_trace_fail(t, HOP_ESHAPE, "apply: input %s is %s, the function takes %s",
+				               applied(t, f, i), hop_type_text(t, have), hop_type_text(t, want));
 				return false;
 			}
 	}
@@ -199,13 +206,13 @@ static void make_apply(hop_trace *t, void *arg)
 			return;
 		const hop_type *have = hop_typeof(&t->b, in[i]);
 		if (have->rank != f->g->type[i]->rank) {
-			hop_trace_fail(t, HOP_ESHAPE, "apply: input %u is %s, of rank %d it should be",
-			               i, hop_type_text(t, have), f->g->type[i]->rank);
+			hop_trace_fail(t, HOP_ESHAPE, "apply: input %s is %s, of rank %d it should be",
+			               applied(t, f, i), hop_type_text(t, have), f->g->type[i]->rank);
 			return;
 		}
 	}
 	hop_sizes s = solve_sizes(t, f->g, in);
-	if (t->b.st || !sizes_fit(t, f->g, s, in) || hop_call_here(t, f->g, s, in, res))
+	if (t->b.st || !sizes_fit(t, f, s, in) || hop_call_here(t, f->g, s, in, res))
 		return;
 	for (int i = 0; i < f->nwrote; i++) {
 		int64_t slot = hop_slot_of(t, h[f->wrote[i]]);

@@ -1,6 +1,7 @@
 /* trace.c -- the door every public call comes through, and the opening and closing of traces
  * and bodies. It does not know what any op does. */
 #include "trace/trace.h"
+#include "data/tree.h"
 
 #include <string.h>
 
@@ -265,7 +266,22 @@ void hop_body_drop(hop_trace *child)
 struct list {
 	int              n;
 	const hop_value *v;
+	const hop_tree  *tree;         /* their names; or NULL */
 };
+
+/* Names are for the function that the body becomes: its trace has no operator's line. */
+static bool name_results(hop_trace *t, const struct list *l)
+{
+	if (l->tree && l->n != hop_tree_count(l->tree))
+		hop_trace_fail(t, HOP_EUSE, "return: there are %d names for %d values",
+		               hop_tree_count(l->tree), l->n);
+	if (!l->tree || t->b.st)
+		return !t->b.st;
+	t->retname = HOP_NEWN(&t->arena, const char *, l->n);
+	if (hop_tree_names(hop_env_of(t), t->b.loc, "return", l->tree, t->retname))
+		t->b.st = hop_env_of(t)->diag.st;
+	return !t->b.st;
+}
 
 bool hop_set_results(hop_trace *t, int n, const hop_value *v)
 {
@@ -298,12 +314,33 @@ static void make_return(hop_trace *t, void *arg)
 		hop_trace_fail(t, HOP_EUSE, "return: no values were given");
 		return;
 	}
-	hop_set_results(t, l->n, l->v);
+	if (name_results(t, l))
+		hop_set_results(t, l->n, l->v);
 }
 
 void hop_at_return_n(hop_trace *t, const char *file, int line, int n, const hop_value *v)
 {
-	hop_enter(t, "return", file, line, make_return, &(struct list){ n, v });
+	hop_enter(t, "return", file, line, make_return, &(struct list){ n, v, NULL });
+}
+
+static void no_names(hop_trace *t, void *arg)
+{
+	hop_trace_fail(t, HOP_EUSE, arg ? "return: no tree was given" : "return: no names were given");
+}
+
+void hop_at_return_tree(hop_trace *t, const char *file, int line, const hop_tree *tree,
+                        const void *values)
+{
+	struct list l = { tree ? tree->count : 0, values, tree };
+	hop_enter(t, "return", file, line, tree ? make_return : no_names, &l);
+}
+
+void hop_at_return_named(hop_trace *t, const char *file, int line, const char *names, int n,
+                         const hop_value *v)
+{
+	hop_tree tree = { n, names, 0, NULL };
+	struct list l = { n, v, &tree };
+	hop_enter(t, "return", file, line, names ? make_return : no_names, names ? &l : NULL);
 }
 
 static void make_save(hop_trace *t, void *arg)
@@ -329,7 +366,7 @@ static void make_save(hop_trace *t, void *arg)
 
 void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_value *v)
 {
-	hop_enter(t, "save", file, line, make_save, &(struct list){ n, v });
+	hop_enter(t, "save", file, line, make_save, &(struct list){ n, v, NULL });
 }
 
 /* ---- asking ---- */

@@ -122,6 +122,7 @@ struct hop_trace {
 	uint32_t     nret, nsave;
 	uint32_t    *ret;              /* slots returned */
 	hop_val     *out;              /* their contents at that moment */
+	const char **retname;          /* their names, interned; NULL = none were given */
 	hop_val     *save;
 	hop_val      stop;             /* scan: or of the stop conditions; HOP_BAD = none */
 	/* eager */

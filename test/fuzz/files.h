@@ -41,6 +41,23 @@ static inline void fuzz_arrays(hop_ctx *c, hop_file *f)
 	}
 }
 
+#define FUZZ_LAYER(has) has(LEAF, w, "f32[d#, d#+1]") has(LEAF, b, "f32[d#+1]")
+HOP_STRUCT(fuzz_layer, FUZZ_LAYER);
+#define FUZZ_NET(has) has(NODES, layer, 2, fuzz_layer)
+HOP_STRUCT(fuzz_net, FUZZ_NET);
+
+static inline void fuzz_struct(hop_ctx *c, hop_file *f)
+{
+	struct fuzz_net_arrays net;
+	hop_status st = hop_tree_from(c, &fuzz_net_tree, NULL, f, &net);
+	fuzz_must(!st || *hop_message(c), "a failure without a message");
+	fuzz_must(!st == !!net.layer[1].b, "a status and no struct, or both");
+	if (!st)
+		fuzz_must(hop_array_dims(net.layer[0].w)[1] == hop_array_dims(net.layer[1].w)[0],
+		          "sizes of one name differ");
+	hop_tree_release(&fuzz_net_tree, &net);
+}
+
 static inline int fuzz_file(const uint8_t *p, size_t n)
 {
 	hop_ctx *c;
@@ -57,8 +74,10 @@ static inline int fuzz_file(const uint8_t *p, size_t n)
 		hop_bytes_release(b);
 		fuzz_must(!st == !!f, "a status and no file, or both");
 		fuzz_must(!st || *hop_message(c), "a failure without a message");
-		if (!st)
+		if (!st) {
 			fuzz_arrays(c, f);
+			fuzz_struct(c, f);
+		}
 		hop_file_close(f);
 		free(block);
 	}
