@@ -1,12 +1,15 @@
-/* nomem_test.c -- a program that captures, differentiates, batches, compiles and runs, with
- * every allocation failing once in turn: a status each time, and nothing left behind. */
+/* nomem_test.c -- a program that captures, differentiates, batches, compiles and runs, and one that
+ * does so with structs and files, with every allocation failing once in turn: a status each time,
+ * and nothing left behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "hop/compile.h"
 #include "hop/hop.h"
@@ -85,10 +88,76 @@ static hop_status run(hop_ctx *c, double *got)
 	return st;
 }
 
-static void test_every_allocation(void **state)
+/* ---- structs and files ---- */
+
+#define PAIR(has) has(LEAF, w, "f64[n]") has(LEAF, b, "f64[n]")
+HOP_STRUCT(pair, PAIR);
+#define RESULT(has) has(LEAF, loss, NULL) has(NODE, grad, pair)
+HOP_STRUCT(result, RESULT);
+
+static char folder[] = "/tmp/hop_nomem.XXXXXX";
+
+static void dot(hop_trace *t, const hop_value *in, void *user)
+{
+	const struct pair *p = HOP_IN(struct pair, in);
+	(void)user;
+	hop_return_named(t, "loss", hop_sum_all(t, hop_mul(t, p->w, p->b)));
+}
+
+/* To a file and back. */
+static hop_status through(hop_ctx *c, const char *name, struct pair_arrays *p)
+{
+	char path[80];
+	struct pair_arrays back;
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	hop_status st = hop_tree_save(c, &pair_tree, p, path);
+	if (!st)
+		st = hop_tree_load(c, &pair_tree, NULL, path, HOP_FILE_OPTS(.copy = true), &back);
+	unlink(path);
+	if (st)
+		return st;
+	hop_tree_release(&pair_tree, p);
+	*p = back;
+	return HOP_OK;
+}
+
+static hop_status run_structs(hop_ctx *c, double *got)
+{
+	hop_fn *f = NULL, *g = NULL, *fwd = NULL, *bwd = NULL;
+	struct pair_arrays p = { 0 };
+	struct result_arrays out = { 0 };
+	int wrt[2];
+	hop_status st = hop_capture_tree(c, dot, NULL, &pair_tree, NULL, &f);
+	if (!st)
+		st = hop_grad(f, hop_fn_inputs(f, "w, b", 2, wrt), wrt, &g);
+	if (!st)
+		st = hop_split(f, 2, wrt, 1, &fwd, &bwd);
+	if (!st)
+		st = hop_tree_new(c, &pair_tree, HOP_SIZES({ "n", 2 }), &p);
+	if (!st) {
+		((double *)hop_array_data(p.w))[1] = 2.25;
+		st = through(c, "x.npz", &p);
+	}
+	if (!st)
+		st = through(c, "x.safetensors", &p);
+	if (!st)
+		st = hop_call_tree(g, &pair_tree, &p, &result_tree, &out);
+	if (!st)
+		*got = hop_array_at(out.grad.b, 1);
+	hop_tree_release(&result_tree, &out);
+	hop_tree_release(&pair_tree, &p);
+	hop_fn_release(bwd);
+	hop_fn_release(fwd);
+	hop_fn_release(g);
+	hop_fn_release(f);
+	return st;
+}
+
+/* ---- each in turn ---- */
+
+static void every_allocation(hop_status (*run)(hop_ctx *c, double *got))
 {
 	long passed = 0;
-	(void)state;
 	for (long bad = 0; passed < 2; bad++) {
 		struct meter m = { .bad = bad };
 		hop_ctx_opts o = { .size = sizeof o, .alloc = metered, .user = &m };
@@ -110,6 +179,22 @@ static void test_every_allocation(void **state)
 		if (m.calls <= bad)
 			print_message("%ld allocations\n", m.calls);
 	}
+}
+
+static void test_every_allocation(void **state)
+{
+	(void)state;
+	every_allocation(run);
+}
+
+static void test_structs_and_files(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	setenv("HOP_INTERP", "1", 1);              /* compiling has its turn in the other */
+	every_allocation(run_structs);
+	unsetenv("HOP_INTERP");
+	assert_int_equal(rmdir(folder), 0);        /* nothing half written stays */
 }
 
 /* x * k, k steps deep: another graph for each k. */
@@ -171,6 +256,10 @@ static void test_trim(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_allocation),
+	                                    cmocka_unit_test(test_structs_and_files),
 	                                    cmocka_unit_test(test_trim) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
+
+#undef PAIR
+#undef RESULT
