@@ -123,6 +123,26 @@ struct walk {
 
 static bool walk(struct walk *w, const hop_tree *tree, size_t used, int depth);
 
+/* More of the path, from `at` on; what does not fit is cut off. Calls walk often: no printf. */
+static size_t put(struct walk *w, size_t at, const char *s, int n)
+{
+	size_t room = HOP_PATH - 1 - at, k = (size_t)n < room ? (size_t)n : room;
+	memcpy(w->path + at, s, k);
+	w->path[at + k] = 0;
+	return at + k;
+}
+
+static size_t put_index(struct walk *w, size_t at, int i)
+{
+	char s[16], *p = s + sizeof s;
+	*--p = ']';
+	do
+		*--p = (char)('0' + i % 10);
+	while (i /= 10);
+	*--p = '[';
+	return put(w, at, p, (int)(s + sizeof s - p));
+}
+
 static bool walk_one(struct walk *w, const struct part *p, size_t used, int depth)
 {
 	if (p->sub)
@@ -142,12 +162,10 @@ static bool walk(struct walk *w, const hop_tree *tree, size_t used, int depth)
 		return true;
 	for (int k = 0; part_at(tree, k, &p); k++)
 		for (int i = 0; i < (p.n ? p.n : 1); i++) {
-			char number[16] = "";
+			size_t now = put(w, used, ".", used != 0);
+			now = put(w, now, p.name, p.nname);
 			if (p.n)
-				snprintf(number, sizeof number, "[%d]", i);
-			int n = snprintf(w->path + used, HOP_PATH - used, "%s%.*s%s", used ? "." : "",
-			                 p.nname, p.name, number);
-			size_t now = used + (size_t)n < HOP_PATH ? used + (size_t)n : HOP_PATH - 1;
+				now = put_index(w, now, i);
 			w->leaf.index = p.n ? i : index;
 			bool go_on = walk_one(w, &p, now, depth);
 			w->leaf.index = index;
@@ -159,7 +177,10 @@ static bool walk(struct walk *w, const hop_tree *tree, size_t used, int depth)
 
 bool hop_tree_each(const hop_tree *tree, hop_tree_visit *f, void *user)
 {
-	struct walk w = { .f = f, .user = user, .leaf = { .index = -1 } };
+	struct walk w;                     /* its path is large, and written as it is needed */
+	w.f = f;
+	w.user = user;
+	w.leaf = (hop_tree_leaf){ .index = -1 };
 	return !tree || walk(&w, tree, 0, 0);
 }
 

@@ -6,7 +6,29 @@
 
 #include <string.h>
 
-/* For each leaf of a tree, the number of its name among n. Most trees are in the same order. */
+/* ---- structs in the order of the function: nothing has to be moved ---- */
+
+struct order {
+	int                n;
+	const char *const *name;
+};
+
+static bool in_place(const hop_tree_leaf *l, void *user)
+{
+	struct order *o = user;
+	return l->i < o->n && o->name[l->i] && !strcmp(o->name[l->i], l->path);
+}
+
+static bool in_order(const hop_tree *tree, int n, const char *const *name)
+{
+	struct order o = { n, name };
+	return tree && tree->count == n && hop_tree_count(tree) == n &&
+	       hop_tree_each(tree, in_place, &o);
+}
+
+/* ---- structs in another order, and what is wrong with them ---- */
+
+/* For each leaf of a tree, the number of its name among n. */
 struct match {
 	hop_env           *env;
 	const char        *what;       /* "input", "result" */
@@ -19,10 +41,9 @@ struct match {
 static bool match_one(const hop_tree_leaf *l, void *user)
 {
 	struct match *m = user;
-	int k = l->i;
-	if (k >= m->n || !m->name[k] || strcmp(m->name[k], l->path))
-		for (k = 0; k < m->n && (!m->name[k] || strcmp(m->name[k], l->path));)
-			k++;
+	int k = in_place(l, &(struct order){ m->n, m->name }) ? l->i : 0;
+	while (k < m->n && (!m->name[k] || strcmp(m->name[k], l->path)))
+		k++;
 	if (k == m->n) {
 		hop_fail(m->env, 0, HOP_EUSE, "call: the function has no %s %s", m->what, l->path);
 		return false;
@@ -96,6 +117,8 @@ hop_status hop_call_tree(hop_fn *f, const hop_tree *in_tree, const void *in,
 	int nout = hop_tree_count(out_tree);
 	if (!f || (hop_tree_count(in_tree) && !in) || (nout && !out))
 		return HOP_EUSE;
+	if (in_order(in_tree, f->nin, f->name) && in_order(out_tree, f->nout, f->name + f->nin))
+		return hop_call(f, f->nin, c.in, f->nout, c.out);
 	for (int i = 0; i < nout && nout == out_tree->count; i++)
 		c.out[i] = NULL;
 	hop_env_init(&e, f->ctx, hop_ctx_mem(f->ctx));
