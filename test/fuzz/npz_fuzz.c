@@ -1,5 +1,5 @@
-/* npz_fuzz.c -- any bytes as a file of arrays, from seeds that are .npz files: see files.h. A
- * libFuzzer target; its seeds are in the folder of its name. */
+/* npz_fuzz.c -- any bytes as a file of arrays, from seeds that are .npz files
+ * (the folder of its name): see files.h. A libFuzzer target. */
 #include "fuzz/files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
