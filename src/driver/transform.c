@@ -80,9 +80,22 @@ struct args {
 
 typedef hop_status make_fn(struct made *m, const struct args *a, hop_fn **out_f);
 
+/* An input in messages. */
+static const char *input(struct made *m, int i)
+{
+	return hop_input_text(&m->e.tmp, (uint32_t)i, hop_fn_input_name(m->from, i));
+}
+
 static hop_status check(struct made *m, const char *op, const struct args *a)
 {
-	return hop_ask_check(&m->e, 0, op, m->from->nin, m->from->g->type, a->nwrt, a->wrt);
+	const hop_fn *f = m->from;
+	hop_status st = hop_ask_check(&m->e, 0, op, f->nin, f->g->type, a->nwrt, a->wrt);
+	for (int i = 0; st == HOP_ENODIFF && i < a->nwrt; i++)
+		if (!hop_type_diff(f->g->type[a->wrt[i]]) && f->name[a->wrt[i]]) {
+			hop_note(&m->e, 0, "input %d is called %s", a->wrt[i], f->name[a->wrt[i]]);
+			break;
+		}
+	return st;
 }
 
 /* q has the parameters and results of the old graph, then more of both. */
@@ -176,8 +189,8 @@ static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f
 	HOP_TRY(hop_ad_batch(e, g, &s, &h, bo));
 	for (int i = 0; i < f->nwrote; i++)
 		if (bo[f->nout + i] && !in[f->wrote[i]])
-			return hop_fail(e, 0, HOP_EREFUSED, "vmap: input %d is written with what differs "
-			                "between lanes: batch it too", f->wrote[i]);
+			return hop_fail(e, 0, HOP_EREFUSED, "vmap: input %s is written with what differs "
+			                "between lanes: batch it too", input(m, f->wrote[i]));
 	HOP_TRY(hop_fn_new(f->ctx, h, f->nin, f->nout, f->nhidden, f->hidden, f->nwrote, f->wrote,
 	                   out_f));
 	hop_names_keep(*out_f, f, true);
@@ -245,8 +258,8 @@ static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_
 		return hop_fail(e, 0, HOP_EVALUE, "split: a budget of %g: it must be from 0 to 1",
 		                a->budget);
 	if (f->nwrote)
-		return hop_fail(e, 0, HOP_EREFUSED, "split: the function writes input %d: the backward "
-		                "half would not see what it was", f->wrote[0]);
+		return hop_fail(e, 0, HOP_EREFUSED, "split: the function writes input %s: the backward "
+		                "half would not see what it was", input(m, f->wrote[0]));
 	HOP_TRY(check(m, "split", a));
 	HOP_TRY(hop_ask_vjp(e, g, g->nout, a->nwrt, a->wrt, &joint));
 	HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget, &cut));

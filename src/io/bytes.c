@@ -65,8 +65,10 @@ static ssize_t read_up_to(int fd, char *p, size_t n)
 	return (ssize_t)got;
 }
 
-/* What a file says of its size is where reading begins: pipes say nothing, and any may grow. */
-static hop_status read_all(hop_env *e, int fd, const char *path, size_t guess, hop_bytes **out_b)
+/* What a file says of its size is where reading begins: pipes say nothing, and any may grow; most
+ * stops those that do not end. */
+static hop_status read_all(hop_env *e, int fd, const char *path, size_t guess, size_t most,
+                           hop_bytes **out_b)
 {
 	size_t have = 0;
 	hop_bytes *b = hop_bytes_new(&e->mem, guess + 1);
@@ -82,6 +84,11 @@ static hop_status read_all(hop_env *e, int fd, const char *path, size_t guess, h
 			b->n = have;
 			*out_b = b;
 			return HOP_OK;
+		}
+		if (have > most) {
+			hop_bytes_release(b);
+			return hop_fail(e, 0, HOP_EIO, "%s: it has more than %zu bytes and is no plain file: "
+			                "make it one first", path, most);
 		}
 		hop_bytes *more = b->n > SIZE_MAX / 4 ? NULL : hop_bytes_new(&e->mem, 2 * b->n);
 		if (more)
@@ -100,7 +107,7 @@ static hop_status map(hop_env *e, int fd, const char *path, size_t n, hop_bytes 
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (p == MAP_FAILED) {
 		hop_raw_free(&e->mem, b, sizeof *b);
-		return read_all(e, fd, path, n, out_b);
+		return read_all(e, fd, path, n, SIZE_MAX, out_b);
 	}
 	*b = (hop_bytes){ .refs = 1, .mapped = true, .mem = e->mem, .p = p, .n = n,
 	                  .room = sizeof *b };
@@ -110,6 +117,7 @@ static hop_status map(hop_env *e, int fd, const char *path, size_t n, hop_bytes 
 
 hop_status hop_bytes_load(hop_env *e, const char *path, bool copy, hop_bytes **out_b)
 {
+	enum { STREAM = 1 << 28 };                 /* bytes of what does not say how many it has */
 	struct stat about;
 	*out_b = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -122,7 +130,8 @@ hop_status hop_bytes_load(hop_env *e, const char *path, bool copy, hop_bytes **o
 	bool plain = S_ISREG(about.st_mode) && about.st_size > 0;
 	size_t n = plain && (uint64_t)about.st_size < SIZE_MAX / 2 ? (size_t)about.st_size : 0;
 	hop_status st = n && !copy ? map(e, fd, path, n, out_b)
-	                           : read_all(e, fd, path, n ? n : 1 << 16, out_b);
+	                           : read_all(e, fd, path, n ? n : 1 << 16, n ? SIZE_MAX : STREAM,
+	                                      out_b);
 	close(fd);
 	return st;
 }

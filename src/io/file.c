@@ -84,7 +84,7 @@ void hop_out_open(hop_out *o, hop_env *e, const char *path)
 {
 	*o = (hop_out){ .env = e, .path = path };
 	hop_buf_open(&o->tmp, e);
-	hop_putf(&o->tmp, "%s.%ld.tmp", path, (long)getpid());
+	hop_putf(&o->tmp, "%s.%ld.%zx.tmp", path, (long)getpid(), (size_t)o);   /* a thread's own */
 	o->f = fopen(o->tmp.s, "wb");
 	o->why = o->f ? 0 : errno;
 }

@@ -269,7 +269,7 @@ struct list {
 	const hop_tree  *tree;         /* their names; or NULL */
 };
 
-/* Names are for the function that the body becomes: its trace has no operator's line. */
+/* Any body may name its results; only a function asks what they are called. */
 static bool name_results(hop_trace *t, const struct list *l)
 {
 	if (l->tree && l->n != hop_tree_count(l->tree))

@@ -291,13 +291,31 @@ static void apply_body(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, out[0]);
 }
 
+static void write_body(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_add_(t, in[1], in[0]);
+	hop_return(t, hop_sum_all(t, in[0]));
+}
+
 static void messages(void **state)
 {
-	hop_fn *f, *g;
+	hop_fn *f, *g, *h;
 	(void)state;
 	assert_int_equal(hop_capture_tree(ctx, tree_body, NULL, &point_tree, NULL, &f), HOP_OK);
 	said(hop_capture_tree(ctx, apply_body, f, &point_tree, NULL, &g), HOP_ESHAPE,
 	     "apply: input 0 (q) is f64, of rank 1 it should be");
+	hop_fn_release(f);
+	int wrt[2] = { 0, 4 };
+	f = captured();
+	said(hop_grad(f, 2, wrt, &g), HOP_ENODIFF, "input 4 is i64");
+	assert_non_null(strstr(hop_message(ctx), "note: input 4 is called k"));
+	assert_int_equal(hop_grad(f, 1, (int[]){ 7 }, &g), HOP_EVALUE);
+	assert_int_equal(hop_grad(f, -1, wrt, &g), HOP_EVALUE);
+	hop_fn_release(f);
+	assert_int_equal(hop_capture_tree(ctx, write_body, NULL, &point_tree, NULL, &f), HOP_OK);
+	said(hop_split(f, 1, wrt, 1, &g, &h), HOP_EREFUSED, "writes input 1 (p)");
+	said(hop_vmap(f, (bool[]){ true, false }, 2, &g), HOP_EREFUSED, "input 1 (p) is written");
 	hop_fn_release(f);
 }
 

@@ -2,6 +2,8 @@
  * one wrong number each. Against Python's zipfile they are held by scripts/check_files. */
 #include "file_rig.h"
 
+#include <sys/stat.h>
+
 #include "io/inflate.h"
 #include "io/npy.h"
 
@@ -299,6 +301,31 @@ static void saved(void **state)
 	round_trip("x.npz");
 }
 
+/* Through a pipe, which cannot be mapped and does not know its size; and from what never ends. */
+static void streams(void **state)
+{
+	struct archive z;
+	char path[120], pipe[120], line[300];
+	hop_file *f;
+	hop_array *a;
+	(void)state;
+	good(&z);
+	snprintf(path, sizeof path, "%s", in_folder("x"));
+	snprintf(pipe, sizeof pipe, "%s", in_folder("pipe"));
+	write_file(path, z.s, z.n);
+	assert_int_equal(mkfifo(pipe, 0600), 0);
+	snprintf(line, sizeof line, "cat %s >%s &", path, pipe);
+	assert_int_equal(system(line), 0);
+	if (hop_file_load(ctx, pipe, NULL, &f) || hop_file_get(f, "b", &a))
+		fail_msg("%s", hop_message(ctx));
+	assert_true(hop_array_at(a, 1) == 2);
+	hop_array_release(a);
+	hop_file_close(f);
+	unlink(pipe);
+	unlink(path);
+	said(hop_file_load(ctx, "/dev/zero", NULL, &f), HOP_EIO, "is no plain file");
+}
+
 static void bad_saves(void **state)
 {
 	hop_array *a[2] = { array(HOP_f32, 0, NULL, NULL), array(HOP_f32, 0, NULL, NULL) };
@@ -347,7 +374,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(by_hand), cmocka_unit_test(wrong_numbers),
 		cmocka_unit_test(wrong_places), cmocka_unit_test(inflate), cmocka_unit_test(packed),
-		cmocka_unit_test(saved), cmocka_unit_test(bad_saves),
+		cmocka_unit_test(saved), cmocka_unit_test(streams), cmocka_unit_test(bad_saves),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }
