@@ -10,6 +10,7 @@
 #include "hop/dlpack.h"
 #include "hop/file.h"
 #include "hop/fn.h"
+#include "hop/formula.h"
 #include "hop/jit.h"
 #include "hop/nn.h"
 #include "hop/old.h"

@@ -16,7 +16,7 @@ const char *hop_ctx_name(hop_env *e, const char *s, size_t n);
 /* Intern raw bytes under a kind: returns the one copy with equal content, which a zero
  * byte follows. Used by sizes and types. Padding counts as content: zero it. */
 enum hop_intern_kind { HOP_IN_NAME, HOP_IN_ATOM, HOP_IN_SEXPR, HOP_IN_TYPE, HOP_IN_LOC,
-                       HOP_IN_CUT, HOP_NINTERN };
+                       HOP_IN_CUT, HOP_IN_FORMULA, HOP_NINTERN };
 const void *hop_ctx_intern(hop_env *e, enum hop_intern_kind k, const void *p, size_t n,
                            size_t align);
 

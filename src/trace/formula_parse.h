@@ -1,0 +1,45 @@
+/* formula_parse.h -- what the two files that read formulas share. Positions are bytes of the
+ * text; a node is its number, and -1 after a failure. */
+#ifndef HOP_FORMULA_PARSE_H
+#define HOP_FORMULA_PARSE_H
+
+#include "trace/formula.h"
+
+enum { HOP_FX_KIDS = 4 * HOP_FX_NODES };
+
+typedef struct hop_fx_parser {
+	hop_trace         *t;
+	const char        *s;
+	size_t             at;         /* what is read next */
+	int                depth;
+	int                narg;
+	const hop_fx_name *arg;
+	bool              *used;       /* [narg] */
+	hop_fx_node       *node;
+	uint16_t          *kid;
+	uint32_t           nnode, nkid;
+} hop_fx_parser;
+
+/* Always -1; the message shows n bytes at the place. */
+__attribute__((format(printf, 4, 5)))
+int  hop_fx_fail(hop_fx_parser *p, size_t at, size_t n, const char *fmt, ...);
+int  hop_fx_want(hop_fx_parser *p, const char *what);    /* fails: something else is here */
+
+bool hop_fx_word(int c);                                 /* may it be in a name */
+void hop_fx_blanks(hop_fx_parser *p);
+bool hop_fx_take(hop_fx_parser *p, const char *what);    /* skip it if it is here */
+
+int  hop_fx_expr(hop_fx_parser *p);
+/* The arguments of a call that starts at `at`, up to the closing parenthesis. */
+int  hop_fx_call_args(hop_fx_parser *p, int row, bool point, size_t at);
+
+int  hop_fx_add(hop_fx_parser *p, hop_fx_node n, int nkid, const int *kid);
+/* A node without kids for the text from `at` up to what is read next. */
+hop_fx_node hop_fx_part(const hop_fx_parser *p, enum hop_fx_kind kind, int row, size_t at);
+/* Is it one? Fails if not. A size is then quiet. */
+bool hop_fx_value(hop_fx_parser *p, int k);
+bool hop_fx_size(hop_fx_parser *p, int k);
+/* What the elementwise op is on sizes (enum hop_dim_op), or -1. */
+int  hop_fx_dim_op(int op);
+
+#endif
