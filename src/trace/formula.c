@@ -129,7 +129,7 @@ struct eval {
 
 #define HERE(e) (e)->t, (e)->file, (e)->line
 
-static void make_fail(hop_trace *t, void *arg)
+static void make_refusal(hop_trace *t, void *arg)
 {
 	hop_trace_fail(t, HOP_EVALUE, "%s", (const char *)arg);
 }
@@ -142,7 +142,7 @@ static void refuse(struct eval *e, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	hop_enter(e->t, "formula", e->file, e->line, make_fail, text);
+	hop_enter(e->t, "formula", e->file, e->line, make_refusal, text);
 }
 
 static const hop_fx_node *node(const struct eval *e, int k)

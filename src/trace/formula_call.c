@@ -79,8 +79,8 @@ static int other(struct call *c, const hop_fx_param *p)
 {
 	if (p->kind != HOP_FXP_INT && p->kind != HOP_FXP_REAL)
 		return HOP_FX_NONE;
-	hop_fx_node n = hop_fx_part(c->p, p->kind == HOP_FXP_INT ? HOP_FX_INT : HOP_FX_REAL, 0,
-	                            c->at);
+	hop_fx_node n = hop_fx_part(p->kind == HOP_FXP_INT ? HOP_FX_INT : HOP_FX_REAL, 0, c->at,
+	                            c->p->at);
 	n.quiet = true;
 	if (p->kind == HOP_FXP_INT)
 		n.u.i = strtoll(p->other, NULL, 10);
@@ -93,9 +93,9 @@ static int other(struct call *c, const hop_fx_param *p)
 
 static int as_list(struct call *c, int n, const int *kid)
 {
-	hop_fx_node x = hop_fx_part(c->p, HOP_FX_LIST, 0, c->p->node[kid[0]].at);
 	const hop_fx_node *last = &c->p->node[kid[n - 1]];
-	x.len = (uint16_t)(last->at + last->len - x.at);
+	hop_fx_node x = hop_fx_part(HOP_FX_LIST, 0, c->p->node[kid[0]].at,
+	                            (size_t)last->at + last->len);
 	x.quiet = true;
 	return hop_fx_add(c->p, x, n, kid);
 }
@@ -206,6 +206,6 @@ int hop_fx_call_args(hop_fx_parser *p, int row, bool point, size_t at)
 		c.kid[k] = -1;
 	if (!read_args(&c) || !bind(&c))
 		return -1;
-	return hop_fx_add(p, hop_fx_part(p, point ? HOP_FX_POINT : HOP_FX_CALL, row, at), c.nparam,
+	return hop_fx_add(p, hop_fx_part(point ? HOP_FX_POINT : HOP_FX_CALL, row, at, p->at), c.nparam,
 	                  c.kid);
 }

@@ -131,7 +131,8 @@ static void grow(char *b, size_t cap, int deep, uint64_t *s)
 	if (n + 200 > cap)
 		return;
 	static const char *const op[] = { " + ", " - ", "*", " / ", " @ ", "**", " < ", " == ", " % " };
-	static const char *const fn[] = { "tanh(", "sum(", "exp(", "relu(", "sigmoid(", "abs(", "mean(" };
+	static const char *const fn[] = { "tanh(", "sum(", "exp(", "relu(", "sigmoid(", "abs(",
+	                                  "mean(" };
 	static const char *const leaf[] = { "x", "W", "i", "m->b", "in[0]", "2", "0.5", "p" };
 	static const char *const at[] = { "[0]", "[-1]", "[1:]", "[::2]", "[None]", "[..., 0]", "[i]",
 	                                  "[:, 1]", "[m->b]", "[::-1]" };

@@ -304,8 +304,8 @@ static const struct mistake mistakes[] = {
 	{ "", "", 0, P, "formula: it ends where a value is wanted\n    \n    ^" },
 	{ "x y", "x, y", 2, P, "formula: `y` stands where an operator or the end is wanted\n"
 	  "    x y\n      ^" },
-	{ "x = y", "x, y", 2, P, "formula: `=` stands where an operator or the end is wanted: == compares"
-	  "\n    x = y\n      ^" },
+	{ "x = y", "x, y", 2, P, "formula: `=` stands where an operator or the end is wanted: == "
+	  "compares\n    x = y\n      ^" },
 	{ "(x * y", "x, y", 2, P, "formula: it ends where `)` is wanted\n    (x * y\n          ^" },
 	{ "x[1", "x", 1, P, "formula: it ends where `]` is wanted\n    x[1\n       ^" },
 	{ "x[", "x", 1, P, "formula: it ends where a value is wanted\n    x[\n      ^" },
@@ -313,9 +313,10 @@ static const struct mistake mistakes[] = {
 	{ "x & y", "x, y", 2, P, "formula: `&` stands where an operator or the end is wanted\n"
 	  "    x & y\n      ^" },
 	{ "x + $", "x", 1, P, "formula: `$` stands where a value is wanted\n    x + $\n        ^" },
-	{ "x + \xc3\xa4", "x", 1, P, "formula: `?` stands where a value is wanted\n    x + ??\n        ^" },
-	{ "x + Weight", "x, weight", 2, P, "formula: there is no value `Weight`: did you mean `weight`?\n"
-	  "    x + Weight\n        ^~~~~~" },
+	{ "x + \xc3\xa4", "x", 1, P, "formula: `?` stands where a value is wanted\n    x + ??\n"
+	  "        ^" },
+	{ "x + Weight", "x, weight", 2, P, "formula: there is no value `Weight`: did you mean "
+	  "`weight`?\n    x + Weight\n        ^~~~~~" },
 	{ "x + z", "x", 1, P, "formula: there is no value `z`: list it after the formula\n"
 	  "    x + z\n        ^" },
 	{ "x + m->w", "x, m", 2, P, "formula: there is no value `m->w`: list it after the formula\n"
@@ -361,7 +362,8 @@ static const struct mistake mistakes[] = {
 	{ "x[..., ...]", "x", 1, P, "formula: `...` stands twice" },
 	{ "x[0,1]", "x", 1, HOP_EVALUE, "formula: 2 indices of a value of rank 1\n"
 	  "  @: note: in this part of a formula\n    x[0,1]\n    ^~~~~~" },
-	{ "exp(reshape(x, 1, 3)[k, k])", "x, k", 2, HOP_EVALUE, "formula: two indices that are not scalars" },
+	{ "exp(reshape(x, 1, 3)[k, k])", "x, k", 2, HOP_EVALUE, "formula: two indices that are not "
+	  "scalars" },
 	{ "1 + (y && y)", "y", 1, HOP_EVALUE, "formula: && || ! are for truths, and this is a number: "
 	  "compare it, or call and, or, not for its bits\n  @: note: in this part of a formula\n"
 	  "    1 + (y && y)\n        ^~~~~~~~" },
