@@ -43,6 +43,7 @@ docs:                               ## write the generated pages, headers and co
 	@tools/opdoc >$(B)/ops.md && cp $(B)/ops.md docs/ops.md
 	@$(CC) -std=c11 -Isrc -Iinclude tools/opgen.c -o $(B)/opgen
 	@$(B)/opgen ops >$(B)/ops.h && cp $(B)/ops.h include/hop/ops.h
+	@$(B)/opgen hpp >$(B)/ops.hpp && cp $(B)/ops.hpp include/hop/ops.hpp
 	@$(B)/opgen rows >$(B)/rows.h && cp $(B)/rows.h include/hop/rows.h
 	@$(B)/opgen code >$(B)/rows.c && cp $(B)/rows.c src/trace/rows.c
 

@@ -75,6 +75,13 @@ extern "C" {
 
 bool      hop_failed(const hop_trace *t);
 bool      hop_is_eager(const hop_trace *t);
+/* The first failure so far, and its text, "" when there is none; valid until the next call. */
+hop_status hop_failure(const hop_trace *t, const char **out_text);
+/* The innermost body that is open where t is: the only trace that records now. */
+hop_trace *hop_innermost(hop_trace *t);
+/* Make the caller's own trouble the failure of the trace: HOP_EUSE with this text. */
+void      hop_at_fail_here(hop_trace *t, const char *file, int line, const char *text);
+#define hop_fail_here(t, ...) hop_at_fail_here(t, __FILE__, __LINE__, __VA_ARGS__)
 int       hop_at_rank(hop_trace *t, const char *file, int line, hop_value v);
 hop_dtype hop_at_dtype_of(hop_trace *t, const char *file, int line, hop_value v);
 hop_dim   hop_at_dim_of(hop_trace *t, const char *file, int line, hop_value v, int axis);

@@ -383,6 +383,30 @@ bool hop_is_eager(const hop_trace *t)
 	return t && t->eager;
 }
 
+hop_status hop_failure(const hop_trace *t, const char **out_text)
+{
+	const hop_diag *d = t && t->root ? &t->root->env.diag : NULL;
+	if (out_text)
+		*out_text = !d ? "error: no trace" : d->text ? d->text : d->st ? "error: no memory" : "";
+	return d ? d->st : HOP_EUSE;
+}
+
+hop_trace *hop_innermost(hop_trace *t)
+{
+	return t && t->root ? t->root->top : NULL;
+}
+
+static void make_fail(hop_trace *t, void *arg)
+{
+	const char *text = arg;
+	hop_trace_fail(t, HOP_EUSE, "%s", text ? text : "fail_here: no text was given");
+}
+
+void hop_at_fail_here(hop_trace *t, const char *file, int line, const char *text)
+{
+	hop_enter(t, "fail_here", file, line, make_fail, (void *)text);
+}
+
 struct ask {
 	hop_value       v;
 	const hop_type *type;

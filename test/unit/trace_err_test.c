@@ -573,6 +573,45 @@ static void failed_bodies_leave_nothing(void **state)
 	hop_array_release(a);
 }
 
+/* ---- the caller's own trouble ---- */
+
+static void fails_here(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_trace *outer = user;
+	const char *text;
+	assert_ptr_equal(hop_innermost(outer), t);
+	assert_ptr_equal(hop_innermost(t), t);
+	assert_int_equal(hop_failure(t, &text), HOP_OK);
+	assert_string_equal(text, "");
+	hop_fail_here(hop_innermost(outer), "the sensor is gone");
+	assert_int_equal(hop_failure(t, &text), HOP_EUSE);
+	assert_non_null(strstr(text, "error: the sensor is gone"));
+	hop_fail_here(t, "a second one does not count");
+	assert_int_equal(hop_failure(t, NULL), HOP_EUSE);
+	hop_return(t, in[0]);
+}
+
+static void f_fails_here(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[1];
+	(void)user;
+	hop_region(t, "r", fails_here, t, 1, in, 1, out);
+	hop_return(t, out[0]);
+}
+
+static void own_failures(void **state)
+{
+	(void)state;
+	const char *text;
+	hop_spec s = hop_spec0(HOP_f64);
+	rig_fails(f_fails_here, NULL, 1, &s, HOP_EUSE, "error: the sensor is gone\n");
+	assert_non_null(strstr(hop_message(ctx), "note: in the body of region"));
+	assert_null(strstr(hop_message(ctx), "second"));
+	assert_null(hop_innermost(NULL));
+	assert_int_equal(hop_failure(NULL, &text), HOP_EUSE);
+	hop_fail_here(NULL, "nobody hears it");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -587,6 +626,7 @@ int main(void)
 		cmocka_unit_test(asserts),
 		cmocka_unit_test(no_memory),
 		cmocka_unit_test(failed_bodies_leave_nothing),
+		cmocka_unit_test(own_failures),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }

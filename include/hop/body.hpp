@@ -1,0 +1,469 @@
+/* Operators with bodies in C++: bodies are lambdas, which capture what they use. A body takes its
+ * values one by one, or all as a std::vector, and returns a value, a number, a std::tuple, pair,
+ * array or vector of them; the operator gives what the body gives. An exception that leaves a
+ * body fails the trace and is thrown again where the operator was called. */
+#ifndef HOP_BODY_HPP
+#define HOP_BODY_HPP
+
+#include <array>
+#include <cstddef>
+#include <exception>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "hop/pack.hpp"
+#include "hop/value.hpp"
+
+namespace hop {
+namespace detail {
+
+/* ---- calling a lambda with so many values ---- */
+
+template <std::size_t> using a_value = const value &;
+
+template <typename F, std::size_t... I> constexpr bool takes(std::index_sequence<I...>)
+{
+	return std::is_invocable<F &, a_value<I>...>::value;
+}
+
+enum { MOST = 24, MANY = -2, NEVER = -3 };
+
+/* How many values a lambda takes, MANY if it takes a vector of them. */
+template <typename F, int N = 0> constexpr int arity()
+{
+	if constexpr (takes<F>(std::make_index_sequence<N>()))
+		return N;
+	else if constexpr (N < MOST)
+		return arity<F, N + 1>();
+	else
+		return std::is_invocable<F &, const std::vector<value> &>::value ? MANY : NEVER;
+}
+
+template <typename F, std::size_t... I>
+decltype(auto) call_with(F &f, hop_trace *t, const hop_value *in, std::index_sequence<I...>)
+{
+	(void)t;
+	(void)in;
+	return f(value(t, in[I])...);
+}
+
+template <typename F> decltype(auto) call(F &f, hop_trace *t, const hop_value *in, int n)
+{
+	constexpr int want = arity<F>();
+	static_assert(want != NEVER, "a body takes hop::value, some or none, or a std::vector of them");
+	if constexpr (want == MANY) {
+		std::vector<value> v;
+		for (int i = 0; i < n; i++)
+			v.push_back(value(t, in[i]));
+		return f(static_cast<const std::vector<value> &>(v));
+	} else {
+		return call_with(f, t, in, std::make_index_sequence<want>());
+	}
+}
+
+template <typename F>
+using result_of = std::decay_t<decltype(call(std::declval<F &>(), nullptr, nullptr, 0))>;
+
+/* ---- bodies that C calls ---- */
+
+inline int floats(hop_trace *t, place at, const std::vector<hop_value> &v)
+{
+	int n = 0;
+	for (hop_value x : v) {
+		hop_dtype d = hop_at_dtype_of(t, at.file, at.line, x);
+		n += d != HOP_bool && d != HOP_i32 && d != HOP_i64;
+	}
+	return n;
+}
+
+/* The lambdas of one operator, and what left one of them. */
+template <typename... F> struct bodies {
+	std::tuple<F *...>            f;
+	std::array<int, sizeof...(F)> n;       /* values that each is given */
+	place                         at;
+	std::exception_ptr            thrown;
+
+	/* Of a custom gradient: what the reverse body is given is known when the forward body is. */
+	template <typename R> void save(hop_trace *t, const kept<R> &r)
+	{
+		std::vector<hop_value> v = handles(r.saved);
+		hop_at_save(t, at.file, at.line, static_cast<int>(v.size()), v.data());
+		check(t);
+		std::get<1>(n) = static_cast<int>(v.size()) + floats(t, at, flat(t, r.out));
+	}
+	template <typename R> void save(hop_trace *, const R &) {}
+
+	template <typename F1> void call_one(F1 &f1, hop_trace *t, const hop_value *in, int count)
+	{
+		std::vector<hop_value> v;
+		constexpr int want = arity<F1>();
+		if (want != MANY && want != count) {
+			fail(t, ("the body takes " + std::to_string(want) + " values, and gets " +
+			         std::to_string(count)).c_str());
+			return;
+		}
+		if constexpr (std::is_void<result_of<F1>>::value) {
+			call(f1, t, in, count);
+		} else {
+			auto r = call(f1, t, in, count);
+			save(t, r);
+			v = flat(t, r);
+		}
+		hop_at_return_n(t, at.file, at.line, static_cast<int>(v.size()), v.data());
+	}
+
+	void fail(hop_trace *t, const char *what)
+	{
+		hop_at_fail_here(hop_innermost(t), at.file, at.line, what);
+	}
+
+	/* Nothing is thrown through C: it is kept, and thrown again by done. An error of this trace is
+	 * there already, where notes are added to it. */
+	template <std::size_t I> static void run(hop_trace *t, const hop_value *in, void *user)
+	{
+		bodies *b = static_cast<bodies *>(user);
+		try {
+			b->call_one(*std::get<I>(b->f), t, in, b->n[I]);
+		} catch (const error &e) {
+			if (hop_failed(t))
+				return;
+			b->thrown = std::current_exception();
+			b->fail(t, e.what());
+		} catch (const std::exception &e) {
+			b->thrown = std::current_exception();
+			b->fail(t, (std::string("an exception left the body: ") + e.what()).c_str());
+		} catch (...) {
+			b->thrown = std::current_exception();
+			b->fail(t, "an exception left the body");
+		}
+	}
+
+	/* After the C call. */
+	void done(hop_trace *t)
+	{
+		if (thrown)
+			std::rethrow_exception(thrown);
+		check(t);
+	}
+};
+
+template <typename... F> bodies<F...> bodies_of(place at, std::array<int, sizeof...(F)> n, F &...f)
+{
+	return bodies<F...>{ std::tuple<F *...>(&f...), n, at, nullptr };
+}
+
+/* Room for the results: as many as the pack has, or so many for a vector. */
+template <typename R> std::vector<hop_value> room()
+{
+	int n = pack_of<R>::count();
+	return std::vector<hop_value>(static_cast<std::size_t>(n == ANY ? 256 : n) + 1);
+}
+
+inline int cap(const std::vector<hop_value> &v) { return static_cast<int>(v.size()) - 1; }
+
+inline std::vector<int> counted(std::size_t n)
+{
+	std::vector<int> v(n);
+	for (std::size_t i = 0; i < n; i++)
+		v[i] = static_cast<int>(i);
+	return v;
+}
+
+}
+
+/* ---- cond and switch ---- */
+
+/* What the one that runs gives; both are captured. */
+template <typename T, typename E>
+auto cond(const value &pred, T &&then_, E &&else_, place at = place())
+{
+	typedef detail::result_of<T> R;
+	hop_trace *t = detail::inner(pred.t);
+	auto b = detail::bodies_of(at, { { 0, 0 } }, then_, else_);
+	typedef decltype(b) B;
+	std::vector<hop_value> out = detail::room<R>();
+	int n = hop_at_cond(t, at.file, at.line, pred.v, &B::template run<0>, &B::template run<1>, &b,
+	                    0, nullptr, detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+namespace detail {
+
+template <typename... F, std::size_t... I>
+auto branches(const value &which, place at, std::index_sequence<I...>, F &...f)
+{
+	typedef result_of<std::tuple_element_t<0, std::tuple<F...>>> R;
+	hop_trace *t = inner(which.t);
+	auto b = bodies_of(at, std::array<int, sizeof...(F)>{}, f...);
+	typedef decltype(b) B;
+	hop_body *const body[] = { &B::template run<I>... };
+	std::vector<hop_value> out = room<R>();
+	int n = hop_at_switch(t, at.file, at.line, which.v, static_cast<int>(sizeof...(F)), body, &b, 0,
+	                      nullptr, cap(out), out.data());
+	b.done(t);
+	return taken<R>(t, out.data(), n);
+}
+
+/* An index that knows its line: a pack of lambdas leaves no room for a default. */
+struct which {
+	value v;
+	place at;
+	which(const value &x, place p = place()) : v(x), at(p) {}
+};
+
+}
+
+/* One of the lambdas, counted from 0; an index past the ends means the end. */
+template <typename... F> auto switch_(const detail::which &index, F &&...f)
+{
+	static_assert(sizeof...(F) > 0, "a switch has branches");
+	return detail::branches(index.v, index.at, std::index_sequence_for<F...>(), f...);
+}
+
+/* ---- loops ---- */
+
+struct while_opts {
+	int64_t max_trips = 0;         /* 0 = no bound */
+	value  *trips = nullptr;       /* how many there were */
+};
+
+/* init is a value or a pack of them; test(carries) -> bool scalar, body(carries) -> carries. */
+template <typename C, typename T, typename B>
+auto while_loop(const C &init, T &&test, B &&body, while_opts o = {}, place at = place())
+{
+	hop_trace *t = detail::inner_of(init);
+	std::vector<hop_value> in = detail::flat(t, init), out(in.size() + 1);
+	int n = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { n, n } }, test, body);
+	typedef decltype(b) Bodies;
+	hop_while_opts opts = {};
+	opts.size = sizeof opts;
+	opts.max_trips = o.max_trips;
+	hop_value trips = { 0, 0 };
+	n = hop_at_while(t, at.file, at.line, &Bodies::template run<0>, &Bodies::template run<1>, &b, n,
+	                 in.data(), &opts, out.data(), o.trips ? &trips : nullptr);
+	b.done(t);
+	if (o.trips)
+		*o.trips = value(t, trips);
+	return detail::taken<C>(t, out.data(), n);
+}
+
+struct scan_opts {
+	int    axis = 0;
+	bool   reverse = false;
+	int    every = 0;
+	std::optional<dim> length;     /* needed when there are no xs */
+	value  count;                  /* set: only so many steps run */
+	value *steps = nullptr;        /* how many ran */
+};
+
+/* body(carries, slices of xs) -> carries, outputs. Gives carries, then the outputs stacked. init
+ * and xs are values or packs of them, std::tuple<>() for none. */
+template <typename C, typename X, typename B>
+auto scan(const C &init, const X &xs, B &&body, scan_opts o = {}, place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(init, xs);
+	std::vector<hop_value> in = detail::flat(t, init), x = detail::flat(t, xs);
+	int nc = static_cast<int>(in.size()), nx = static_cast<int>(x.size());
+	auto b = detail::bodies_of(at, { { nc + nx } }, body);
+	typedef decltype(b) Bodies;
+	hop_scan_opts opts = {};
+	opts.size = sizeof opts;
+	opts.axis = o.axis;
+	opts.reverse = o.reverse;
+	opts.every = o.every;
+	opts.has_length = o.length.has_value();
+	if (o.length)
+		opts.length = *o.length;
+	opts.counted = o.count.t != nullptr;
+	opts.count = o.count.v;
+	std::vector<hop_value> out = detail::room<R>();
+	hop_value steps = { 0, 0 };
+	int n = hop_at_scan(t, at.file, at.line, &Bodies::template run<0>, &b, nc, in.data(), nx,
+	                    x.data(), &opts, detail::cap(out), out.data(), o.steps ? &steps : nullptr);
+	b.done(t);
+	if (o.steps)
+		*o.steps = value(t, steps);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/* In the body of a scan: this step is the last if pred holds. */
+inline void stop_if(const value &pred, place at = place())
+{
+	hop_trace *t = detail::inner(pred.t);
+	hop_at_stop_if(t, at.file, at.line, pred.v);
+	detail::check(t);
+}
+
+/* body(slices of xs) -> outputs, stacked; in no order. */
+template <typename X, typename B> auto map(const X &xs, B &&body, int axis = 0, place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(xs);
+	std::vector<hop_value> x = detail::flat(t, xs), out = detail::room<R>();
+	int nx = static_cast<int>(x.size());
+	auto b = detail::bodies_of(at, { { nx } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_map(t, at.file, at.line, &Bodies::template run<0>, &b, nx, x.data(), axis,
+	                   detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/* ---- regions ---- */
+
+/* A body as a graph of its own; inputs are a value or a pack of them, which the body gets. */
+template <typename X, typename B>
+auto region(const char *name, const X &inputs, B &&body, place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(inputs);
+	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<R>();
+	int nin = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_region(t, at.file, at.line, name, &Bodies::template run<0>, &b, nin, in.data(),
+	                      detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/* ---- transforms of a body at inputs, a value or a pack of them ---- */
+
+/* The results of the body, of which the first is a float scalar, and its gradients for the inputs:
+ * auto [loss, dx] = hop::grad(x, [&](value x) { .. }); */
+template <typename X, typename B> auto grad(const X &inputs, B &&body, place at = place())
+{
+	typedef std::tuple<detail::type_of<detail::result_of<B>>, detail::type_of<X>> R;
+	hop_trace *t = detail::inner_of(inputs);
+	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<R>();
+	int nin = static_cast<int>(in.size());
+	std::vector<int> wrt = detail::counted(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_grad_at(t, at.file, at.line, &Bodies::template run<0>, &b, nin, in.data(), nin,
+	                       wrt.data(), detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/* The results of the body, all of them floats, and their derivatives along the tangents. */
+template <typename X, typename D, typename B>
+auto jvp(const X &inputs, const D &tangents, B &&body, place at = place())
+{
+	typedef detail::type_of<detail::result_of<B>> Y;
+	typedef std::tuple<Y, Y> R;
+	hop_trace *t = detail::inner_of(inputs, tangents);
+	std::vector<hop_value> in = detail::flat(t, inputs), d = detail::flat(t, tangents);
+	std::vector<hop_value> out = detail::room<R>();
+	if (d.size() != in.size()) {
+		hop_at_fail_here(t, at.file, at.line, "jvp: there must be a tangent for each input");
+		detail::check(t);
+	}
+	int nin = static_cast<int>(in.size());
+	std::vector<int> wrt = detail::counted(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_jvp_at(t, at.file, at.line, &Bodies::template run<0>, &b, nin, in.data(), nin,
+	                      wrt.data(), d.data(), detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/* Jacobians of the only result, one for each input. */
+template <typename X, typename B> auto jac(const X &inputs, B &&body, place at = place())
+{
+	hop_trace *t = detail::inner_of(inputs);
+	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<X>();
+	int nin = static_cast<int>(in.size());
+	std::vector<int> wrt = detail::counted(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_jac_at(t, at.file, at.line, &Bodies::template run<0>, &b, nin, in.data(), nin,
+	                      wrt.data(), detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<X>(t, out.data(), n);
+}
+
+/* Inputs of vmap: along an axis other than 0, or the same for every lane. */
+inline lane along(const value &x, int axis) { return lane{ x, axis }; }
+inline lane shared(const value &x) { return lane{ x, -1 }; }
+
+/* The body on every element of axis 0 of the inputs; results are stacked on axis 0. */
+template <typename X, typename B> auto vmap(const X &inputs, B &&body, place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(inputs);
+	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<R>();
+	std::vector<int> axis;
+	detail::pack_of<X>::each(inputs, detail::axes{ axis });
+	int nin = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_vmap_at(t, at.file, at.line, &Bodies::template run<0>, &b, nin, in.data(),
+	                       axis.data(), detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/* ---- functions with their own derivative ---- */
+
+/* What a forward body returns: results, and the values that the reverse body is given first. */
+template <typename R, typename... V> detail::kept<R> keep(const R &results, const V &...saved)
+{
+	return detail::kept<R>{ results, std::vector<value>{ saved... } };
+}
+
+namespace detail {
+
+template <typename R> struct is_kept : std::false_type {};
+template <typename R> struct is_kept<kept<R>> : std::true_type {};
+
+template <typename X, typename... F> auto custom(place at, const X &inputs, F &...f)
+{
+	typedef result_of<std::tuple_element_t<0, std::tuple<F...>>> R;
+	static_assert(is_kept<R>::value, "a forward body returns keep(results, what is saved..)");
+	hop_trace *t = inner_of(inputs);
+	std::vector<hop_value> in = flat(t, inputs), out = room<R>();
+	int nin = static_cast<int>(in.size());
+	std::array<int, sizeof...(F)> count{};
+	count[0] = nin;
+	if constexpr (sizeof...(F) > 2)
+		count[2] = nin + floats(t, at, in);
+	auto b = bodies_of(at, count, f...);
+	typedef decltype(b) Bodies;
+	hop_custom_rule rule = {};
+	rule.size = sizeof rule;
+	rule.fwd = &Bodies::template run<0>;
+	rule.bwd = &Bodies::template run<1>;
+	if constexpr (sizeof...(F) > 2)
+		rule.jvp = &Bodies::template run<2>;
+	int n = hop_at_custom(t, at.file, at.line, &rule, &b, nin, in.data(), cap(out), out.data());
+	b.done(t);
+	return taken<R>(t, out.data(), n);
+}
+
+}
+
+/* fwd(inputs) -> keep(results, saved..). bwd(saved.., cotangents of the float results) ->
+ * cotangents of the float inputs. jvp(inputs, tangents of the float inputs) -> tangents of the
+ * results. */
+template <typename X, typename F, typename B>
+auto custom(const X &inputs, F &&fwd, B &&bwd, place at = place())
+{
+	return detail::custom(at, inputs, fwd, bwd);
+}
+template <typename X, typename F, typename B, typename J,
+          typename = std::enable_if_t<!std::is_convertible<J, place>::value>>
+auto custom(const X &inputs, F &&fwd, B &&bwd, J &&jvp, place at = place())
+{
+	return detail::custom(at, inputs, fwd, bwd, jvp);
+}
+
+}
+
+#endif

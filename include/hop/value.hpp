@@ -1,0 +1,469 @@
+/* Values in C++: hop::value with operators, and the functions of ops.h, shape.h and nn.h, found by
+ * their arguments. Each records in the innermost body that is open where its operands are, at the
+ * line it is called from, and throws hop::error when the call fails. Operators with bodies are in
+ * hop/body.hpp, contexts, functions and arrays in hop/hop.hpp. */
+#ifndef HOP_VALUE_HPP
+#define HOP_VALUE_HPP
+
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "hop/hop.h"
+
+namespace hop {
+
+/* Any failure: its status, and as what() the whole message. */
+class error : public std::runtime_error {
+public:
+	error(hop_status st, const std::string &text) : std::runtime_error(text), status_(st) {}
+	hop_status status() const { return status_; }
+private:
+	hop_status status_;
+};
+
+/* The line of a call, as a parameter that is never given. */
+struct place {
+	const char *file;
+	int         line;
+	place(const char *f = __builtin_FILE(), int l = __builtin_LINE()) : file(f), line(l) {}
+};
+
+namespace detail {
+
+/* Throw what the trace failed with, if it did. */
+inline void check(hop_trace *t)
+{
+	const char *text = "";
+	if (!hop_failed(t))
+		return;
+	hop_status st = hop_failure(t, &text);
+	throw error(st, text);
+}
+
+inline hop_trace *inner(hop_trace *t)
+{
+	if (!t)
+		throw error(HOP_EUSE, "error: a value that was not set, or numbers alone");
+	return hop_innermost(t);
+}
+
+}
+
+struct arg;
+
+/* An index or a bound: a number, or a size of a value. */
+struct dim : hop_dim {
+	template <typename N, typename = std::enable_if_t<std::is_integral<N>::value>>
+	dim(N n) : hop_dim(hop_n(static_cast<int64_t>(n))) {}
+	dim(hop_dim d) : hop_dim(d) {}
+};
+
+/* A value and a trace of its root; it must not be used after them. Assigning makes the variable
+ * another value: nothing is written. The default one is not set. */
+class value {
+public:
+	hop_trace *t = nullptr;
+	hop_value  v = { 0, 0 };
+
+	value() = default;
+	value(hop_trace *trace, hop_value handle) : t(trace), v(handle) {}
+	operator hop_value() const { return v; }
+
+	int rank(place at = place()) const
+	{
+		int r = hop_at_rank(detail::inner(t), at.file, at.line, v);
+		detail::check(t);
+		return r;
+	}
+	hop_dtype dtype(place at = place()) const
+	{
+		hop_dtype d = hop_at_dtype_of(detail::inner(t), at.file, at.line, v);
+		detail::check(t);
+		return d;
+	}
+	hop::dim dim(int axis, place at = place()) const
+	{
+		hop_dim d = hop_at_dim_of(detail::inner(t), at.file, at.line, v, axis);
+		detail::check(t);
+		return d;
+	}
+	/* Element i of axis 0: hop_index of a number, hop_gather of a value. */
+	value operator[](const arg &i) const;
+	value &operator+=(const arg &y);
+	value &operator-=(const arg &y);
+	value &operator*=(const arg &y);
+	value &operator/=(const arg &y);
+};
+
+/* An operand: a value or a number, and the line where it stands. */
+struct arg {
+	value    v;
+	enum { VALUE, INT, REAL } kind;
+	int64_t  i = 0;
+	double   f = 0;
+	place    at;
+
+	arg(const value &x, place p = place()) : v(x), kind(VALUE), at(p) {}
+	template <typename N, typename = std::enable_if_t<std::is_arithmetic<N>::value>>
+	arg(N x, place p = place()) : kind(std::is_integral<N>::value ? INT : REAL), at(p)
+	{
+		if (kind == INT)
+			i = static_cast<int64_t>(x);
+		else
+			f = static_cast<double>(x);
+	}
+	/* A number is one of the trace it meets. */
+	hop_value in(hop_trace *t) const
+	{
+		return kind == VALUE ? v.v : kind == INT ? hop_at_i(t, at.file, at.line, i)
+		                                         : hop_at_f(t, at.file, at.line, f);
+	}
+};
+
+namespace detail {
+
+inline value give(hop_trace *t, hop_value v)
+{
+	check(t);
+	return value(t, v);
+}
+
+typedef hop_value call1(hop_trace *, const char *, int, hop_value);
+typedef hop_value call2(hop_trace *, const char *, int, hop_value, hop_value);
+typedef hop_value call3(hop_trace *, const char *, int, hop_value, hop_value, hop_value);
+
+inline value point(call1 *f, const arg &x)
+{
+	hop_trace *t = inner(x.v.t);
+	return give(t, f(t, x.at.file, x.at.line, x.in(t)));
+}
+
+inline value point(call2 *f, const arg &x, const arg &y)
+{
+	hop_trace *t = inner(x.v.t ? x.v.t : y.v.t);
+	hop_value a = x.in(t), b = y.in(t);
+	return give(t, f(t, x.at.file, x.at.line, a, b));
+}
+
+inline value point(call3 *f, const arg &p, const arg &x, const arg &y)
+{
+	hop_trace *t = inner(p.v.t ? p.v.t : x.v.t ? x.v.t : y.v.t);
+	hop_value a = p.in(t), b = x.in(t), c = y.in(t);
+	return give(t, f(t, p.at.file, p.at.line, a, b, c));
+}
+
+typedef std::initializer_list<int> ints;
+typedef std::initializer_list<dim> dims;
+
+inline std::vector<hop_dim> sizes(dims d)
+{
+	return std::vector<hop_dim>(d.begin(), d.end());
+}
+
+/* The handles of a list, and its trace. */
+inline std::vector<hop_value> handles(const std::vector<value> &x)
+{
+	return std::vector<hop_value>(x.begin(), x.end());
+}
+
+inline hop_trace *inner(const std::vector<value> &x)
+{
+	for (const value &v : x)
+		if (v.t)
+			return inner(v.t);
+	return inner(static_cast<hop_trace *>(nullptr));
+}
+
+/* Calls on one value whose other arguments are not values. */
+template <typename F, typename... A>
+value on(const value &x, place at, F *f, A... a)
+{
+	hop_trace *t = inner(x.t);
+	return give(t, f(t, at.file, at.line, x.v, a...));
+}
+
+}
+
+/* ---- operators: numbers may stand on either side ---- */
+
+inline value operator+(const arg &x, const arg &y) { return detail::point(hop_at_add, x, y); }
+inline value operator-(const arg &x, const arg &y) { return detail::point(hop_at_sub, x, y); }
+inline value operator*(const arg &x, const arg &y) { return detail::point(hop_at_mul, x, y); }
+inline value operator/(const arg &x, const arg &y) { return detail::point(hop_at_div, x, y); }
+inline value operator%(const arg &x, const arg &y) { return detail::point(hop_at_rem, x, y); }
+inline value operator==(const arg &x, const arg &y) { return detail::point(hop_at_eq, x, y); }
+inline value operator!=(const arg &x, const arg &y) { return detail::point(hop_at_ne, x, y); }
+inline value operator<(const arg &x, const arg &y) { return detail::point(hop_at_lt, x, y); }
+inline value operator<=(const arg &x, const arg &y) { return detail::point(hop_at_le, x, y); }
+inline value operator>(const arg &x, const arg &y) { return detail::point(hop_at_gt, x, y); }
+inline value operator>=(const arg &x, const arg &y) { return detail::point(hop_at_ge, x, y); }
+/* Of integers these are the bits. There is no && and no ||: nothing can be left uncomputed. */
+inline value operator&(const arg &x, const arg &y) { return detail::point(hop_at_and, x, y); }
+inline value operator|(const arg &x, const arg &y) { return detail::point(hop_at_or, x, y); }
+inline value operator^(const arg &x, const arg &y) { return detail::point(hop_at_xor, x, y); }
+inline value operator~(const arg &x) { return detail::point(hop_at_not, x); }
+inline value operator-(const arg &x) { return detail::point(hop_at_neg, x); }
+inline value operator+(const arg &x) { return x.v; }
+
+inline value &value::operator+=(const arg &y) { return *this = arg(*this, y.at) + y; }
+inline value &value::operator-=(const arg &y) { return *this = arg(*this, y.at) - y; }
+inline value &value::operator*=(const arg &y) { return *this = arg(*this, y.at) * y; }
+inline value &value::operator/=(const arg &y) { return *this = arg(*this, y.at) / y; }
+
+inline value value::operator[](const arg &i) const
+{
+	hop_trace *in = detail::inner(t);
+	if (i.kind == arg::VALUE)
+		return detail::give(in, hop_at_gather(in, i.at.file, i.at.line, v, 0, i.v.v));
+	if (i.kind == arg::REAL) {
+		hop_at_fail_here(in, i.at.file, i.at.line, "index: an index is a whole number");
+		detail::check(in);
+	}
+	return detail::give(in, hop_at_index(in, i.at.file, i.at.line, v, 0, i.i));
+}
+
+/* ---- making values, on the trace of a value or one given ---- */
+
+inline value full(hop_trace *t, hop_dtype d, detail::dims n, double v, place at = place())
+{
+	t = detail::inner(t);
+	std::vector<hop_dim> s = detail::sizes(n);
+	return detail::give(t, hop_at_full(t, at.file, at.line, d, static_cast<int>(s.size()), s.data(),
+	                                   v));
+}
+inline value zeros(hop_trace *t, hop_dtype d, detail::dims n, place at = place())
+{
+	return full(t, d, n, 0, at);
+}
+inline value full_like(const value &x, double v, place at = place())
+{
+	return detail::on(x, at, hop_at_full_like, v);
+}
+inline value zeros_like(const value &x, place at = place()) { return full_like(x, 0, at); }
+inline value iota(hop_trace *t, hop_dtype d, detail::dims n, int axis = 0, place at = place())
+{
+	t = detail::inner(t);
+	std::vector<hop_dim> s = detail::sizes(n);
+	return detail::give(t, hop_at_iota(t, at.file, at.line, d, static_cast<int>(s.size()), s.data(),
+	                                   axis));
+}
+inline value uniform(const value &key, hop_dtype d, detail::dims n, place at = place())
+{
+	std::vector<hop_dim> s = detail::sizes(n);
+	return detail::on(key, at, hop_at_random, false, d, static_cast<int>(s.size()), s.data());
+}
+inline value random_bits(const value &key, detail::dims n, place at = place())
+{
+	std::vector<hop_dim> s = detail::sizes(n);
+	return detail::on(key, at, hop_at_random, true, HOP_i32, static_cast<int>(s.size()), s.data());
+}
+inline value size_of(const value &x, int axis, place at = place())
+{
+	return detail::on(x, at, hop_at_size_of, axis);
+}
+
+/* ---- moving values ---- */
+
+inline value reshape(const value &x, detail::dims n, place at = place())
+{
+	std::vector<hop_dim> s = detail::sizes(n);
+	return detail::on(x, at, hop_at_reshape, static_cast<int>(s.size()), s.data());
+}
+inline value expand(const value &x, detail::dims n, place at = place())
+{
+	std::vector<hop_dim> s = detail::sizes(n);
+	return detail::on(x, at, hop_at_expand, static_cast<int>(s.size()), s.data());
+}
+
+namespace detail {
+
+/* Lists that hop reads by the rank of x must have its length. */
+inline void per_axis(const value &x, size_t n, const char *what, place at)
+{
+	if (static_cast<size_t>(x.rank(at)) == n)
+		return;
+	hop_at_fail_here(inner(x.t), at.file, at.line,
+	                 (std::string(what) + ": a list must have one element for each axis").c_str());
+	check(x.t);
+}
+
+}
+
+inline value permute(const value &x, detail::ints axes, place at = place())
+{
+	detail::per_axis(x, axes.size(), "permute", at);
+	return detail::on(x, at, hop_at_permute, axes.begin());
+}
+inline value transpose(const value &x, int a = -2, int b = -1, place at = place())
+{
+	return detail::on(x, at, hop_at_transpose, a, b);
+}
+inline value slice(const value &x, int axis, dim start, dim n, int64_t step = 1, place at = place())
+{
+	return detail::on(x, at, hop_at_slice, axis, hop_dim(start), hop_dim(n), step);
+}
+inline value index(const value &x, int axis, int64_t i, place at = place())
+{
+	return detail::on(x, at, hop_at_index, axis, i);
+}
+inline value unsqueeze(const value &x, int axis, place at = place())
+{
+	return detail::on(x, at, hop_at_unsqueeze, axis);
+}
+inline value cast(const value &x, hop_dtype d, place at = place())
+{
+	return detail::on(x, at, hop_at_cast, d);
+}
+inline value clone(const value &x, place at = place()) { return detail::on(x, at, hop_at_clone); }
+inline value pad(const value &x, detail::dims before, detail::dims after, place at = place())
+{
+	std::vector<hop_dim> b = detail::sizes(before), a = detail::sizes(after);
+	detail::per_axis(x, b.size(), "pad", at);
+	detail::per_axis(x, a.size(), "pad", at);
+	return detail::on(x, at, hop_at_pad, b.data(), a.data());
+}
+inline value concat(const std::vector<value> &x, int axis = 0, place at = place())
+{
+	hop_trace *t = detail::inner(x);
+	std::vector<hop_value> v = detail::handles(x);
+	return detail::give(t, hop_at_concat(t, at.file, at.line, static_cast<int>(v.size()), v.data(),
+	                                     axis));
+}
+inline value gather(const value &x, int axis, const value &idx, place at = place())
+{
+	return detail::on(x, at, hop_at_gather, axis, idx.v);
+}
+inline value dynslice(const value &x, const std::vector<value> &start, detail::dims n,
+                      place at = place())
+{
+	std::vector<hop_value> v = detail::handles(start);
+	std::vector<hop_dim> s = detail::sizes(n);
+	detail::per_axis(x, v.size(), "dynslice", at);
+	detail::per_axis(x, s.size(), "dynslice", at);
+	return detail::on(x, at, hop_at_dynslice, v.data(), s.data());
+}
+inline value dynupdate(const value &x, const value &u, const std::vector<value> &start,
+                       place at = place())
+{
+	std::vector<hop_value> v = detail::handles(start);
+	detail::per_axis(x, v.size(), "dynupdate", at);
+	return detail::on(x, at, hop_at_dynupdate, u.v, v.data());
+}
+/* x with u at the indices, as mode says. */
+inline value scatter(const value &x, int axis, const value &idx, const value &u,
+                     hop_scatter_mode mode = HOP_SCATTER_SET, place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	return detail::give(t, hop_at_scatter(t, at.file, at.line, mode, x.v, axis, idx.v, u.v));
+}
+
+/* ---- many to one: no axes = all of them ---- */
+
+namespace detail {
+
+inline value reduce(hop_reduce r, const value &x, ints axes, place at)
+{
+	hop_trace *t = inner(x.t);
+	return give(t, hop_at_reduce(t, at.file, at.line, r, x.v, static_cast<int>(axes.size()),
+	                             axes.begin()));
+}
+
+}
+
+inline value sum(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::reduce(HOP_REDUCE_SUM, x, axes, at);
+}
+inline value mean(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::reduce(HOP_REDUCE_MEAN, x, axes, at);
+}
+inline value amax(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::reduce(HOP_REDUCE_MAX, x, axes, at);
+}
+inline value amin(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::reduce(HOP_REDUCE_MIN, x, axes, at);
+}
+inline value prod(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::reduce(HOP_REDUCE_PROD, x, axes, at);
+}
+inline value any(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::reduce(HOP_REDUCE_ANY, x, axes, at);
+}
+inline value all(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::reduce(HOP_REDUCE_ALL, x, axes, at);
+}
+inline value argmax(const value &x, int axis, place at = place())
+{
+	return detail::on(x, at, hop_at_argmax, axis);
+}
+inline value argmin(const value &x, int axis, place at = place())
+{
+	return detail::on(x, at, hop_at_argmin, axis);
+}
+
+/* ---- composites, and other names ---- */
+
+inline value gt(const arg &x, const arg &y) { return detail::point(hop_at_gt, x, y); }
+inline value ge(const arg &x, const arg &y) { return detail::point(hop_at_ge, x, y); }
+inline value idiv(const arg &x, const arg &y) { return detail::point(hop_at_idiv, x, y); }
+inline value where(const arg &p, const arg &x, const arg &y)
+{
+	return detail::point(hop_at_select, p, x, y);
+}
+inline value matmul(const arg &x, const arg &y) { return detail::point(hop_at_matmul, x, y); }
+inline value solve(const arg &a, const arg &b) { return detail::point(hop_at_solve, a, b); }
+inline value sigmoid(const arg &x) { return detail::point(hop_at_sigmoid, x); }
+inline value log_sigmoid(const arg &x) { return detail::point(hop_at_log_sigmoid, x); }
+inline value relu(const arg &x) { return detail::point(hop_at_relu, x); }
+inline value silu(const arg &x) { return detail::point(hop_at_silu, x); }
+inline value softmax(const value &x, int axis, place at = place())
+{
+	return detail::on(x, at, hop_at_softmax, axis);
+}
+/* weight and bias may be values that are not set. */
+inline value layer_norm(const value &x, const value &weight = value(), const value &bias = value(),
+                        double eps = 1e-5, place at = place())
+{
+	return detail::on(x, at, hop_at_layer_norm, weight.v, bias.v, eps);
+}
+
+/* ---- writes and effects ---- */
+
+/* x keeps its type; all that shares its storage sees the write. */
+inline void write(const value &x, const arg &y, hop_write how = HOP_WRITE_COPY)
+{
+	hop_trace *t = detail::inner(x.t);
+	hop_at_write(t, y.at.file, y.at.line, how, x.v, y.in(t));
+	detail::check(t);
+}
+inline void print(const char *text, const std::vector<value> &x, place at = place())
+{
+	hop_trace *t = detail::inner(x);
+	std::vector<hop_value> v = detail::handles(x);
+	hop_at_print(t, at.file, at.line, text, static_cast<int>(v.size()), v.data());
+	detail::check(t);
+}
+/* Stops the program with the text unless every element of ok holds. */
+inline void require(const value &ok, const char *text, const std::vector<value> &x = {},
+                    place at = place())
+{
+	hop_trace *t = detail::inner(ok.t);
+	std::vector<hop_value> v = detail::handles(x);
+	hop_at_assert(t, at.file, at.line, ok.v, text, static_cast<int>(v.size()), v.data());
+	detail::check(t);
+}
+
+}
+
+#include "hop/ops.hpp"
+
+#endif
