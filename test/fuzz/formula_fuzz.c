@@ -21,7 +21,7 @@ static void body(hop_trace *t, const hop_value *in, void *user)
 	const char *text = user;
 	static const char *const names[] = { "x", "x, W", "x, W, i", "x, W, i, p", "x, W, i, p, m->b",
 	                                     "x, W, i, p, m->b, in[0]" };
-	int n = *text ? *text % 6 : 0;             /* the first byte says how many values */
+	int n = (unsigned char)*text % 6;         /* the first byte says how many values */
 	hop_return(t, hop_formula(t, text + (*text != 0), names[n], n + 1, in));
 }
 
