@@ -69,6 +69,7 @@ public:
 	hop_value  v = { 0, 0 };
 
 	value() = default;
+	explicit value(hop_trace *trace) : t(trace) {}        /* a variable that a block will set */
 	value(hop_trace *trace, hop_value handle) : t(trace), v(handle) {}
 	operator hop_value() const { return v; }
 
@@ -436,6 +437,13 @@ inline value layer_norm(const value &x, const value &weight = value(), const val
 	return detail::on(x, at, hop_at_layer_norm, weight.v, bias.v, eps);
 }
 
+/* In a block: element i of xs, which a HOP_FOR or HOP_MAP goes over. */
+inline value take(const value &xs, hop_value i, place at = place())
+{
+	hop_trace *t = detail::inner(xs.t);
+	return detail::give(t, hop_at_take(t, at.file, at.line, xs.v, i));
+}
+
 /* ---- writes and effects ---- */
 
 /* x keeps its type; all that shares its storage sees the write. */
@@ -463,6 +471,9 @@ inline void require(const value &ok, const char *text, const std::vector<value> 
 }
 
 }
+
+/* Blocks list variables of this type, too. */
+inline hop_value *hop_listed(hop::value *x) { return &x->v; }
 
 #include "hop/ops.hpp"
 

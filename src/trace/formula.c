@@ -346,7 +346,7 @@ static hop_value evaluate(struct eval *e)
 			continue;
 		e->val[k] = value(e, n);
 		if (hop_failed(e->t)) {
-			hop_note(hop_env_of(e->t), e->t->b.loc, "in this part of a formula%s",
+			hop_note(hop_env_of(e->t), hop_here(e->t)->b.loc, "in this part of a formula%s",
 			         hop_fx_show(e->f->text, n->at, n->len).s);
 			return (hop_value){ 0, 0 };
 		}

@@ -481,6 +481,73 @@ static void formulas(hop::ctx &c)
 	same(c, in, f, c_formula);
 }
 
+/* ---- blocks ---- */
+
+static void c_blocks(hop_trace *t, const hop_value *in, void *)
+{
+	hop_value x = in[0], xs = in[1], s = in[0], loss = HOP_NONE, d = HOP_NONE;
+
+	HOP_WHILE(t, hop_lt(t, x, hop_i(t, 5)), x) {
+		x = hop_mul(t, x, hop_i(t, 2));
+		HOP_IF(t, hop_gt(t, x, hop_i(t, 3)), x)
+			x = hop_sin(t, x);
+		else
+			x = HOP_E(t, "x ** 2 + 1", x);
+	}
+	HOP_FOR(t, i, hop_dim_of(t, xs, 0), s)
+		s = hop_add(t, hop_mul(t, s, x), hop_take(t, xs, i));
+	HOP_GRAD(t, loss, 1, s, d)
+		loss = hop_mul(t, s, s);
+	hop_return(t, x, s, loss, hop_mul(t, d, hop_i(t, 1)));
+}
+
+static void blocks(hop::ctx &c)
+{
+	std::vector<hop_spec> in = { hop::spec(HOP_f64), hop::spec(HOP_f64, { "n" }) };
+	hop::fn f = hop::capture(c, in, [](value x, value xs) {
+		hop_trace *t = x.t;
+		value s = x, loss(t), d(t);
+
+		HOP_WHILE(t, x < 5, x) {
+			x *= 2;
+			HOP_IF(t, x > 3, x)
+				x = sin(x);
+			else
+				x = value(t, HOP_E(t, "x ** 2 + 1", x));
+		}
+		HOP_FOR(t, i, xs.dim(0), s)
+			s = s * x + take(xs, i);
+		HOP_GRAD(t, loss, 1, s, d)
+			loss = s * s;
+		return std::tuple(x, s, loss, d * 1);
+	});
+	same(c, in, f, c_blocks);
+	/* An exception that leaves a block fails the trace, and comes out. */
+	int caught = 0;
+	try {
+		hop::capture(c, in, [](value x, value) -> value {
+			hop_trace *t = x.t;
+			HOP_WHILE(t, x < 5, x)
+				throw std::string("out");
+			return x;
+		});
+	} catch (const std::string &) {
+		caught++;
+	}
+	try {
+		hop::capture(c, { hop::spec(HOP_f64), hop::spec(HOP_f64, { 3 }) }, [](value x, value xs) {
+			hop_trace *t = x.t;
+			HOP_WHILE(t, x < 5, x)
+				x = xs + hop::zeros(t, HOP_f64, { 4 });
+			return x;
+		});
+	} catch (const hop::error &e) {
+		caught++;
+		expect(e.status() == HOP_ESHAPE && has(e.what(), "add: "), e.what());
+	}
+	expect(caught == 2, "exceptions that leave blocks");
+}
+
 /* ---- exceptions ---- */
 
 struct mine : std::exception {
@@ -678,6 +745,7 @@ int main()
 	test("custom", [&] { customs(c); });
 	test("deep", [&] { deep(c); });
 	test("formulas", [&] { formulas(c); });
+	test("blocks", [&] { blocks(c); });
 	test("exceptions", [&] { exceptions(c); });
 	test("misuse", [&] { misuse(c); });
 	test("owners", [&] { owners(c); });
