@@ -122,7 +122,7 @@ int hop_fx_want(hop_fx_parser *p, const char *what)
 	char c = p->s[p->at];
 	if (!c)
 		return hop_fx_fail(p, p->at, 1, "it ends where %s is wanted", what);
-	return hop_fx_fail(p, p->at, 1, "`%c` stands where %s is wanted%s", isprint(c) ? c : '?',
+	return hop_fx_fail(p, p->at, 1, "`%c` stands where %s is wanted%s", c > 31 && c < 127 ? c : '?',
 	                   what, c == '=' ? ": == compares" : "");
 }
 
