@@ -1,7 +1,7 @@
-/* formula_fuzz.c -- any bytes as a formula on a trace, captured and eager: no crash, no leak, a
- * failure always has a status and a message, and what one of both accepts and the sizes allow the
- * other accepts. With HOP_LIBFUZZER a libFuzzer target; else a program: formula_fuzz COUNT SEED
- * makes COUNT formulas of words and of pieces of others. It judges no numbers. */
+/* formula_fuzz.c -- any bytes as a formula on a trace, captured and eager: no crash, no leak, both
+ * with the same status, and a failure with a message. With HOP_LIBFUZZER a libFuzzer target; else a
+ * program: formula_fuzz COUNT SEED makes COUNT formulas, right ones and some with words put in
+ * anywhere. It judges no numbers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +82,8 @@ static void *metered(void *user, void *ptr, size_t osize, size_t nsize)
 	return p;
 }
 
+static long accepted;
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
@@ -93,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 	memcpy(text, p, n);
 	text[n] = '\0';
 	hop_status one = capture(c, text, false), two = eager(c, text);
+	accepted += !one;
 	must(one == two || one == HOP_ENOMEM || two == HOP_ENOMEM, "captured and eager disagree", text,
 	     c);
 	must(capture(c, text, false) == one, "another outcome the second time", text, c);
@@ -124,8 +127,10 @@ static const char *const word[] = {
 	"(0, 1)", "(1,)", " ", "m", "->", ".", "\t", "\xff", "xx", "solve(", "layer_norm(", "not(",
 };
 
-/* An expression that is one more often than not. */
-static void grow(char *b, size_t cap, int deep, uint64_t *s)
+static const char *const name[] = { "x", "W", "i", "p", "m->b", "in[0]" };
+
+/* An expression of the first `of` values and numbers. */
+static void grow(char *b, size_t cap, int of, int deep, uint64_t *s)
 {
 	size_t n = strlen(b);
 	if (n + 200 > cap)
@@ -133,35 +138,36 @@ static void grow(char *b, size_t cap, int deep, uint64_t *s)
 	static const char *const op[] = { " + ", " - ", "*", " / ", " @ ", "**", " < ", " == ", " % " };
 	static const char *const fn[] = { "tanh(", "sum(", "exp(", "relu(", "sigmoid(", "abs(",
 	                                  "mean(" };
-	static const char *const leaf[] = { "x", "W", "i", "m->b", "in[0]", "2", "0.5", "p" };
 	static const char *const at[] = { "[0]", "[-1]", "[1:]", "[::2]", "[None]", "[..., 0]", "[i]",
 	                                  "[:, 1]", "[m->b]", "[::-1]" };
 	switch (deep ? draw(s) % 6 : 0) {
-	case 0: strcat(b, leaf[draw(s) % 8]); break;
+	case 0:
+		strcat(b, draw(s) % 4 ? name[draw(s) % (uint64_t)of] : draw(s) % 2 ? "2" : "0.5");
+		break;
 	case 1: case 2:
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		strcat(b, op[draw(s) % 9]);
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		break;
 	case 3:
 		strcat(b, fn[draw(s) % 7]);
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		strcat(b, draw(s) % 4 ? ")" : ", axis=0)");
 		break;
 	case 4:
 		strcat(b, "(");
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		strcat(b, ")");
 		strcat(b, at[draw(s) % 10]);
 		break;
 	case 5:
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		strcat(b, " < ");
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		strcat(b, " ? ");
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		strcat(b, " : ");
-		grow(b, cap, deep - 1, s);
+		grow(b, cap, of, deep - 1, s);
 		break;
 	}
 }
@@ -176,10 +182,11 @@ int main(int argc, char **argv)
 	uint64_t s = strtoull(argv[2], NULL, 10) * 2 + 1;
 	static char b[8192];
 	for (long k = 0; k < count; k++) {
-		b[0] = (char)(1 + draw(&s) % 12);
-		b[1] = '\0';
-		if (draw(&s) % 2)
-			grow(b, 4000, (int)(draw(&s) % 5), &s);
+		int of = 1 + (int)(draw(&s) % NIN);
+		snprintf(b, sizeof b, "%d", of - 1);
+		grow(b, 4000, of, (int)(draw(&s) % 5), &s);
+		for (int j = 0; j < of; j++)             /* each must occur */
+			sprintf(b + strlen(b), " + sum(%s)", name[j]);
 		for (uint64_t j = draw(&s) % 8 * (draw(&s) % 2); j--;) {
 			const char *w = word[draw(&s) % (sizeof word / sizeof *word)];
 			size_t n = strlen(b), at = 1 + draw(&s) % n, len = strlen(w);
@@ -188,7 +195,7 @@ int main(int argc, char **argv)
 		}
 		LLVMFuzzerTestOneInput((const uint8_t *)b, strlen(b));
 	}
-	printf("%ld passed, 0 failed\n", count);
+	printf("%ld formulas accepted\n%ld passed, 0 failed\n", accepted, count);
 	return 0;
 }
 
