@@ -191,6 +191,10 @@ inline value select(const arg &p, const arg &x, const arg &y)
 {
 	return detail::point(hop_at_select, p, x, y);
 }
+inline value stop_gradient(const arg &x)
+{
+	return detail::point(hop_at_stop_gradient, x);
+}
 
 }
 
