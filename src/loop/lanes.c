@@ -7,9 +7,12 @@
 
 double hop_loop_trips(const hop_stmt *s)
 {
-	if (s->bound || !hop_size_const(s->extent))
+	if (!hop_size_const(s->extent))
 		return HOP_SIZE_USUAL;
-	return s->extent.k > 0 ? (double)s->extent.k : 0;
+	double n = (double)s->extent.k;
+	if (s->bound)                    /* any number up to it */
+		n = n > 2 * HOP_SIZE_USUAL ? HOP_SIZE_USUAL : n / 2;
+	return n > 0 ? n : 0;
 }
 
 /* How an address moves from lane to lane. */

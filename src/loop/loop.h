@@ -238,14 +238,14 @@ struct hop_stmt {
 	hop_loc           loc;
 	hop_reg           dst;          /* OP result, LOOP variable */
 	hop_reg           a[3];
-	hop_reg           bound;        /* LOOP: i64 register; 0 = use extent */
+	hop_reg           bound;        /* LOOP: i64 register, at most extent; 0 = extent */
 	int               nacc;         /* LOOP; CALL: so many args are read, the others written */
 	int               narg;
 	int               ncarry;       /* SEQ, WHILE */
 	union {
 		union { double f; int64_t i; hop_size size; hop_addr addr; } u;      /* OP */
 		struct {                /* LOOP, TILE */
-			hop_size extent;        /* LOOP, unless bound is given */
+			hop_size extent;        /* LOOP */
 			hop_bind bind;
 		};
 		int      buf;           /* GROW */

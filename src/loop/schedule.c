@@ -100,7 +100,7 @@ static double bind_vector(sched *c, hop_stmt *s, double plain)
 static double bind_loop(sched *c, hop_stmt *s)
 {
 	double n = hop_loop_trips(s), cost = n * (bind_block(c, &s->body) + 2 + s->nacc) + 3;
-	bool known = hop_size_const(s->extent) && !s->bound;
+	bool known = hop_size_const(s->extent);
 	s->bind = (hop_bind){ 0 };
 	cost = bind_vector(c, s, cost);
 	if (c->m->fork <= 0 || n < 2 || s->loop == HOP_LOOP_SEQ ||
