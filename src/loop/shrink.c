@@ -17,6 +17,9 @@ typedef struct usage {
 	hop_size stride;             /* of the loop's variable, in all of them */
 } usage;
 
+/* A register: may differ between iterations; the same, but only up to a limit that does not. */
+enum { CAPPED = 1, MADE = 2 };
+
 typedef struct shrink {
 	hop_env     *e;
 	hop_lfunc   *f;
@@ -25,7 +28,7 @@ typedef struct shrink {
 	usage       *use;            /* [nbuf] in the loop */
 	int         *met;            /* [nbuf] buffers that the loop uses */
 	int          nmet;
-	uint8_t     *made;           /* by register, slices too: may differ between iterations */
+	uint8_t     *made;           /* by register, slices too; 0 = the same for all iterations */
 	hop_stmt    *loop;
 	bool         maybe;          /* under a condition */
 } shrink;
@@ -78,7 +81,7 @@ static void look_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
 	(void)t;
 	if (def)
-		((uint8_t *)user)[*r] = 1;
+		((uint8_t *)user)[*r] = MADE;
 }
 
 static void forget_def(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
@@ -99,12 +102,33 @@ static void look_holes(shrink *p, const hop_tile *t)
 			p->made[t->hole[i].reg[k]] = 0;
 }
 
+/* Computed from what is the same rest each time: so is it. An index that is clamped (min, then max)
+ * could be any of its range each time, and is in bounds with all of them. */
+static uint8_t made_by(const shrink *p, const hop_stmt *s)
+{
+	bool same = s->sop != HOP_SOP_load &&
+	            !(s->sop == HOP_SOP_size && hop_size_nsym(s->u.size) > p->f->nsym), any = false;
+	uint8_t most = 0;
+	for (int i = 0; i < s->na; i++) {
+		uint8_t m = p->made[s->a[i]];
+		any |= !m;
+		most = m > most ? m : most;
+	}
+	if (!same || (most && !any))
+		return MADE;
+	if (s->sop == HOP_SOP_min && most)
+		return CAPPED;
+	return s->sop == HOP_SOP_max && most == CAPPED ? 0 : most ? MADE : 0;
+}
+
 /* Variables of loops that run alike every time are the same rest each time. */
 static void look_vars(shrink *p, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
 		int k = hop_stmt_blocks(s, sub);
+		if (s->kind == HOP_L_OP && s->sop != HOP_SOP_store)
+			p->made[s->dst] = made_by(p, s);
 		if (s->kind == HOP_L_LOOP && hop_size_nsym(s->extent) <= p->f->nsym &&
 		    !(s->bound && p->made[s->bound]))
 			p->made[s->dst] = 0;
