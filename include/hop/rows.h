@@ -201,6 +201,13 @@ int hop_op_dot(hop_trace *t, const char *file, int line, int nin,
                 int nrsum, const int64_t *rsum);
 int hop_op_solve(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out);
+int hop_op_triangular_solve(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                bool upper,
+                bool transposed,
+                bool unit);
+int hop_op_cholesky(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out);
 int hop_op_print(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *text,

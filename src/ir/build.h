@@ -177,6 +177,10 @@ hop_val hop_emit_scatter(hop_build *b, enum hop_mode mode, hop_val x, hop_val id
 hop_val hop_emit_concat(hop_build *b, int n, const hop_val *x, int axis);
 hop_val hop_emit_dot(hop_build *b, hop_val x, hop_val y, hop_ints lbatch, hop_ints rbatch,
                      hop_ints lsum, hop_ints rsum);
+/* Matrices transposed: the last two axes exchanged. */
+hop_val hop_emit_turned(hop_build *b, hop_val x);
+/* Whether each element of matrices like x, by its column minus its row, is at most `most`. */
+hop_val hop_emit_below(hop_build *b, hop_val x, int64_t most);
 /* x + y where either may be HOP_ZERO. */
 hop_val hop_emit_acc(hop_build *b, hop_val x, hop_val y);
 /* x, or zeros of the type when it is HOP_ZERO. */

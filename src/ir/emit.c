@@ -228,6 +228,32 @@ hop_val hop_emit_dot(hop_build *b, hop_val x, hop_val y, hop_ints lbatch, hop_in
 	return hop_emit_op(b, HOP_OP_dot, &a, 2, (hop_val[]){ x, y });
 }
 
+hop_val hop_emit_turned(hop_build *b, hop_val x)
+{
+	int64_t axes[HOP_MAXRANK + 2];
+	if (b->st)
+		return HOP_BAD;
+	int r = hop_typeof(b, x)->rank;
+	for (int i = 0; i < r; i++)
+		axes[i] = i < r - 2 ? i : i == r - 2 ? r - 1 : r - 2;
+	return hop_emit_permute(b, x, axes);
+}
+
+hop_val hop_emit_below(hop_build *b, hop_val x, int64_t most)
+{
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = hop_typeof(b, x);
+	int r = t->rank;
+	const hop_size *dim = &t->dim[r - 2];
+	hop_val row = hop_emit_iota(b, HOP_i64, 2, dim, 0), col = hop_emit_iota(b, HOP_i64, 2, dim, 1);
+	if (b->st)
+		return HOP_BAD;
+	hop_val k = hop_emit_broadcast(b, hop_emit_const_i(b, HOP_i64, most), 2, dim, NULL);
+	hop_val p = hop_emit(b, le, hop_emit(b, sub, col, row), k);
+	return hop_emit_broadcast(b, p, r, t->dim, (int64_t[]){ r - 2, r - 1 });
+}
+
 hop_val hop_emit_acc(hop_build *b, hop_val x, hop_val y)
 {
 	if (hop_is_zero(x))

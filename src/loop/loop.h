@@ -187,13 +187,16 @@ typedef struct hop_template {
 	int64_t   (*weight)(const hop_tile *t);     /* see hop_stmt_weight */
 	bool      (*alone)(const hop_tile *t);      /* worth a function `func`; sizes are known */
 	void      (*settle)(hop_tile *t);           /* `out` was moved: choose a form again */
-	/* Append the same as loops, out of at most nreg new registers; false where they cannot say
-	 * it. A target that does not know the template compiles them. */
+	/* Append the same as loops; false where they cannot say it. A target that does not know the
+	 * template compiles them: those of a tile take at most nreg new registers. */
 	int         nreg;
 	bool      (*expand)(hop_lbuild *b, const hop_tile *t);
 	/* What the run time may be asked to do it by, given pointers of the operands and the
 	 * extents (hop_rt.library). Operands lie as that wants them. */
-	enum hop_library { HOP_LIBRARY_NONE, HOP_LIBRARY_SOLVE } library;
+	enum hop_library {
+		HOP_LIBRARY_NONE, HOP_LIBRARY_SOLVE, HOP_LIBRARY_LOWER, HOP_LIBRARY_UPPER,
+		HOP_LIBRARY_UNIT_LOWER, HOP_LIBRARY_UNIT_UPPER, HOP_LIBRARY_CHOLESKY
+	} library;
 } hop_template;
 
 hop_targ *hop_tile_out(hop_tile *t);            /* NULL: it has none of that kind */

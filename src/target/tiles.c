@@ -8,7 +8,10 @@ bool hop_tile_expand(hop_env *e, const hop_tile *t, int nreg, hop_block *out)
 	hop_lfunc f = { .nreg = nreg };
 	hop_lbuild b = { .env = e, .a = &e->tmp, .f = &f, .block = out };
 	*out = (hop_block){ 0 };
-	return t->of->expand(&b, t);
+	if (!t->of->expand(&b, t))
+		return false;
+	HOP_ASSERT(f.nreg - nreg <= t->of->nreg);
+	return true;
 }
 
 static hop_status check_block(hop_env *e, const hop_block *b, const char *target,

@@ -959,6 +959,28 @@ int hop_op_solve(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_solve, a, nin, in, cap, out);
 }
 
+int hop_op_triangular_solve(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                bool upper,
+                bool transposed,
+                bool unit)
+{
+	const hop_raw a[] = {
+		{ .i = upper },
+		{ .i = transposed },
+		{ .i = unit },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_triangular_solve, a, nin, in, cap, out);
+}
+
+int hop_op_cholesky(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out)
+{
+	const hop_raw a[] = {
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_cholesky, a, nin, in, cap, out);
+}
+
 int hop_op_print(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *text,

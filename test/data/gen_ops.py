@@ -41,10 +41,28 @@ UZ = torch.tensor([[2, 2, 0], [1, 3, -1], [-1, 0, 0]], dtype=F)
 # far from singular, and such that rows are exchanged; a batch
 SA, SB = f(4, 4), f(4, 2)
 SC, SD = f(2, 3, 3), f(2, 3, 1)
+# positive definite by the lower triangle alone; triangles whose other half is anything
+CA, CB = f(4, 4) + 5 * torch.eye(4, dtype=F), f(2, 3, 3) + 4 * torch.eye(3, dtype=F)
+TA, TB = f(4, 4) + 3 * torch.eye(4, dtype=F), f(4, 2)
 
 
 def solve(a, b):
     return torch.linalg.solve(a.double(), b.double()).to(F)
+
+
+# PyTorch's slopes are those of symmetric matrices; ours of the triangle that is read
+def cholesky(a):
+    a = a.double()
+    return torch.linalg.cholesky(a.tril() + a.tril(-1).mT).to(F)
+
+
+def triangle(upper=False, turned=False, unit=False):
+    def g(a, b):
+        a, b = a.double(), b.double()
+        up = upper != turned
+        return torch.linalg.solve_triangular(a.mT if turned else a, b, upper=up,
+                                             unitriangular=unit).to(F)
+    return g
 
 
 def scatter(how):
@@ -148,6 +166,14 @@ CASES = [
      lambda x, y: x @ y),
     ("solve", [SA, SB], "%2 = solve %0, %1", "%2", solve),
     ("solve:batch", [SC, SD], "%2 = solve %0, %1", "%2", solve),
+    ("cholesky", [CA], "%2 = cholesky %0", "%2", cholesky),
+    ("cholesky:batch", [CB], "%2 = cholesky %0", "%2", cholesky),
+    ("triangular_solve", [TA, TB], "%2 = triangular_solve %0, %1", "%2", triangle()),
+    ("triangular_solve:u", [TA, TB], "%2 = triangular_solve %0, %1 {upper = true}", "%2",
+     triangle(upper=True)),
+    ("triangular_solve:t", [TA, TB],
+     "%2 = triangular_solve %0, %1 {transposed = true, unit = true}", "%2",
+     triangle(turned=True, unit=True)),
 ]
 
 

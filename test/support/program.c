@@ -414,6 +414,45 @@ static hop_val op_dot(gen_scope *s)
 	                                batch || wide ? second : first));
 }
 
+/* Equations and factors of matrices far from singular: the diagonal is more than all the rest of a
+ * row. */
+static hop_val op_linear(gen_scope *s)
+{
+	hop_build *b = &s->b;
+	hop_val x = gen_any_float(s), a;
+	if (b->st || !type_of(s, x)->rank || type_of(s, x)->rank > 3 || gen_count(type_of(s, x)) > 40)
+		return gen_tame(s, x);
+	const hop_type *t = type_of(s, x);
+	int r = t->rank;
+	hop_size dim[HOP_MAXRANK];
+	int64_t axes[HOP_MAXRANK];
+	uint32_t kind = gen_below(s->g, 10);
+	for (int i = 0; i < r; i++) {
+		dim[i] = t->dim[i];
+		axes[i] = i;
+	}
+	dim[r] = t->dim[r - 1];
+	axes[r - 1] = gen_below(s->g, 2) ? r : r - 1;
+	a = hop_emit_broadcast(b, gen_tame(s, x), r + 1, dim, axes);
+	hop_val low = hop_emit_below(b, a, 0), under = hop_emit_below(b, a, -1);
+	if (b->st)
+		return HOP_BAD;
+	hop_val n = hop_emit_size(b, hop_size_add(s->g->e, dim[r], hop_size_int(2)));
+	n = hop_emit_match(b, hop_emit_cast(b, n, (hop_dtype)t->dtype), type_of(s, a));
+	a = hop_emit(b, select, hop_emit(b, xor, low, under), n, a);
+	if (kind == 0)
+		return gen_tame(s, hop_emit(b, cholesky, a));
+	dim[r] = hop_size_int(1);
+	hop_val y = hop_emit_reshape(b, x, r + 1, dim);
+	struct hop_attr_triangular_solve p = { .upper = kind & 1, .transposed = kind >> 1 & 1,
+	                                       .unit = kind >> 2 & 1 };
+	if (kind > 7)
+		y = hop_emit(b, solve, a, y);
+	else
+		y = hop_emit_op(b, HOP_OP_triangular_solve, &p, 2, (hop_val[]){ a, y });
+	return gen_tame(s, hop_emit_reshape(b, y, r, dim));
+}
+
 static hop_val op_random(gen_scope *s)
 {
 	hop_size two = hop_size_int(2);
@@ -436,7 +475,7 @@ static void say(gen_scope *s)
 
 static hop_val op_plain(gen_scope *s)
 {
-	switch (gen_below(s->g, 16)) {
+	switch (gen_below(s->g, 17)) {
 	case 0:
 	case 1:  return op_int(s);
 	case 2:  return op_bool(s);
@@ -448,6 +487,7 @@ static hop_val op_plain(gen_scope *s)
 	case 8:  return op_index(s);
 	case 9:  return op_dot(s);
 	case 10: return op_random(s);
+	case 11: return op_linear(s);
 	default: return op_point(s);
 	}
 }

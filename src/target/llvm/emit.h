@@ -43,7 +43,7 @@ typedef struct hop_efn {
 	hop_lv   *status;
 } hop_efn;
 
-enum { HOP_XREG = 65 };
+enum { HOP_XREG = 97 };
 
 typedef struct hop_emit {
 	hop_env         *env;
