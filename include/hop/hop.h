@@ -12,6 +12,7 @@
 #include "hop/fn.h"
 #include "hop/formula.h"
 #include "hop/jit.h"
+#include "hop/linalg.h"
 #include "hop/nn.h"
 #include "hop/old.h"
 #include "hop/ops.h"

@@ -11,11 +11,7 @@ extern "C" {
 /* As PyTorch's matmul: vectors, matrices, broadcast batches of matrices. */
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
 #define hop_matmul(t, ...) hop_at_matmul(t, __FILE__, __LINE__, __VA_ARGS__)
-/* x such that a x = b, for matrices a and for b a vector, a matrix, or broadcast batches of
- * matrices. All of x is NaN where a has no inverse. LAPACK does the large ones where it is
- * installed: see HOP_LAPACK in README.md. */
-hop_value hop_at_solve(hop_trace *t, const char *file, int line, hop_value a, hop_value b);
-#define hop_solve(t, ...) hop_at_solve(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /* ---- along an axis ---- */
 
 hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis);

@@ -247,8 +247,7 @@ static hop_val batched(hop_trace *t, hop_val x, int nbatch, const hop_size *batc
 	return hop_broadcast_to(t, x, nbatch + 2, dim);
 }
 
-/* Two matrices, or batches of them, with the same leading axes; how many these are. */
-static int same_batch(hop_trace *t, hop_val *x, hop_val *y)
+int hop_same_batch(hop_trace *t, hop_val *x, hop_val *y)
 {
 	hop_build *b = &t->b;
 	const hop_type *xt = hop_typeof(b, *x), *yt = hop_typeof(b, *y);
@@ -308,7 +307,7 @@ static void make_matmul(hop_trace *t, void *arg)
 	int nbatch = 0;
 	/* a vector beside a batch takes no part in it: dot needs no batch axis then */
 	if ((xt->rank > 2 || yt->rank > 2) && xt->rank > 1 && yt->rank > 1) {
-		nbatch = same_batch(t, &x, &y);
+		nbatch = hop_same_batch(t, &x, &y);
 		if (b->st)
 			return;
 		lsum = nbatch + 1;
@@ -323,39 +322,6 @@ static void make_matmul(hop_trace *t, void *arg)
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
 	return run(t, "matmul", file, line, make_matmul, (struct compose){ .x = x, .y = y });
-}
-
-/* A vector on the right is one column. */
-static void make_solve(hop_trace *t, void *arg)
-{
-	struct compose *c = arg;
-	hop_build *b = &t->b;
-	hop_value both[2] = { c->x, c->y };
-	hop_dtype d = hop_promote_dtype(t, 2, both);
-	d = hop_dtype_float(d) ? d : HOP_f32;
-	hop_val x = hop_promote_cast(t, c->x, d), y = hop_promote_cast(t, c->y, d);
-	if (b->st)
-		return;
-	const hop_type *xt = hop_typeof(b, x), *yt = hop_typeof(b, y);
-	bool vector = yt->rank == 1;
-	if (xt->rank < 2 || !yt->rank) {
-		hop_trace_fail(t, HOP_ESHAPE, "solve: %s and %s: a matrix on the left, and one or a vector "
-		               "on the right", hop_type_text(t, xt), hop_type_text(t, yt));
-		return;
-	}
-	if (vector)
-		y = hop_emit_reshape(b, y, 2, (hop_size[]){ yt->dim[0], hop_size_int(1) });
-	if (!b->st)
-		same_batch(t, &x, &y);
-	hop_val v = b->st ? HOP_BAD : hop_emit(b, solve, x, y);
-	if (vector && !b->st)
-		v = hop_emit_reshape(b, v, hop_typeof(b, v)->rank - 1, hop_typeof(b, v)->dim);
-	c->r = hop_value_new(t, v);
-}
-
-hop_value hop_at_solve(hop_trace *t, const char *file, int line, hop_value a, hop_value b)
-{
-	return run(t, "solve", file, line, make_solve, (struct compose){ .x = a, .y = b });
 }
 
 /* ---- softmax and norms ---- */

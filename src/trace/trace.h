@@ -245,6 +245,11 @@ int     hop_axis(hop_trace *t, const char *op, int axis, int rank);
 /* Are all symbols of the size known here? Fails otherwise. */
 bool    hop_size_known(hop_trace *t, const char *op, hop_size s);
 
+/* ---- compose.c ---- */
+
+/* Give two matrices, or batches of them, the same leading axes; how many these are. */
+int     hop_same_batch(hop_trace *t, hop_val *x, hop_val *y);
+
 /* ---- join.c: captured bodies to closed graphs ---- */
 
 /* The bodies of one operator and what they share. w: captured storages that some body

@@ -75,6 +75,16 @@ static hop_value c_split_axis(hop_trace *t, const struct args *a)
 	return out[0];
 }
 
+#define SQUARE hop_slice(t, a->v[0], 1, (hop_dim){ 0, NULL }, (hop_dim){ 2, NULL }, 1)
+CALL(triangular_solve, hop_triangular_solve(t, SQUARE, a->v[1], a->axis))
+CALL(cho_solve, hop_cho_solve(t, SQUARE, a->v[1], a->axis))
+CALL(cholesky, hop_cholesky(t, SQUARE, a->axis))
+CALL(inv, hop_inv(t, SQUARE))
+CALL(cho_logdet, hop_cho_logdet(t, SQUARE))
+#undef SQUARE
+ONE(diag) ONE(diag_sum) TWO(outer)
+CALL(tril, hop_tril(t, a->v[0], a->axis))
+CALL(triu, hop_triu(t, a->v[0], a->axis))
 CALL(select, hop_select(t, a->v[0], a->v[1], a->v[2]))
 CALL(with, hop_at_with(t, __FILE__, __LINE__, (enum hop_with)a->kind, a->v[0], 2))
 CALL(full, hop_full(t, a->dtype, a->rank, a->dim, 3))
@@ -149,6 +159,14 @@ static const struct ctor {
 	{ "idiv", "idiv", c_idiv, 2, { IDX, IDX }, 0, { .rank = 0 } },
 	{ "matmul", "matmul", c_matmul, 2, { MAT, IDX }, 0, { .rank = 0 } },
 	{ "solve", "slice", c_solve, 2, { MAT, MAT }, 0, { .rank = 0 } },
+	{ "triangular_solve", "slice", c_triangular_solve, 2, { MAT, MAT }, AXIS, { .rank = 0 } },
+	{ "cho_solve", "slice", c_cho_solve, 2, { MAT, MAT }, AXIS, { .rank = 0 } },
+	{ "cholesky", "slice", c_cholesky, 1, { MAT }, AXIS, { .rank = 0 } },
+	{ "inv", "slice", c_inv, 1, { MAT }, 0, { .rank = 0 } },
+	{ "cho_logdet", "slice", c_cho_logdet, 1, { MAT }, 0, { .rank = 0 } },
+	R1(diag, MAT), R1(diag_sum, MAT), R2(outer, IDX, IDX),
+	{ "tril", "tril", c_tril, 1, { MAT }, 0, { .rank = 0 } },
+	{ "triu", "triu", c_triu, 1, { MAT }, 0, { .rank = 0 } },
 	R1(log_sigmoid, MAT), R1(softplus, MAT), R1(gelu, IDX), R1(gelu_tanh, MAT),
 	R1(stop_gradient, MAT), R1(leaky_relu, MAT), R1(elu, MAT),
 	{ "log_softmax", "log_softmax", c_log_softmax, 1, { MAT }, AXIS, { .axis = 1 } },
