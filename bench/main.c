@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "growth.h"
 #include "layers.h"
+#include "linalg.h"
 #include "memory.h"
 #include "targets.h"
 #include "threads.h"
@@ -97,6 +98,8 @@ int main(int argc, char **argv)
 		return bench_run(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return bench_threads();
+	if (argc > 1 && !strcmp(argv[1], "linalg"))
+		return bench_linalg();
 	if (argc > 1 && !strcmp(argv[1], "memory"))
 		return bench_memory();
 	if (argc > 1 && !strcmp(argv[1], "door") && !hop_ctx_new(NULL, &c)) {
