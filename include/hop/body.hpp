@@ -374,6 +374,25 @@ auto jvp(const X &inputs, const D &tangents, B &&body, place at = place())
 	return detail::taken<R>(t, out.data(), n);
 }
 
+/* The results of the body, and the cotangents of the inputs for these of its float results. */
+template <typename X, typename D, typename B>
+auto vjp(const X &inputs, const D &cotangents, B &&body, place at = place())
+{
+	typedef std::tuple<detail::type_of<detail::result_of<B>>, detail::type_of<X>> R;
+	hop_trace *t = detail::inner_of(inputs, cotangents);
+	std::vector<hop_value> in = detail::flat(t, inputs), d = detail::flat(t, cotangents);
+	std::vector<hop_value> out = detail::room<R>();
+	int nin = static_cast<int>(in.size());
+	std::vector<int> wrt = detail::counted(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_vjp_at(t, at.file, at.line, &Bodies::template run<0>, &b, nin, in.data(), nin,
+	                      wrt.data(), static_cast<int>(d.size()), d.data(), detail::cap(out),
+	                      out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
 /* Jacobians of the only result, one for each input. */
 template <typename X, typename B> auto jac(const X &inputs, B &&body, place at = place())
 {

@@ -244,6 +244,31 @@ inline value full_like(const value &x, double v, place at = place())
 	return detail::on(x, at, hop_at_full_like, v);
 }
 inline value zeros_like(const value &x, place at = place()) { return full_like(x, 0, at); }
+inline value scalar(hop_trace *t, hop_dtype d, double v, place at = place())
+{
+	t = detail::inner(t);
+	return detail::give(t, hop_at_scalar(t, at.file, at.line, d, v));
+}
+inline value arange(hop_trace *t, hop_dtype d, dim n, place at = place())
+{
+	t = detail::inner(t);
+	return detail::give(t, hop_at_arange(t, at.file, at.line, d, n));
+}
+inline value linspace(hop_trace *t, hop_dtype d, double from, double to, dim n, place at = place())
+{
+	t = detail::inner(t);
+	return detail::give(t, hop_at_linspace(t, at.file, at.line, d, from, to, n));
+}
+inline value eye(hop_trace *t, hop_dtype d, dim n, dim m, place at = place())
+{
+	t = detail::inner(t);
+	return detail::give(t, hop_at_eye(t, at.file, at.line, d, n, m));
+}
+inline value one_hot(hop_dtype d, const value &index, dim n, place at = place())
+{
+	hop_trace *t = detail::inner(index.t);
+	return detail::give(t, hop_at_one_hot(t, at.file, at.line, d, index.v, n));
+}
 inline value iota(hop_trace *t, hop_dtype d, detail::dims n, int axis = 0, place at = place())
 {
 	t = detail::inner(t);
@@ -255,6 +280,11 @@ inline value uniform(const value &key, hop_dtype d, detail::dims n, place at = p
 {
 	std::vector<hop_dim> s = detail::sizes(n);
 	return detail::on(key, at, hop_at_random, false, d, static_cast<int>(s.size()), s.data());
+}
+inline value normal(const value &key, hop_dtype d, detail::dims n, place at = place())
+{
+	std::vector<hop_dim> s = detail::sizes(n);
+	return detail::on(key, at, hop_at_normal, d, static_cast<int>(s.size()), s.data());
 }
 inline value random_bits(const value &key, detail::dims n, place at = place())
 {
@@ -333,6 +363,25 @@ inline value concat(const std::vector<value> &x, int axis = 0, place at = place(
 	return detail::give(t, hop_at_concat(t, at.file, at.line, static_cast<int>(v.size()), v.data(),
 	                                     axis));
 }
+inline value stack(const std::vector<value> &x, int axis = 0, place at = place())
+{
+	hop_trace *t = detail::inner(x);
+	std::vector<hop_value> v = detail::handles(x);
+	return detail::give(t, hop_at_stack_n(t, at.file, at.line, static_cast<int>(v.size()), v.data(),
+	                                      axis));
+}
+/* n equal parts of an axis. */
+inline std::vector<value> split(const value &x, int axis, int n, place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	std::vector<hop_value> v(static_cast<std::size_t>(n > 0 ? n : 0) + 1);
+	hop_at_split_axis(t, at.file, at.line, x.v, axis, n, nullptr, v.data());
+	detail::check(t);
+	std::vector<value> out;
+	for (int i = 0; i < n; i++)
+		out.push_back(value(t, v[static_cast<std::size_t>(i)]));
+	return out;
+}
 inline value gather(const value &x, int axis, const value &idx, place at = place())
 {
 	return detail::on(x, at, hop_at_gather, axis, idx.v);
@@ -402,6 +451,17 @@ inline value all(const value &x, detail::ints axes = {}, place at = place())
 {
 	return detail::reduce(HOP_REDUCE_ALL, x, axes, at);
 }
+inline value norm(const value &x, detail::ints axes = {}, place at = place())
+{
+	return detail::on(x, at, hop_at_norm, static_cast<int>(axes.size()), axes.begin());
+}
+inline value variance(const value &x, detail::ints axes = {}, double correction = 1,
+                      place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	return detail::give(t, hop_at_variance(t, at.file, at.line, false, x.v,
+	                                       static_cast<int>(axes.size()), axes.begin(), correction));
+}
 inline value argmax(const value &x, int axis, place at = place())
 {
 	return detail::on(x, at, hop_at_argmax, axis);
@@ -418,7 +478,11 @@ inline value ge(const arg &x, const arg &y) { return detail::point(hop_at_ge, x,
 inline value idiv(const arg &x, const arg &y) { return detail::point(hop_at_idiv, x, y); }
 inline value where(const arg &p, const arg &x, const arg &y)
 {
-	return detail::point(hop_at_select, p, x, y);
+	return detail::point(hop_at_where, p, x, y);
+}
+inline value clamp(const arg &x, const arg &low, const arg &high)
+{
+	return detail::point(hop_at_clamp, x, low, high);
 }
 inline value matmul(const arg &x, const arg &y) { return detail::point(hop_at_matmul, x, y); }
 inline value solve(const arg &a, const arg &b) { return detail::point(hop_at_solve, a, b); }
@@ -426,6 +490,46 @@ inline value sigmoid(const arg &x) { return detail::point(hop_at_sigmoid, x); }
 inline value log_sigmoid(const arg &x) { return detail::point(hop_at_log_sigmoid, x); }
 inline value relu(const arg &x) { return detail::point(hop_at_relu, x); }
 inline value silu(const arg &x) { return detail::point(hop_at_silu, x); }
+inline value softplus(const arg &x) { return detail::point(hop_at_softplus, x); }
+inline value gelu(const value &x, bool by_tanh = false, place at = place())
+{
+	return detail::on(x, at, hop_at_gelu, by_tanh);
+}
+inline value leaky_relu(const value &x, double slope, place at = place())
+{
+	return detail::on(x, at, hop_at_leaky_relu, slope);
+}
+inline value elu(const value &x, double alpha, place at = place())
+{
+	return detail::on(x, at, hop_at_elu, alpha);
+}
+inline value log_softmax(const value &x, int axis, place at = place())
+{
+	return detail::on(x, at, hop_at_log_softmax, axis);
+}
+inline value logsumexp(const value &x, int axis, place at = place())
+{
+	return detail::on(x, at, hop_at_logsumexp, axis);
+}
+/* how: bits of enum hop_cum_how. */
+inline value cum(hop_cum kind, const value &x, int axis, int how = 0, place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	return detail::give(t, hop_at_cum(t, at.file, at.line, kind, x.v, axis, how));
+}
+inline value cumsum(const value &x, int axis, int how = 0, place at = place())
+{
+	return cum(HOP_CUM_SUM, x, axis, how, at);
+}
+inline value cross_entropy(const value &x, const value &target, int axis,
+                           hop_loss kind = HOP_LOSS_MEAN, place at = place())
+{
+	return detail::on(x, at, hop_at_cross_entropy, target.v, axis, kind);
+}
+inline value mse(const value &x, const value &y, hop_loss kind = HOP_LOSS_MEAN, place at = place())
+{
+	return detail::on(x, at, hop_at_mse, y.v, kind);
+}
 inline value softmax(const value &x, int axis, place at = place())
 {
 	return detail::on(x, at, hop_at_softmax, axis);

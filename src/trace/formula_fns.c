@@ -38,6 +38,7 @@ static bool per_axis(hop_fx_call *c, int value, int list)
 #define SIZES(k)   c->p[k].sizes
 #define VALUES(k)  c->p[k].vs
 #define REDUCE(r)  hop_at_reduce(HERE, HOP_REDUCE_##r, V(0), N(1), INTS(1))
+#define CUM(r)     hop_at_cum(HERE, HOP_CUM_##r, V(0), I(1), 0)
 #define SCATTER(m) hop_at_scatter(HERE, HOP_SCATTER_##m, V(0), I(1), V(2), V(3))
 
 #define HOP_FX(name, sig, e) static hop_value fx_##name(hop_fx_call *c) { return e; }
@@ -63,6 +64,7 @@ enum { NROW = sizeof rows / sizeof *rows };
 #undef SIZES
 #undef VALUES
 #undef REDUCE
+#undef CUM
 #undef SCATTER
 
 const hop_fx_row *hop_fx_row_at(int k)

@@ -133,7 +133,36 @@ PAIR( smax,    "scatter_max(x, 0, k, y[:2])",
       hop_scatter_max(t, x, 0, k, hop_slice(t, y, 0, N0, hop_n(2), 1)), x, y, k )
 PAIR( gtf,     "gt(x, y) || ge(x, y)", hop_or(t, hop_gt(t, x, y), hop_ge(t, x, y)), x, y )
 PAIR( idiv,    "idiv(c, 2)",          hop_idiv(t, c, I(2)), c )
-PAIR( where,   "where(p, x, 0)",      hop_select(t, p, x, I(0)), p, x )
+PAIR( where,   "where(p, x, 0)",      hop_where(t, p, x, I(0)), p, x )
+PAIR( clamp,   "clamp(x, 0, high=y) + clamp(x, high=1)",
+      hop_add(t, hop_clamp(t, x, I(0), y), hop_clamp(t, x, HOP_NONE, I(1))), x, y )
+PAIR( makes,   "scalar(f64, 2) * (arange(f32, 4) + linspace(f32, 0, 1, 4))[0] + x",
+      hop_add(t, hop_mul(t, hop_scalar(t, HOP_f64, 2),
+                         hop_index(t, hop_add(t, hop_arange(t, HOP_f32, hop_n(4)),
+                                              hop_linspace(t, HOP_f32, 0, 1, hop_n(4))), 0, 0)), x),
+      x )
+PAIR( eye,     "eye(f32, size_of(x, 0), 3) + one_hot(f32, argmax(W, 1), 3)",
+      hop_add(t, hop_eye(t, HOP_f32, SIZE, hop_n(3)),
+              hop_one_hot(t, HOP_f32, hop_argmax(t, W, 1), hop_n(3))), x, W )
+PAIR( normal,  "normal(i, f32, 2, 3)", hop_normal(t, i, HOP_f32, 2, D(hop_n(2), hop_n(3))), i )
+PAIR( stack,   "stack(x, y, axis=1)", hop_stack_n(t, 2, VS(x, y), 1), x, y )
+PAIR( spread,  "norm(x) + variance(W, axis=0) + std(W, 0, correction=0)",
+      hop_add(t, hop_add(t, hop_norm(t, x, 0, NULL), hop_variance(t, W, 1, A(0), 1)),
+              hop_std(t, W, 1, A(0), 0)), x, W )
+PAIR( logs,    "log_softmax(W, 1) + logsumexp(W, axis=0)",
+      hop_add(t, hop_log_softmax(t, W, 1), hop_logsumexp(t, W, 0)), W )
+PAIR( cums,    "cumsum(x, 0) + cumprod(x, 0) + cummax(x, 0) + cummin(x, 0) + logcumsumexp(x, 0)",
+      hop_add(t, hop_add(t, hop_add(t, hop_add(t, hop_cumsum(t, x, 0), hop_cumprod(t, x, 0)),
+                                    hop_cummax(t, x, 0)), hop_cummin(t, x, 0)),
+              hop_logcumsumexp(t, x, 0)), x )
+PAIR( losses,  "cross_entropy(W, argmin(W, 1), axis=1) + mse(x, y)",
+      hop_add(t, hop_cross_entropy(t, W, hop_argmin(t, W, 1), 1, HOP_LOSS_MEAN),
+              hop_mse(t, x, y, HOP_LOSS_MEAN)), W, x, y )
+PAIR( bends,   "softplus(x) + gelu(x) + gelu_tanh(x) + leaky_relu(x, 0.1) + elu(x, 1)",
+      hop_add(t, hop_add(t, hop_add(t, hop_add(t, hop_softplus(t, x), hop_gelu(t, x)),
+                                    hop_gelu_tanh(t, x)), hop_leaky_relu(t, x, 0.1)),
+              hop_elu(t, x, 1)), x )
+PAIR( still,   "x * stop_gradient(x)", hop_mul(t, x, hop_stop_gradient(t, x)), x )
 PAIR( sum,     "sum(x) + sum(W, axis=1) + sum(W, 0)",
       hop_add(t, hop_add(t, hop_sum_all(t, x), hop_sum(t, W, 1, A(1))), hop_sum(t, W, 1, A(0))),
       x, W )

@@ -117,6 +117,40 @@ static void moves(hop::ctx &c)
 	same(c, in, f, c_moves);
 }
 
+static void c_composites(hop_trace *t, const hop_value *in, void *)
+{
+	hop_value x = in[0], y = in[1], pair[] = { x, y }, part[2] = {};
+	hop_value a = hop_clamp(t, x, hop_i(t, 0), hop_f(t, 0.5)), b = hop_stack_n(t, 2, pair, 1);
+	hop_value s = hop_log_softmax(t, b, 1), u = hop_gelu(t, hop_softplus(t, x));
+	hop_split_axis(t, x, 0, 2, nullptr, part);
+	hop_value v = hop_add(t, hop_leaky_relu(t, x, 0.1), hop_elu(t, y, 2));
+	hop_value n = hop_add(t, hop_norm(t, x, 0, nullptr), hop_variance(t, y, 0, nullptr, 0));
+	hop_value m = hop_add(t, hop_mse(t, x, y, HOP_LOSS_SUM),
+	                      hop_cross_entropy(t, b, in[2], 1, HOP_LOSS_MEAN));
+	hop_value l = hop_add(t, hop_arange(t, HOP_f32, hop_n(4)),
+	                      hop_linspace(t, HOP_f32, 0, 1, hop_n(4)));
+	hop_return(t, a, s, u, v, n, m, hop_mul(t, l, hop_scalar(t, HOP_f64, 3)), part[1],
+	           hop_eye(t, HOP_f32, hop_n(2), hop_n(3)), hop_one_hot(t, HOP_f32, in[2], hop_n(5)),
+	           hop_cum(t, HOP_CUM_PROD, x, 0, HOP_CUM_REVERSE), hop_cumsum(t, y, 0),
+	           hop_logsumexp(t, x, 0));
+}
+
+static void composites(hop::ctx &c)
+{
+	std::vector<hop_spec> in = { hop::spec(HOP_f32, { 4 }), hop::spec(HOP_f32, { 4 }),
+	                             hop::spec(HOP_i64, { 4 }) };
+	hop::fn f = hop::capture(c, in, [](value x, value y, value i) {
+		value a = clamp(x, 0, 0.5), b = hop::stack({ x, y }, 1);
+		value l = hop::arange(x.t, HOP_f32, 4) + hop::linspace(x.t, HOP_f32, 0, 1, 4);
+		return std::tuple(a, log_softmax(b, 1), gelu(softplus(x)), leaky_relu(x, 0.1) + elu(y, 2),
+		                  norm(x) + variance(y, {}, 0), mse(x, y, HOP_LOSS_SUM) + cross_entropy(b, i, 1),
+		                  l * hop::scalar(x.t, HOP_f64, 3), split(x, 0, 2)[1],
+		                  hop::eye(x.t, HOP_f32, 2, 3), hop::one_hot(HOP_f32, i, 5),
+		                  cum(HOP_CUM_PROD, x, 0, HOP_CUM_REVERSE), cumsum(y, 0), logsumexp(x, 0));
+	});
+	same(c, in, f, c_composites);
+}
+
 static void c_then(hop_trace *t, const hop_value *, void *)
 {
 	hop_return(t, hop_sin(t, outer[0]), outer[1]);
@@ -343,7 +377,8 @@ static void c_grad(hop_trace *t, const hop_value *in, void *)
 	hop_grad_at(t, c_cube, nullptr, 2, in, 2, wrt, 3, out);
 	hop_jvp_at(t, c_square, nullptr, 1, in, 1, wrt, d, 2, out + 3);
 	hop_jac_at(t, c_square, nullptr, 1, in, 1, wrt, 1, out + 5);
-	hop_return_n(t, 6, out);
+	hop_vjp_at(t, c_square, nullptr, 1, in, 1, wrt, 1, d, 2, out + 6);
+	hop_return_n(t, 8, out);
 }
 
 static void gradients(hop::ctx &c)
@@ -355,7 +390,7 @@ static void gradients(hop::ctx &c)
 		});
 		auto square = [&](value y) { return y * (y * k); };
 		auto [y, dy] = jvp(x, x, square);
-		return std::tuple(loss, g, y, dy, jac(x, square));
+		return std::tuple(loss, g, y, dy, jac(x, square), vjp(x, x, square));
 	});
 	same(c, in, f, c_grad);
 }
@@ -735,6 +770,7 @@ int main()
 	hop::ctx c;
 	test("operators", [&] { operators(c); });
 	test("moves", [&] { moves(c); });
+	test("composites", [&] { composites(c); });
 	test("cond", [&] { conds(c); });
 	test("switch", [&] { switches(c); });
 	test("while", [&] { whiles(c); });
