@@ -16,9 +16,10 @@ $(B)/CMakeCache.txt:
 	@$(CMAKE) $(B) >$(B).log 2>&1 || { cat $(B).log; rm -f $(B).log; exit 1; }
 	@mv $(B).log $(B)/configure.log
 
-run: setup                          ## install what is missing, build, run the first example
+run: setup                          ## install what is missing, build, run the first and a telling example
 	@$(MAKE) --no-print-directory build
 	@$(B)/examples/grad_while
+	@$(B)/examples/07_ode
 
 test: setup                         ## everything a change must pass; under 15 minutes
 	@scripts/test

@@ -6,49 +6,21 @@
 
 #include "hop/hop.h"
 
-/* A body gets values, calls constructors, returns values. x and k come from the trace that
- * holds the loop: using them makes them operands of it. */
-struct scope { hop_value x, k; };
-
-static void more(hop_trace *t, const hop_value *in, void *user)
-{
-	(void)user;
-	hop_return(t, hop_lt(t, in[0], hop_i(t, 5)));
-}
-
-static void damp(hop_trace *t, const hop_value *in, void *user)
-{
-	const struct scope *s = (const struct scope *)user;
-
-	hop_return(t, hop_mul(t, in[0], s->k));
-}
-
-static void kick(hop_trace *t, const hop_value *in, void *user)
-{
-	const struct scope *s = (const struct scope *)user;
-
-	hop_return(t, hop_add(t, in[0], hop_sin(t, s->x)));
-}
-
-static void trip(hop_trace *t, const hop_value *in, void *user)
-{
-	hop_value y[1] = { { 0, 0 } };
-	hop_value big = hop_lt(t, hop_f(t, 1), hop_sum_all(t, in[1]));
-
-	hop_cond(t, big, damp, kick, user, 1, in + 1, 1, y);
-	hop_return(t, hop_add(t, in[0], hop_i(t, 1)), y[0]);
-}
-
-/* f(x, k): five trips of damp or kick, then a sum. */
+/* A body gets values, calls constructors, returns values. Blocks list the variables that they
+ * change; x and k come from outside, and using them makes them operands of the loop.
+ * f(x, k): five trips of damping or kicking, then a sum. */
 static void f(hop_trace *t, const hop_value *in, void *user)
 {
-	struct scope s = { in[0], in[1] };
-	hop_value init[2] = { hop_full(t, HOP_i64, 0, NULL, 0), in[0] }, out[2];
+	hop_value x = in[0], k = in[1], y = x;
 
 	(void)user;
-	out[1] = in[0];
-	hop_while(t, more, trip, &s, 2, init, NULL, out, NULL);
-	hop_return(t, hop_sum_all(t, out[1]));
+	HOP_FOR(t, i, 5, y) {
+		HOP_IF(t, hop_gt(t, hop_sum_all(t, y), hop_f(t, 1)), y)
+			y = hop_mul(t, y, k);
+		else
+			y = hop_add(t, y, hop_sin(t, x));
+	}
+	hop_return(t, hop_sum_all(t, y));
 }
 
 static void show(const char *what, hop_array *a)
@@ -110,3 +82,36 @@ int main(void)
 	hop_ctx_free(c);
 	return 0;
 }
+/* prints
+hop 1
+graph @main(%0: f64[3], %1: f64) -> f64 {
+  %2 = scan %0, %1, %0 {ncarry = 1, nx = 0, length = 5, every = 0} : f64[3] {
+    body(%0: f64[3], %1: f64, %2: f64[3]) -> f64[3] {
+      %3 = constant {value = f64 1.0} : f64
+      %4 = sum %0 {axes = [0]} : f64
+      %5 = lt %3, %4 : bool
+      %6 = cond %5, %0, %1, %2 : f64[3] {
+        then(%0: f64[3], %1: f64, %2: f64[3]) -> f64[3] {
+          %3 = broadcast %1 {dims = [3], axes = []} : f64[3]
+          %4 = mul %0, %3 : f64[3]
+          return %4
+        }
+        else(%0: f64[3], %1: f64, %2: f64[3]) -> f64[3] {
+          %3 = sin %2 : f64[3]
+          %4 = add %0, %3 : f64[3]
+          return %4
+        }
+      }
+      return %6
+    }
+  }
+  %3 = sum %2 {axes = [0]} : f64
+  return %3
+}
+f         1.189540
+df/dx     1.991257 1.965117 1.921839
+df/dk     1.788046
+two lanes 1.189540 0.573198
+df/dx     1.991257 1.965117 1.921839 1.580605 -0.332294 2.255165
+df/dk     1.788046 1.146396
+*/

@@ -44,3 +44,7 @@ int main(void)
 	hop_ctx_free(c);
 	return 0;
 }
+/* prints
+loss 10
+gradient 0 2 6
+*/

@@ -33,3 +33,11 @@ int main(void)
 	hop_ctx_free(c);
 	return 0;
 }
+/* prints
+x is [2.0, 21.0, 31.0], its tail [21.0, 31.0]
+eager 2 21 31
+  tail 21 31
+x is [2.0, 21.0, 31.0], its tail [21.0, 31.0]
+captured 2 21 31
+  tail 21 31
+*/

@@ -44,3 +44,11 @@ int main(void)
 	hop_ctx_free(c);
 	return 0;
 }
+/* prints
+0.2
+0.4
+0.4
+0.8
+hop no longer needs x
+again: 0.8
+*/

@@ -1,0 +1,139 @@
+/* A Kalman filter with four states, the likelihood of what was seen, and the gradient of that: a
+ * thing wanders over the plane, is seen with noise, and the filter finds out how much it wanders
+ * (q) and how badly it is seen (r) before it smooths the track. functions/kalman.h writes the same
+ * with functions for bodies. */
+#include "example.h"
+
+enum { SIGHTS = 80, ASCENT = 120 };
+
+static const double F[16] = { 1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1 };
+static const double G[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 };
+static const double H[8] = { 1, 0, 0, 0, 0, 1, 0, 0 };
+static const double I[16] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 };
+
+static hop_value constant(hop_trace *t, int n, int m, const double *v)
+{
+	return hop_data(t, HOP_f64, 2, ((int64_t[]){ n, m }), v);
+}
+
+static hop_value entry(hop_trace *t, hop_value m, int i, int j)
+{
+	return hop_index(t, hop_index(t, m, 0, i), 0, j);
+}
+
+/* log det of a 2 by 2 matrix */
+static hop_value logdet(hop_trace *t, hop_value m)
+{
+	return hop_log(t, hop_sub(t, hop_mul(t, entry(t, m, 0, 0), entry(t, m, 1, 1)),
+	                          hop_mul(t, entry(t, m, 0, 1), entry(t, m, 1, 0))));
+}
+
+/* p: the logarithms of q and r. Gives the logarithm of the likelihood, and the states. */
+static hop_value filter(hop_trace *t, hop_value z, hop_value p, hop_value *track)
+{
+	hop_value f = constant(t, 4, 4, F), g = constant(t, 4, 4, G), h = constant(t, 2, 4, H);
+	hop_value eye = constant(t, 4, 4, I), eye2 = hop_matmul(t, h, hop_transpose(t, h, 0, 1));
+	hop_value q = hop_exp(t, hop_index(t, p, 0, 0)), r = hop_exp(t, hop_index(t, p, 0, 1));
+	hop_value x = hop_zeros(t, HOP_f64, 1, ((hop_dim[]){ hop_n(4) })), P = hop_mulf(t, eye, 10);
+	hop_value ll = hop_full(t, HOP_f64, 0, NULL, 0);
+
+	HOP_FOR(t, i, SIGHTS, x, P, ll) {
+		x = hop_matmul(t, f, x);
+		P = hop_add(t, hop_matmul(t, f, hop_matmul(t, P, hop_transpose(t, f, 0, 1))), hop_mul(t, g, q));
+		hop_value y = hop_sub(t, hop_take(t, z, i), hop_matmul(t, h, x)), hP = hop_matmul(t, h, P);
+		hop_value S = hop_add(t, hop_matmul(t, hP, hop_transpose(t, h, 0, 1)), hop_mul(t, eye2, r));
+		hop_value K = hop_transpose(t, hop_solve(t, S, hP), 0, 1);
+		x = hop_add(t, x, hop_matmul(t, K, y));
+		P = hop_sub(t, P, hop_matmul(t, K, hP));
+		hop_value unlikely = hop_add(t, hop_matmul(t, y, hop_solve(t, S, y)), logdet(t, S));
+		ll = hop_sub(t, ll, hop_mulf(t, unlikely, 0.5));
+		hop_stack(t, track, x);
+	}
+	return ll;
+}
+
+/* in: what was seen [SIGHTS, 2], the first guess of p. */
+static void kalman(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value p = in[1], ll, dp, ps, lls, dps, track;
+	(void)user;
+
+	HOP_FOR(t, k, ASCENT, p) {
+		HOP_GRAD(t, ll, 1, p, dp)
+			ll = filter(t, in[0], p, &track);
+		hop_stack(t, &ps, p);
+		hop_stack(t, &lls, ll);
+		hop_stack(t, &dps, dp);
+		p = hop_add(t, p, hop_mulf(t, dp, 0.02));
+	}
+	filter(t, in[0], p, &track);
+	hop_return(t, track, ps, lls, dps);
+}
+
+/* A true track, and what is seen of it; normal numbers are sums of twelve. */
+static void wander(double *at, double *z)
+{
+	double s[4] = { 0, 0, 0.5, 0.6 };
+	unsigned seed = 7;
+
+	for (int i = 0; i < 2 * SIGHTS; i++) {
+		double n[2] = { 0, 0 };
+		for (int j = 0; j < 24; j++, seed = seed * 1103515245u + 12345u)
+			n[j % 2] += (double)(seed >> 16 & 0x7fff) / 32768 - 0.5;
+		at[i] = s[i % 2] += s[i % 2 + 2];
+		s[i % 2 + 2] += 0.05 * n[0];
+		z[i] = at[i] + n[1];
+	}
+}
+
+int main(void)
+{
+	double at[SIGHTS * 2], z[SIGHTS * 2], bad[2] = { 0, 0 };
+	hop_ctx *c = context();
+	struct picture p = { { { 0 } } };
+
+	wander(at, z);
+	hop_array *in[2] = { matrix(c, SIGHTS, 2, z), vector(c, 2, (double[]){ 0, 0 }) }, *out[4];
+	run(c, kalman, 2, in, 4, out);
+	puts("step        q        r  log likelihood  d/dlog q  d/dlog r");
+	for (int k = 0; k < ASCENT; k += k < 20 ? 10 : 33) {
+		const double *q = numbers(out[1]) + 2 * k, *d = numbers(out[3]) + 2 * k;
+		printf("%4d  %7.4f  %7.4f  %14.2f  %8.3f  %8.3f\n", k, exp(q[0]), exp(q[1]),
+		       numbers(out[2])[k], d[0], d[1]);
+	}
+	for (int i = 0; i < SIGHTS; i++) {
+		const double *x = numbers(out[0]) + 4 * i, *o = at + 2 * i, *s = z + 2 * i;
+		bad[0] += pow(s[0] - o[0], 2) + pow(s[1] - o[1], 2);
+		bad[1] += pow(x[0] - o[0], 2) + pow(x[1] - o[1], 2);
+		dot(&p, s[0] / 16, s[1] / 40, '.');
+		dot(&p, x[0] / 16, x[1] / 40, 'o');
+	}
+	printf("mean error seen %.3f, filtered %.3f\n", sqrt(bad[0] / SIGHTS), sqrt(bad[1] / SIGHTS));
+	draw(&p);
+	release(2, in);
+	release(4, out);
+	hop_ctx_free(c);
+	return 0;
+}
+/* prints
+step        q        r  log likelihood  d/dlog q  d/dlog r
+   0   1.0000   1.0000         -166.35   -21.751   -10.228
+  10   0.0634   0.9034         -126.22    -8.426     0.319
+  20   0.0174   0.9483         -117.84    -4.728     0.180
+  53   0.0034   1.0059         -113.09    -1.004     0.035
+  86   0.0024   1.0177         -112.89    -0.184     0.007
+ 119   0.0023   1.0199         -112.88    -0.033     0.001
+mean error seen 1.434, filtered 0.989
+                                                      .
+                                                    .. ooo .
+                                                  . ....oo . .
+                                         ...oo  o..oo.o.
+                                  o  o o  o.o.. .o .. .
+                           .    ooo.
+                         .  .o oo..
+                       .. . oooo
+                      ..  .oo .  .
+             .  . o oo oo.
+        .    o ..o  .
+o      o .o
+*/

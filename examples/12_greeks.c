@@ -1,0 +1,88 @@
+/* Monte-Carlo greeks: a call option is priced on many random paths of a share, for several strikes
+ * at once, and its slopes for the price of the share (delta) and for how much that moves (vega)
+ * come from the paths, by reverse mode through the loop that makes them. Black and Scholes have
+ * the answer in closed form, to compare. */
+#include "example.h"
+
+enum { PATHS = 20000, DATES = 12, STRIKES = 5 };
+
+static const double years = 1, rate = 0.03;
+
+/* Normal random numbers from uniform ones, after Box and Muller. */
+static hop_value normal(hop_trace *t, hop_value key)
+{
+	const hop_dim n[1] = { hop_n(PATHS) };
+	hop_value a = hop_uniform(t, hop_fold_in(t, key, hop_i(t, 0)), HOP_f64, 1, n);
+	hop_value b = hop_uniform(t, hop_fold_in(t, key, hop_i(t, 1)), HOP_f64, 1, n);
+	hop_value r = hop_sqrt(t, hop_mulf(t, hop_log1p(t, hop_neg(t, a)), -2));
+	return hop_mul(t, r, hop_cos(t, hop_mulf(t, b, 6.283185307179586)));
+}
+
+/* What the share costs at the end of each path. */
+static hop_value shares(hop_trace *t, hop_value key, hop_value price, hop_value vol)
+{
+	const double dt = years / DATES;
+	hop_value loss = hop_mulf(t, hop_mul(t, vol, vol), 0.5);
+	hop_value drift = hop_mulf(t, hop_sub(t, hop_f(t, rate), loss), dt);
+	hop_value s = hop_expand(t, hop_log(t, price), 1, ((hop_dim[]){ hop_n(PATHS) }));
+
+	HOP_FOR(t, i, DATES, s) {
+		hop_value z = normal(t, hop_fold_in(t, key, i));
+		s = hop_add(t, s, hop_add(t, drift, hop_mul(t, z, hop_mulf(t, vol, sqrt(dt)))));
+	}
+	return hop_exp(t, s);
+}
+
+/* in: a key, the price, the volatility, the strikes. */
+static void greeks(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value price = in[1], vol = in[2], value, d, v, values, deltas, vegas;
+	(void)user;
+
+	HOP_MAP(t, i, STRIKES) {
+		HOP_GRAD(t, value, 2, price, vol, d, v) {
+			hop_value gain = hop_sub(t, shares(t, in[0], price, vol), hop_take(t, in[3], i));
+			value = hop_mulf(t, hop_mean(t, hop_relu(t, gain), 0, NULL), exp(-rate * years));
+		}
+		hop_stack(t, &values, value);
+		hop_stack(t, &deltas, d);
+		hop_stack(t, &vegas, v);
+	}
+	hop_return(t, values, deltas, vegas);
+}
+
+static double below(double x)                             /* the normal distribution */
+{
+	return erfc(-x / sqrt(2)) / 2;
+}
+
+int main(void)
+{
+	const double price = 100, vol = 0.2, strike[STRIKES] = { 80, 90, 100, 110, 120 };
+	hop_ctx *c = context();
+	hop_array *in[4] = { NULL, scalar(c, price), scalar(c, vol), vector(c, STRIKES, strike) }, *out[3];
+
+	must(c, hop_array_new(c, HOP_i64, 0, NULL, &(int64_t){ 1 }, &in[0]));
+	run(c, greeks, 4, in, 3, out);
+	puts("strike     price   exact     delta   exact      vega   exact");
+	for (int i = 0; i < STRIKES; i++) {
+		double sd = vol * sqrt(years);
+		double d1 = (log(price / strike[i]) + rate * years) / sd + sd / 2;
+		printf("%6g  %8.3f %7.3f  %8.4f %7.4f  %8.3f %7.3f\n", strike[i], numbers(out[0])[i],
+		       price * below(d1) - strike[i] * exp(-rate * years) * below(d1 - sd),
+		       numbers(out[1])[i], below(d1), numbers(out[2])[i],
+		       price * sqrt(years) * exp(-d1 * d1 / 2) / sqrt(2 * 3.141592653589793));
+	}
+	release(4, in);
+	release(3, out);
+	hop_ctx_free(c);
+	return 0;
+}
+/* prints
+strike     price   exact     delta   exact      vega   exact
+    80    23.339  23.224    0.9165  0.9140    16.112  15.700
+    90    15.514  15.429    0.7843  0.7814    29.820  29.504
+   100     9.481   9.413    0.5993  0.5987    39.071  38.667
+   110     5.362   5.293    0.4102  0.4104    39.270  38.883
+   120     2.810   2.767    0.2585  0.2541    32.583  32.052
+*/
