@@ -8,25 +8,20 @@ enum { ORBIT = 60, DESCENT = 400 };
 
 static hop_value growth(hop_trace *t, hop_value s, hop_value r, hop_value k)
 {
-	hop_value flip = hop_slice(t, s, 0, hop_n(1), hop_n(2), -1);
-	return hop_mul(t, s, hop_add(t, r, hop_mul(t, k, flip)));
-}
-
-static hop_value ahead(hop_trace *t, hop_value s, double h, hop_value slope)
-{
-	return hop_add(t, s, hop_mulf(t, slope, h));
+	return HOP_E(t, "s * (r + k * s[::-1])", s, r, k);
 }
 
 /* All points of the orbit from s, a row each. */
 static hop_value orbit(hop_trace *t, hop_value s, hop_value r, hop_value k)
 {
-	const double h = 0.15;
-	hop_value all;
+	hop_value h = hop_f(t, 0.15), all;
 
 	HOP_FOR(t, i, ORBIT, s) {
-		hop_value a = growth(t, s, r, k), b = growth(t, ahead(t, s, h / 2, a), r, k);
-		hop_value c = growth(t, ahead(t, s, h / 2, b), r, k), d = growth(t, ahead(t, s, h, c), r, k);
-		s = ahead(t, s, h / 6, hop_add(t, hop_add(t, a, d), hop_mulf(t, hop_add(t, b, c), 2)));
+		hop_value a = growth(t, s, r, k);
+		hop_value b = growth(t, HOP_E(t, "s + h / 2 * a", s, h, a), r, k);
+		hop_value c = growth(t, HOP_E(t, "s + h / 2 * b", s, h, b), r, k);
+		hop_value d = growth(t, HOP_E(t, "s + h * c", s, h, c), r, k);
+		s = HOP_E(t, "s + h / 6 * (a + 2 * b + 2 * c + d)", s, h, a, b, c, d);
 		hop_stack(t, &all, s);
 	}
 	return all;
@@ -35,27 +30,27 @@ static hop_value orbit(hop_trace *t, hop_value s, hop_value r, hop_value k)
 /* in: the start, what was seen, the first guess of (r, k). */
 static void fit_orbit(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value p = in[2], m = hop_zeros_like(t, p), v = m, loss, g, losses;
+	hop_value p = in[2], m = hop_zeros_like(t, p), v = m, loss, g, losses, points;
 	(void)user;
 
 	HOP_FOR(t, i, DESCENT, p, m, v) {
 		HOP_GRAD(t, loss, 1, p, g) {
-			hop_value miss = hop_sub(t, orbit(t, in[0], hop_index(t, p, 0, 0), hop_index(t, p, 0, 1)),
-			                         in[1]);
-			loss = hop_mean(t, hop_mul(t, miss, miss), 0, NULL);
+			points = orbit(t, in[0], HOP_E(t, "p[0]", p), HOP_E(t, "p[1]", p));
+			loss = HOP_E(t, "mean((points - in[1]) ** 2)", points, in[1]);
 		}
-		m = hop_add(t, hop_mulf(t, m, 0.9), hop_mulf(t, g, 0.1));
-		v = hop_add(t, hop_mulf(t, v, 0.99), hop_mulf(t, hop_mul(t, g, g), 0.01));
-		p = hop_sub(t, p, hop_div(t, hop_mulf(t, m, 0.01), hop_addf(t, hop_sqrt(t, v), 1e-8)));
+		m = HOP_E(t, "0.9 * m + 0.1 * g", m, g);
+		v = HOP_E(t, "0.99 * v + 0.01 * g * g", v, g);
+		p = HOP_E(t, "p - 0.01 * m / (sqrt(v) + 1e-8)", p, m, v);
 		hop_stack(t, &losses, loss);
 	}
-	hop_return(t, p, losses, orbit(t, in[0], hop_index(t, p, 0, 0), hop_index(t, p, 0, 1)));
+	points = orbit(t, in[0], HOP_E(t, "p[0]", p), HOP_E(t, "p[1]", p));
+	hop_return(t, p, losses, points);
 }
 
 static void true_orbit(hop_trace *t, const hop_value *in, void *user)
 {
 	(void)user;
-	hop_return(t, orbit(t, in[0], hop_index(t, in[1], 0, 0), hop_index(t, in[1], 0, 1)));
+	hop_return(t, orbit(t, in[0], HOP_E(t, "in[1][0]", in[1]), HOP_E(t, "in[1][1]", in[1])));
 }
 
 int main(void)

@@ -1,52 +1,39 @@
 /* A Kalman filter with four states, the likelihood of what was seen, and the gradient of that: a
  * thing wanders over the plane, is seen with noise, and the filter finds out how much it wanders
- * (q) and how badly it is seen (r) before it smooths the track. functions/kalman.h writes the same
+ * (q) and how badly it is seen (r) before it smooths the track. functions/kalman.c writes the same
  * with functions for bodies. */
 #include "example.h"
 
-enum { SIGHTS = 80, ASCENT = 120 };
+enum { SIGHTS = 80, ASCENT = 100 };
 
-static const double F[16] = { 1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1 };
-static const double G[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 };
-static const double H[8] = { 1, 0, 0, 0, 0, 1, 0, 0 };
-static const double I[16] = { 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 };
+static const double moves[16] = { 1, 0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0, 1 };
+static const double wanders[16] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1 };
+static const double shows[8] = { 1, 0, 0, 0, 0, 1, 0, 0 };
+static const double unsure[16] = { 10, 0, 0, 0, 0, 10, 0, 0, 0, 0, 10, 0, 0, 0, 0, 10 };
+static const hop_dim four = { 4, NULL };
 
-static hop_value constant(hop_trace *t, int n, int m, const double *v)
+static hop_value constant(hop_trace *t, int rows, const double *v)
 {
-	return hop_data(t, HOP_f64, 2, ((int64_t[]){ n, m }), v);
+	return hop_data(t, HOP_f64, 2, ((int64_t[]){ rows, 4 }), v);
 }
 
-static hop_value entry(hop_trace *t, hop_value m, int i, int j)
-{
-	return hop_index(t, hop_index(t, m, 0, i), 0, j);
-}
-
-/* log det of a 2 by 2 matrix */
-static hop_value logdet(hop_trace *t, hop_value m)
-{
-	return hop_log(t, hop_sub(t, hop_mul(t, entry(t, m, 0, 0), entry(t, m, 1, 1)),
-	                          hop_mul(t, entry(t, m, 0, 1), entry(t, m, 1, 0))));
-}
-
-/* p: the logarithms of q and r. Gives the logarithm of the likelihood, and the states. */
+/* The state is two places and two speeds. p: the logarithms of q and r. Gives the logarithm of the
+ * likelihood, and all states. */
 static hop_value filter(hop_trace *t, hop_value z, hop_value p, hop_value *track)
 {
-	hop_value f = constant(t, 4, 4, F), g = constant(t, 4, 4, G), h = constant(t, 2, 4, H);
-	hop_value eye = constant(t, 4, 4, I), eye2 = hop_matmul(t, h, hop_transpose(t, h, 0, 1));
-	hop_value q = hop_exp(t, hop_index(t, p, 0, 0)), r = hop_exp(t, hop_index(t, p, 0, 1));
-	hop_value x = hop_zeros(t, HOP_f64, 1, ((hop_dim[]){ hop_n(4) })), P = hop_mulf(t, eye, 10);
-	hop_value ll = hop_full(t, HOP_f64, 0, NULL, 0);
+	hop_value A = constant(t, 4, moves), Q = constant(t, 4, wanders), P = constant(t, 4, unsure);
+	hop_value C = constant(t, 2, shows), R = hop_narrow(t, C, 1, 0, 2);
+	hop_value x = hop_full(t, HOP_f64, 1, &four, 0), ll = hop_full(t, HOP_f64, 0, NULL, 0);
 
 	HOP_FOR(t, i, SIGHTS, x, P, ll) {
-		x = hop_matmul(t, f, x);
-		P = hop_add(t, hop_matmul(t, f, hop_matmul(t, P, hop_transpose(t, f, 0, 1))), hop_mul(t, g, q));
-		hop_value y = hop_sub(t, hop_take(t, z, i), hop_matmul(t, h, x)), hP = hop_matmul(t, h, P);
-		hop_value S = hop_add(t, hop_matmul(t, hP, hop_transpose(t, h, 0, 1)), hop_mul(t, eye2, r));
-		hop_value K = hop_transpose(t, hop_solve(t, S, hP), 0, 1);
-		x = hop_add(t, x, hop_matmul(t, K, y));
-		P = hop_sub(t, P, hop_matmul(t, K, hP));
-		hop_value unlikely = hop_add(t, hop_matmul(t, y, hop_solve(t, S, y)), logdet(t, S));
-		ll = hop_sub(t, ll, hop_mulf(t, unlikely, 0.5));
+		x = HOP_E(t, "A @ x", A, x);
+		P = HOP_E(t, "A @ P @ transpose(A) + exp(p[0]) * Q", A, P, p, Q);
+		hop_value y = HOP_E(t, "z - C @ x", HOP_AS(z, hop_take(t, z, i)), C, x);
+		hop_value S = HOP_E(t, "C @ P @ transpose(C) + exp(p[1]) * R", C, P, p, R);
+		hop_value K = HOP_E(t, "transpose(solve(S, C @ P))", S, C, P);
+		x = HOP_E(t, "x + K @ y", x, K, y);
+		P = HOP_E(t, "P - K @ C @ P", P, K, C);
+		ll = HOP_E(t, "ll - (y @ solve(S, y) + log(S[0,0]*S[1,1] - S[0,1]*S[1,0])) / 2", ll, y, S);
 		hop_stack(t, track, x);
 	}
 	return ll;
@@ -55,19 +42,18 @@ static hop_value filter(hop_trace *t, hop_value z, hop_value p, hop_value *track
 /* in: what was seen [SIGHTS, 2], the first guess of p. */
 static void kalman(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value p = in[1], ll, dp, ps, lls, dps, track;
+	hop_value p = in[1], ll, dp, lls, dps, track;
 	(void)user;
 
 	HOP_FOR(t, k, ASCENT, p) {
 		HOP_GRAD(t, ll, 1, p, dp)
 			ll = filter(t, in[0], p, &track);
-		hop_stack(t, &ps, p);
 		hop_stack(t, &lls, ll);
 		hop_stack(t, &dps, dp);
-		p = hop_add(t, p, hop_mulf(t, dp, 0.02));
+		p = HOP_E(t, "p + 0.02 * dp", p, dp);
 	}
 	filter(t, in[0], p, &track);
-	hop_return(t, track, ps, lls, dps);
+	hop_return(t, track, p, lls, dps);
 }
 
 /* A true track, and what is seen of it; normal numbers are sums of twelve. */
@@ -95,12 +81,13 @@ int main(void)
 	wander(at, z);
 	hop_array *in[2] = { matrix(c, SIGHTS, 2, z), vector(c, 2, (double[]){ 0, 0 }) }, *out[4];
 	run(c, kalman, 2, in, 4, out);
-	puts("step        q        r  log likelihood  d/dlog q  d/dlog r");
-	for (int k = 0; k < ASCENT; k += k < 20 ? 10 : 33) {
-		const double *q = numbers(out[1]) + 2 * k, *d = numbers(out[3]) + 2 * k;
-		printf("%4d  %7.4f  %7.4f  %14.2f  %8.3f  %8.3f\n", k, exp(q[0]), exp(q[1]),
-		       numbers(out[2])[k], d[0], d[1]);
+	puts("step  log likelihood  d/dlog q  d/dlog r");
+	for (int k = 0; k < ASCENT; k += k < 20 ? 10 : 20) {
+		const double *d = numbers(out[3]) + 2 * k;
+		printf("%4d  %14.2f  %8.3f  %8.3f\n", k, numbers(out[2])[k], d[0], d[1]);
 	}
+	printf("q found %.4f, true 0.0025; r found %.4f, true 1\n", exp(numbers(out[1])[0]),
+	       exp(numbers(out[1])[1]));
 	for (int i = 0; i < SIGHTS; i++) {
 		const double *x = numbers(out[0]) + 4 * i, *o = at + 2 * i, *s = z + 2 * i;
 		bad[0] += pow(s[0] - o[0], 2) + pow(s[1] - o[1], 2);

@@ -5,33 +5,33 @@
 
 enum { FRAMES = 200 };
 
-static const double gravity = 9.81, left = 0.8, height = 1.5;
+static const double gravity = 9.81, bounce = 0.8, height = 1.5;
 
 /* From (0, height) with speeds u and v; xs and ys become the places of all steps. */
 static hop_value throw_ball(hop_trace *t, hop_value u, hop_value v, hop_value *xs, hop_value *ys)
 {
-	const double h = 0.02;
+	hop_value h = hop_f(t, 0.02), g = hop_f(t, gravity), left = hop_f(t, bounce);
 	hop_value x = hop_zeros_like(t, u), y = hop_full_like(t, u, height);
 	hop_value hits = hop_full(t, HOP_i64, 0, NULL, 0), frame = hits;
 	*xs = hop_zeros(t, HOP_f64, 1, ((hop_dim[]){ hop_n(FRAMES) }));
 	*ys = hop_zeros_like(t, *xs);
 
-	HOP_WHILE(t, hop_lt(t, hits, hop_i(t, 3)), x, y, v, hits, frame) {
-		hop_value next = hop_add(t, y, hop_addf(t, hop_mulf(t, v, h), -gravity * h * h / 2));
-		HOP_IF(t, hop_lt(t, next, hop_f(t, 0)), x, y, v, hits) {
-			hop_value down = hop_sqrt(t, hop_add(t, hop_mul(t, v, v), hop_mulf(t, y, 2 * gravity)));
-			x = hop_add(t, x, hop_divf(t, hop_mul(t, u, hop_add(t, v, down)), gravity));
+	HOP_WHILE(t, HOP_E(t, "hits < 3", hits), x, y, v, hits, frame) {
+		hop_value next = HOP_E(t, "y + h * v - h * h / 2 * g", y, h, v, g);
+		HOP_IF(t, HOP_E(t, "next < 0", next), x, y, v, hits) {
+			hop_value down = HOP_E(t, "sqrt(v * v + 2 * g * y)", v, g, y);
+			x = HOP_E(t, "x + u * (v + down) / g", x, u, v, down, g);
 			y = hop_zeros_like(t, y);
-			v = hop_mulf(t, down, left);
-			hits = hop_add(t, hits, hop_i(t, 1));
+			v = HOP_E(t, "left * down", left, down);
+			hits = HOP_E(t, "hits + 1", hits);
 		} else {
-			x = hop_add(t, x, hop_mulf(t, u, h));
+			x = HOP_E(t, "x + h * u", x, h, u);
 			y = next;
-			v = hop_subf(t, v, gravity * h);
+			v = HOP_E(t, "v - h * g", v, h, g);
 		}
-		hop_index_put_(t, *xs, 0, frame, x);
+		hop_index_put_(t, *xs, 0, frame, x);              /* not listed: written where it is */
 		hop_index_put_(t, *ys, 0, frame, y);
-		frame = hop_add(t, frame, hop_i(t, 1));
+		frame = HOP_E(t, "frame + 1", frame);
 		hop_bound(t, FRAMES);
 	}
 	return x;
@@ -51,7 +51,7 @@ static void ball(hop_trace *t, const hop_value *in, void *user)
 int main(void)
 {
 	const double u = 3, v = 4, down = sqrt(v * v + 2 * gravity * height);
-	const double time = (v + down) / gravity + 2 * (left + left * left) * down / gravity;
+	const double time = (v + down) / gravity + 2 * (bounce + bounce * bounce) * down / gravity;
 	hop_ctx *c = context();
 	hop_array *in[2] = { scalar(c, u), scalar(c, v) }, *out[5];
 	struct picture p = { { { 0 } } };
@@ -66,7 +66,7 @@ int main(void)
 	printf("third touch at       %9.5f %9.5f\n", numbers(out[0])[0], u * time);
 	printf("  farther per u      %9.5f %9.5f\n", numbers(out[1])[0], time);
 	printf("  farther per v      %9.5f %9.5f\n", numbers(out[2])[0],
-	       u * (1 + v / down * (1 + 2 * left + 2 * left * left)) / gravity);
+	       u * (1 + v / down * (1 + 2 * bounce + 2 * bounce * bounce)) / gravity);
 	release(2, in);
 	release(5, out);
 	hop_ctx_free(c);

@@ -1,7 +1,7 @@
 /* Model predictive control on the hard door: a crane carries its load to another place without
  * swinging. Ten times a second the forces of the next three seconds are improved by descending the
  * gradient of what the model foresees, and the first of them is applied. The controller is compiled
- * once; hop_run then works in the program's own memory, and allocates nothing. functions/mpc.h
+ * once; hop_run then works in the program's own memory, and allocates nothing. functions/mpc.c
  * writes the same with functions for bodies. */
 #include "example.h"
 
@@ -12,27 +12,25 @@ static const double tick = 0.1, rope = 2.0;
 /* in: place, speed, angle and its speed of the crane; forces planned [AHEAD]; where to go. */
 static void plan_crane(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value u = in[1], g, cost;
+	hop_value s = in[0], u = in[1], to = in[2], g, cost;
 	(void)user;
 
 	HOP_FOR(t, k, IMPROVE, u) {
 		HOP_GRAD(t, cost, 1, u, g) {
-			hop_value x = hop_index(t, in[0], 0, 0), v = hop_index(t, in[0], 0, 1);
-			hop_value a = hop_index(t, in[0], 0, 2), w = hop_index(t, in[0], 0, 3);
+			hop_value x = HOP_E(t, "s[0]", s), v = HOP_E(t, "s[1]", s), a = HOP_E(t, "s[2]", s);
+			hop_value w = HOP_E(t, "s[3]", s);
 			cost = hop_zeros_like(t, x);
 			HOP_FOR(t, i, AHEAD, x, v, a, w, cost) {
-				hop_value f = hop_take(t, u, i), far = hop_sub(t, x, in[2]);
-				hop_value fall = hop_mulf(t, hop_sin(t, a), 9.81), push = hop_mul(t, f, hop_cos(t, a));
-				v = hop_add(t, v, hop_mulf(t, f, tick));
-				x = hop_add(t, x, hop_mulf(t, v, tick));
-				w = hop_sub(t, w, hop_mulf(t, hop_add(t, fall, push), tick / rope));
-				a = hop_add(t, a, hop_mulf(t, w, tick));
-				cost = hop_add(t, cost, hop_add(t, hop_mul(t, far, far), hop_mul(t, v, v)));
-				cost = hop_add(t, cost, hop_mulf(t, hop_add(t, hop_mul(t, a, a), hop_mul(t, w, w)), 5));
-				cost = hop_add(t, cost, hop_mulf(t, hop_mul(t, f, f), 0.1));
+				hop_value f = hop_take(t, u, i), h = hop_f(t, tick), l = hop_f(t, rope);
+				v = HOP_E(t, "v + h * f", v, h, f);
+				x = HOP_E(t, "x + h * v", x, h, v);
+				w = HOP_E(t, "w - h * (9.81 * sin(a) + f * cos(a)) / l", w, h, a, f, l);
+				a = HOP_E(t, "a + h * w", a, h, w);
+				cost = HOP_E(t, "cost + (x - to) ** 2 + v * v + 5 * (a * a + w * w) + 0.1 * f * f",
+				             cost, x, to, v, a, w, f);
 			}
 		}
-		u = hop_sub(t, u, hop_mulf(t, g, 0.05));
+		u = HOP_E(t, "u - 0.05 * g", u, g);
 	}
 	hop_return(t, u);
 }

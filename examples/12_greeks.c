@@ -4,31 +4,29 @@
  * the answer in closed form, to compare. */
 #include "example.h"
 
-enum { PATHS = 20000, DATES = 12, STRIKES = 5 };
+enum { PATHS = 10000, DATES = 12, STRIKES = 5 };
 
 static const double years = 1, rate = 0.03;
 
-/* Normal random numbers from uniform ones, after Box and Muller. */
+/* Normal random numbers from uniform ones, after Box and Muller, each with its opposite. */
 static hop_value normal(hop_trace *t, hop_value key)
 {
-	const hop_dim n[1] = { hop_n(PATHS) };
+	const hop_dim n[1] = { hop_n(PATHS / 2) };
 	hop_value a = hop_uniform(t, hop_fold_in(t, key, hop_i(t, 0)), HOP_f64, 1, n);
 	hop_value b = hop_uniform(t, hop_fold_in(t, key, hop_i(t, 1)), HOP_f64, 1, n);
-	hop_value r = hop_sqrt(t, hop_mulf(t, hop_log1p(t, hop_neg(t, a)), -2));
-	return hop_mul(t, r, hop_cos(t, hop_mulf(t, b, 6.283185307179586)));
+	hop_value z = HOP_E(t, "sqrt(-2 * log1p(-a)) * cos(2 * pi * b)", a, b);
+	return HOP_E(t, "concat((z, -z))", z);
 }
 
 /* What the share costs at the end of each path. */
 static hop_value shares(hop_trace *t, hop_value key, hop_value price, hop_value vol)
 {
-	const double dt = years / DATES;
-	hop_value loss = hop_mulf(t, hop_mul(t, vol, vol), 0.5);
-	hop_value drift = hop_mulf(t, hop_sub(t, hop_f(t, rate), loss), dt);
+	hop_value r = hop_f(t, rate), dt = hop_f(t, years / DATES);
 	hop_value s = hop_expand(t, hop_log(t, price), 1, ((hop_dim[]){ hop_n(PATHS) }));
 
 	HOP_FOR(t, i, DATES, s) {
 		hop_value z = normal(t, hop_fold_in(t, key, i));
-		s = hop_add(t, s, hop_add(t, drift, hop_mul(t, z, hop_mulf(t, vol, sqrt(dt)))));
+		s = HOP_E(t, "s + (r - vol * vol / 2) * dt + vol * sqrt(dt) * z", s, r, vol, dt, z);
 	}
 	return hop_exp(t, s);
 }
@@ -37,12 +35,13 @@ static hop_value shares(hop_trace *t, hop_value key, hop_value price, hop_value 
 static void greeks(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value price = in[1], vol = in[2], value, d, v, values, deltas, vegas;
+	hop_value sure = hop_f(t, exp(-rate * years));
 	(void)user;
 
 	HOP_MAP(t, i, STRIKES) {
 		HOP_GRAD(t, value, 2, price, vol, d, v) {
-			hop_value gain = hop_sub(t, shares(t, in[0], price, vol), hop_take(t, in[3], i));
-			value = hop_mulf(t, hop_mean(t, hop_relu(t, gain), 0, NULL), exp(-rate * years));
+			hop_value end = shares(t, in[0], price, vol), strike = hop_take(t, in[3], i);
+			value = HOP_E(t, "mean(relu(end - strike)) * sure", end, strike, sure);
 		}
 		hop_stack(t, &values, value);
 		hop_stack(t, &deltas, d);
@@ -60,7 +59,8 @@ int main(void)
 {
 	const double price = 100, vol = 0.2, strike[STRIKES] = { 80, 90, 100, 110, 120 };
 	hop_ctx *c = context();
-	hop_array *in[4] = { NULL, scalar(c, price), scalar(c, vol), vector(c, STRIKES, strike) }, *out[3];
+	hop_array *out[3], *in[4] = { NULL, scalar(c, price), scalar(c, vol),
+	                              vector(c, STRIKES, strike) };
 
 	must(c, hop_array_new(c, HOP_i64, 0, NULL, &(int64_t){ 1 }, &in[0]));
 	run(c, greeks, 4, in, 3, out);

@@ -3,34 +3,26 @@
  * drawn below what they have learnt. */
 #include "example.h"
 
-enum { POINTS = 60, LESSONS = 800, EXPERTS = 3 };
-
-static hop_value at(hop_trace *t, hop_value w, int i, int j)
-{
-	return hop_index(t, hop_index(t, w, 0, i), 0, j);
-}
+enum { POINTS = 60, LESSONS = 500, EXPERTS = 3 };
 
 /* w: a row of three numbers for each expert; g: scores of the gate, g[0] x + g[1]. The answer
  * counts as much as the gate is sure, which is how the gate learns. */
 static hop_value answer(hop_trace *t, hop_value w, hop_value g, hop_value x, hop_value *who)
 {
-	hop_value score = hop_add(t, hop_mul(t, hop_index(t, g, 0, 0), x), hop_index(t, g, 0, 1));
-	hop_value y = HOP_NONE;
+	hop_value score = HOP_E(t, "g[0] * x + g[1]", g, x), y = HOP_NONE;
 
 	*who = hop_argmax(t, score, 0);
 	HOP_SWITCH(t, *who, EXPERTS, y) {
 	case 0:
-		y = hop_add(t, hop_mul(t, at(t, w, 0, 0), x), at(t, w, 0, 1));
+		y = HOP_E(t, "w[0, 0] * x + w[0, 1]", w, x);
 		break;
 	case 1:
-		y = hop_sin(t, hop_add(t, hop_mul(t, at(t, w, 1, 0), x), at(t, w, 1, 1)));
-		y = hop_mul(t, at(t, w, 1, 2), y);
+		y = HOP_E(t, "w[1, 2] * sin(w[1, 0] * x + w[1, 1])", w, x);
 		break;
 	default:
-		y = hop_sub(t, x, at(t, w, 2, 0));
-		y = hop_add(t, hop_mul(t, at(t, w, 2, 1), hop_mul(t, y, y)), at(t, w, 2, 2));
+		y = HOP_E(t, "w[2, 1] * (x - w[2, 0]) ** 2 + w[2, 2]", w, x);
 	}
-	return hop_mul(t, y, hop_take(t, hop_softmax(t, score, 0), *who));
+	return HOP_E(t, "y * softmax(score, 0)[who]", y, score, HOP_AS(who, *who));
 }
 
 /* in: x, y, w, g */
@@ -44,13 +36,12 @@ static void experts(hop_trace *t, const hop_value *in, void *user)
 			hop_value bad, who;
 			HOP_MAP(t, i, POINTS) {
 				hop_value y = answer(t, w, g, hop_take(t, in[0], i), &who);
-				hop_value miss = hop_sub(t, y, hop_take(t, in[1], i));
-				hop_stack(t, &bad, hop_mul(t, miss, miss));
+				hop_stack(t, &bad, HOP_E(t, "(y - b) ** 2", y, HOP_AS(b, hop_take(t, in[1], i))));
 			}
 			loss = hop_mean(t, bad, 0, NULL);
 		}
-		w = hop_sub(t, w, hop_mulf(t, dw, 0.3));
-		g = hop_sub(t, g, hop_mulf(t, dg, 1));
+		w = HOP_E(t, "w - 0.3 * dw", w, dw);
+		g = HOP_E(t, "g - dg", g, dg);
 		hop_stack(t, &losses, loss);
 	}
 	HOP_MAP(t, i, POINTS) {

@@ -3,20 +3,19 @@
  * step, for several tasks at once, inside the loop: one compiled function. */
 #include "example.h"
 
-enum { META = 1000, TASKS = 8, SAMPLE = 10, NEURONS = 24, TESTS = 6, GRID = 64 };
+enum { META = 500, TASKS = 8, SAMPLE = 10, NEURONS = 24, TESTS = 6, GRID = 64 };
 
 struct net { hop_value w, b, v; };
 HOP_TREE(net_tree, struct net, w, b, v);
 
 static hop_value predict(hop_trace *t, const struct net *n, hop_value x)
 {
-	return hop_matmul(t, hop_tanh(t, hop_add(t, hop_matmul(t, x, n->w), n->b)), n->v);
+	return HOP_E(t, "tanh(x @ n->w + n->b) @ n->v", x, n->w, n->b, n->v);
 }
 
 static hop_value error(hop_trace *t, const struct net *n, hop_value x, hop_value y)
 {
-	hop_value miss = hop_sub(t, predict(t, n, x), y);
-	return hop_mean(t, hop_mul(t, miss, miss), 0, NULL);
+	return HOP_E(t, "mean((guess - y) ** 2)", HOP_AS(guess, predict(t, n, x)), y);
 }
 
 /* The network after one step down the error on x and y. */
@@ -38,6 +37,13 @@ static hop_value uniform(hop_trace *t, hop_value key, int what, int n, double fr
 	return hop_addf(t, hop_mulf(t, u, to - from), from);
 }
 
+/* A wave of this key, at x. */
+static hop_value wave(hop_trace *t, hop_value key, hop_value x)
+{
+	hop_value high = uniform(t, key, 0, 1, 0.5, 2), shift = uniform(t, key, 1, 1, 0, 3.14);
+	return HOP_E(t, "high * sin(x + shift)", high, x, shift);
+}
+
 /* in: w, b, v; ten points of a new wave, x and y; a grid to draw on. */
 static void maml(hop_trace *t, const hop_value *in, void *user)
 {
@@ -49,13 +55,13 @@ static void maml(hop_trace *t, const hop_value *in, void *user)
 		HOP_GRAD_N(t, loss, net_tree, &n, &g) {
 			hop_value bad;
 			HOP_MAP(t, k, TASKS) {
-				hop_value key = hop_add(t, hop_mul(t, i, hop_i(t, TASKS)), k);
-				hop_value high = uniform(t, key, 0, 1, 0.5, 2), shift = uniform(t, key, 1, 1, 0, 3.14);
-				hop_value a = uniform(t, key, 2, SAMPLE, -3, 3), b = uniform(t, key, 3, SAMPLE, -3, 3);
-				struct net m = adapted(t, n, a, hop_mul(t, high, hop_sin(t, hop_add(t, a, shift))));
-				hop_stack(t, &bad, error(t, &m, b, hop_mul(t, high, hop_sin(t, hop_add(t, b, shift)))));
+				hop_value key = hop_fold_in(t, i, k);
+				hop_value a = uniform(t, key, 2, SAMPLE, -3, 3);
+				hop_value b = uniform(t, key, 3, SAMPLE, -3, 3);
+				struct net m = adapted(t, n, a, wave(t, key, a));
+				hop_stack(t, &bad, error(t, &m, b, wave(t, key, b)));
 			}
-			loss = hop_mean(t, bad, 0, NULL);
+			loss = HOP_E(t, "mean(bad)", bad);
 		}
 		hop_tree_axpy(t, &net_tree, hop_f(t, -0.1), &g.w, &n.w, &n.w);
 		hop_stack(t, &losses, loss);
@@ -66,8 +72,7 @@ static void maml(hop_trace *t, const hop_value *in, void *user)
 		n = adapted(t, n, x, y);
 		fresh = adapted(t, fresh, x, y);
 	}
-	losses = hop_mean(t, hop_reshape(t, losses, 2, ((hop_dim[]){ hop_n(META / 25), hop_n(25) })), 1,
-	                  (int[]){ 1 });
+	losses = HOP_E(t, "mean(reshape(losses, 20, 25), axis=1)", losses);
 	hop_return(t, losses, es, fresh_es, predict(t, &n, in[5]));
 }
 

@@ -9,15 +9,17 @@ static void mpc_move(hop_trace *t, const hop_value *in, void *user)
 {
 	const struct mpc_scope *m = user;
 	hop_value x = in[0], v = in[1], a = in[2], w = in[3], cost = in[4], f = in[5];
-	hop_value far = hop_sub(t, x, m->to);
-	hop_value fall = hop_mulf(t, hop_sin(t, a), 9.81), push = hop_mul(t, f, hop_cos(t, a));
-	v = hop_add(t, v, hop_mulf(t, f, tick));
-	x = hop_add(t, x, hop_mulf(t, v, tick));
-	w = hop_sub(t, w, hop_mulf(t, hop_add(t, fall, push), tick / rope));
-	a = hop_add(t, a, hop_mulf(t, w, tick));
-	cost = hop_add(t, cost, hop_add(t, hop_mul(t, far, far), hop_mul(t, v, v)));
-	cost = hop_add(t, cost, hop_mulf(t, hop_add(t, hop_mul(t, a, a), hop_mul(t, w, w)), 5));
-	cost = hop_add(t, cost, hop_mulf(t, hop_mul(t, f, f), 0.1));
+	hop_value h = hop_f(t, tick), l = hop_f(t, rope);
+	v = hop_add(t, v, hop_mul(t, h, f));
+	x = hop_add(t, x, hop_mul(t, h, v));
+	hop_value fall = hop_mul(t, hop_f(t, 9.81), hop_sin(t, a)), push = hop_mul(t, f, hop_cos(t, a));
+	w = hop_sub(t, w, hop_div(t, hop_mul(t, h, hop_add(t, fall, push)), l));
+	a = hop_add(t, a, hop_mul(t, h, w));
+	cost = hop_add(t, cost, hop_pow(t, hop_sub(t, x, m->to), hop_i(t, 2)));
+	cost = hop_add(t, cost, hop_mul(t, v, v));
+	hop_value swing = hop_add(t, hop_mul(t, a, a), hop_mul(t, w, w));
+	cost = hop_add(t, cost, hop_mul(t, hop_i(t, 5), swing));
+	cost = hop_add(t, cost, hop_mul(t, hop_mul(t, hop_f(t, 0.1), f), f));
 	hop_return(t, x, v, a, w, cost);
 }
 
@@ -37,7 +39,7 @@ static void mpc_improve(hop_trace *t, const hop_value *in, void *user)
 	static const int wrt[1] = { 0 };
 	hop_value g[2] = { in[0], in[0] };
 	hop_grad_at(t, mpc_cost, user, 1, in, 1, wrt, 2, g);
-	hop_return(t, hop_sub(t, in[0], hop_mulf(t, g[1], 0.05)));
+	hop_return(t, hop_sub(t, in[0], hop_mul(t, hop_f(t, 0.05), g[1])));
 }
 
 static void plan_crane_functions(hop_trace *t, const hop_value *in, void *user)
