@@ -52,6 +52,6 @@ graph @main(%0: f32[2, 3], %1: f32[4, 3, 3]) -> f32 {
   %14 = sum %13 {axes = [0, 1]} : f32
   return %14
 }
-examples/04_region.c:12: error: dot: left axis 1 has size 5, right axis 0 has size 3
+examples/04_region.c:12: error: matmul: f32[2, 5] and f32[3, 3]: the left must have as many columns as the right has rows
   examples/04_region.c:11: note: in HOP_REGION
 */

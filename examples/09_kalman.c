@@ -23,7 +23,7 @@ static hop_value filter(hop_trace *t, hop_value z, hop_value p, hop_value *track
 {
 	hop_value A = constant(t, 4, moves), Q = constant(t, 4, wanders), P = constant(t, 4, unsure);
 	hop_value C = constant(t, 2, shows), R = hop_narrow(t, C, 1, 0, 2);
-	hop_value x = hop_full(t, HOP_f64, 1, &four, 0), ll = hop_full(t, HOP_f64, 0, NULL, 0);
+	hop_value x = hop_full(t, HOP_f64, 1, &four, 0), ll = hop_scalar(t, HOP_f64, 0);
 
 	HOP_FOR(t, i, SIGHTS, x, P, ll) {
 		x = HOP_E(t, "A @ x", A, x);
@@ -103,19 +103,20 @@ int main(void)
 	return 0;
 }
 /* prints
-step        q        r  log likelihood  d/dlog q  d/dlog r
-   0   1.0000   1.0000         -166.35   -21.751   -10.228
-  10   0.0634   0.9034         -126.22    -8.426     0.319
-  20   0.0174   0.9483         -117.84    -4.728     0.180
-  53   0.0034   1.0059         -113.09    -1.004     0.035
-  86   0.0024   1.0177         -112.89    -0.184     0.007
- 119   0.0023   1.0199         -112.88    -0.033     0.001
-mean error seen 1.434, filtered 0.989
+step  log likelihood  d/dlog q  d/dlog r
+   0         -166.35   -21.751   -10.228
+  10         -126.22    -8.426     0.319
+  20         -117.84    -4.728     0.180
+  40         -113.63    -1.896     0.065
+  60         -112.98    -0.705     0.025
+  80         -112.90    -0.251     0.009
+q found 0.0023, true 0.0025; r found 1.0191, true 1
+mean error seen 1.434, filtered 0.988
                                                       .
                                                     .. ooo .
                                                   . ....oo . .
-                                         ...oo  o..oo.o.
-                                  o  o o  o.o.. .o .. .
+                                         ...oo   ..oo.o.
+                                  o  o o  o.o.. .o o. .
                            .    ooo.
                          .  .o oo..
                        .. . oooo

@@ -12,7 +12,7 @@ static hop_value throw_ball(hop_trace *t, hop_value u, hop_value v, hop_value *x
 {
 	hop_value h = hop_f(t, 0.02), g = hop_f(t, gravity), left = hop_f(t, bounce);
 	hop_value x = hop_zeros_like(t, u), y = hop_full_like(t, u, height);
-	hop_value hits = hop_full(t, HOP_i64, 0, NULL, 0), frame = hits;
+	hop_value hits = hop_scalar(t, HOP_i64, 0), frame = hits;
 	*xs = hop_zeros(t, HOP_f64, 1, ((hop_dim[]){ hop_n(FRAMES) }));
 	*ys = hop_zeros_like(t, *xs);
 

@@ -80,31 +80,31 @@ int main(void)
 	return 0;
 }
 /* prints
-error from 0.31 to 0.014 in 800 steps
+error from 0.31 to 0.015 in 500 steps
 *
 *
 *
-*
-**
  *
- ****
-   *****
-       *******
-             *******         ***********************************
-                   ****** *   **
-                        ****************************************
+ *
+ **
+  *****
+     ********
+            *********
+                    ***********                *****************
+                              ********** **      **
+                                       ********** **************
 
 wanted o, answered +, by Line, Wave or Parabola
 
 
                                    ++++ +
                   o               +o     +
-          +++++++++++            +        +o ooo
-++++++++ +                      +          ++++++++++++ ++++++++
+          o++++++++++            +        ++ ooo
+++++++++ ++                     +           +++++++++++ ++++++++
                    o           +
                     o+        +
                       +     o+
                        + ++++
 
-LLLLLLLL LLLLLLLLLLLLWWW WWWWWWWWWWWWWW WWWPPPPPPPPPPPP PPPPPPPP
+LLLLLLLL LLLLLLLLLLLLWWW WWWWWWWWWWWWWW WWWWPPPPPPPPPPP PPPPPPPP
 */

@@ -7,7 +7,7 @@
 /* From x = 1 at rest. A step s is taken if Heun's rule (x2, v2) changes Euler's (x1, v1) little. */
 static hop_value misfit(hop_trace *t, hop_value p, hop_value seen)
 {
-	hop_value e = hop_full(t, HOP_f64, 0, NULL, 0), v = e, x = HOP_E(t, "e + 1", e), h = x;
+	hop_value e = hop_scalar(t, HOP_f64, 0), v = e, x = HOP_E(t, "e + 1", e), h = x;
 	HOP_FOR(t, i, 20, x, v, h, e) {
 		hop_value left = hop_full_like(t, e, 0.25);
 		HOP_WHILE(t, HOP_E(t, "left > 0", left), x, v, h, left) {
@@ -55,4 +55,5 @@ int main(void)
 	hop_fn_release(f); hop_ctx_free(c); return 0;
 }
 /* prints
+error 1.7, then 3.3e-07; k 3.9984, c 0.4997
 */

@@ -46,7 +46,7 @@ static void kalman_filter(hop_trace *t, hop_value z, hop_value p, hop_value *out
 	m.p = p;
 	init[0] = hop_full(t, HOP_f64, 1, &four, 0);
 	init[1] = constant(t, 4, unsure);
-	init[2] = hop_full(t, HOP_f64, 0, NULL, 0);
+	init[2] = hop_scalar(t, HOP_f64, 0);
 	hop_scan(t, kalman_step, &m, 3, init, 1, &z, NULL, 4, out, NULL);
 }
 
