@@ -6,8 +6,8 @@ CMAKE = cmake -S . -B
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-c quick matrix bench bless docs install fuzz asan tsan clean help setup \
-	missing
+.PHONY: build run test test-c quick matrix bench bless docs doxygen install fuzz asan tsan clean \
+	help setup missing
 
 build: missing $(B)/CMakeCache.txt  ## libhop, the command, tests and examples into build/
 	@cmake --build $(B) -j$(JOBS) -- -k --no-print-directory $(if $(findstring s,$(MAKEFLAGS)),-s)
@@ -47,6 +47,9 @@ docs:                               ## write the generated pages, headers and co
 	@$(B)/opgen hpp >$(B)/ops.hpp && cp $(B)/ops.hpp include/hop/ops.hpp
 	@$(B)/opgen rows >$(B)/rows.h && cp $(B)/rows.h include/hop/rows.h
 	@$(B)/opgen code >$(B)/rows.c && cp $(B)/rows.c src/trace/rows.c
+
+doxygen:                            ## pages of the public headers: build/doxygen/html
+	@mkdir -p $(B) && doxygen
 
 install: build                      ## PREFIX=/usr/local
 	@cmake --install $(B) --prefix $(PREFIX)
