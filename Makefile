@@ -6,8 +6,8 @@ CMAKE = cmake -S . -B
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-c quick matrix bench bless docs doxygen install fuzz asan tsan clean \
-	help setup missing
+.PHONY: build run test test-c quick matrix bench bless docs doxygen format install fuzz asan tsan \
+	clean help setup missing
 
 build: missing $(B)/CMakeCache.txt  ## libhop, the command, tests and examples into build/
 	@cmake --build $(B) -j$(JOBS) -- -k --no-print-directory $(if $(findstring s,$(MAKEFLAGS)),-s)
@@ -38,6 +38,9 @@ bench: missing                      ## ratios to hand-written C and to the machi
 
 bless: build                        ## rewrite the expected text of golden files; read git diff
 	@tools/golden.sh -b test/golden/*/*.hop test/golden/messages/*.txt
+
+format: missing                     ## hold C to uncrustify.cfg; read git diff
+	@tools/format
 
 docs:                               ## write the generated pages, headers and constructors
 	@mkdir -p $(B)
