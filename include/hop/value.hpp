@@ -486,6 +486,31 @@ inline value clamp(const arg &x, const arg &low, const arg &high)
 }
 inline value matmul(const arg &x, const arg &y) { return detail::point(hop_at_matmul, x, y); }
 inline value solve(const arg &a, const arg &b) { return detail::point(hop_at_solve, a, b); }
+inline value triangular_solve(const value &a, const value &b, int flags, place at = place())
+{
+	return detail::on(a, at, hop_at_triangular_solve, b, flags);
+}
+inline value cholesky(const value &a, int flags = HOP_LOWER, place at = place())
+{
+	return detail::on(a, at, hop_at_cholesky, flags);
+}
+inline value cho_solve(const value &l, const value &b, int flags = HOP_LOWER, place at = place())
+{
+	return detail::on(l, at, hop_at_cho_solve, b, flags);
+}
+inline value cho_logdet(const arg &l) { return detail::point(hop_at_cho_logdet, l); }
+inline value inv(const arg &a) { return detail::point(hop_at_inv, a); }
+inline value diag(const arg &x) { return detail::point(hop_at_diag, x); }
+inline value diag_sum(const arg &x) { return detail::point(hop_at_diag_sum, x); }
+inline value tril(const value &x, int64_t k = 0, place at = place())
+{
+	return detail::on(x, at, hop_at_tril, k);
+}
+inline value triu(const value &x, int64_t k = 0, place at = place())
+{
+	return detail::on(x, at, hop_at_triu, k);
+}
+inline value outer(const arg &x, const arg &y) { return detail::point(hop_at_outer, x, y); }
 inline value sigmoid(const arg &x) { return detail::point(hop_at_sigmoid, x); }
 inline value log_sigmoid(const arg &x) { return detail::point(hop_at_log_sigmoid, x); }
 inline value relu(const arg &x) { return detail::point(hop_at_relu, x); }

@@ -1,6 +1,7 @@
 /* formula_fns.c -- the functions of formulas: the rows of formula.def, how their signatures
  * read, and which name is like another. It evaluates nothing: formula.c does. */
 #include "trace/formula.h"
+#include "hop/linalg.h"
 #include "hop/nn.h"
 #include "hop/ops.h"
 #include "hop/shape.h"

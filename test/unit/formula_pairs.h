@@ -176,6 +176,14 @@ PAIR( arg,     "argmax(W, axis=1) - argmin(W, 1)",
       hop_sub(t, hop_argmax(t, W, 1), hop_argmin(t, W, 1)), W )
 PAIR( matmul,  "matmul(W, x)",        hop_matmul(t, W, x), W, x )
 PAIR( solve,   "solve(W, x)",         hop_solve(t, W, x), W, x )
+PAIR( triangle, "triangular_solve(W, x, flags=3)", hop_triangular_solve(t, W, x, 3), W, x )
+PAIR( cholesky, "cho_solve(cholesky(W), x) + cho_logdet(cholesky(W, flags=1))",
+      hop_add(t, hop_cho_solve(t, hop_cholesky(t, W, 0), x, 0),
+              hop_cho_logdet(t, hop_cholesky(t, W, HOP_UPPER))), W, x )
+PAIR( inv,     "inv(W) @ diag(x) + outer(x, y)",
+      hop_add(t, hop_matmul(t, hop_inv(t, W), hop_diag(t, x)), hop_outer(t, x, y)), W, x, y )
+PAIR( parts,   "tril(W) + triu(W, 1) * diag_sum(W)",
+      hop_add(t, hop_tril(t, W, 0), hop_mul(t, hop_triu(t, W, 1), hop_diag_sum(t, W))), W )
 PAIR( soft,    "softmax(W, axis=-1)", hop_softmax(t, W, -1), W )
 PAIR( norm,    "layer_norm(x)",       hop_layer_norm(t, x, HOP_NONE, HOP_NONE, 1e-5), x )
 PAIR( norms,   "layer_norm(x, y, bias=y, eps=1)", hop_layer_norm(t, x, y, y, 1), x, y )
