@@ -110,6 +110,9 @@ hop_value hop_at_take(hop_trace *t, const char *file, int line, hop_value xs, ho
 /* Directly in HOP_FOR or HOP_MAP, once a variable: after the block *ys is the stack of all v. */
 void hop_at_stack_to(hop_trace *t, const char *file, int line, hop_value *ys, hop_value v);
 #define hop_stack(t, ys, v) hop_at_stack_to(t, __FILE__, __LINE__, ys, v)
+/* Directly in HOP_GRAD: after the block *to is v, which is not differentiated. */
+void hop_at_keep(hop_trace *t, const char *file, int line, hop_value *to, hop_value v);
+#define hop_keep(t, to, v) hop_at_keep(t, __FILE__, __LINE__, to, v)
 /* Directly in HOP_WHILE: no more than n trips. */
 void hop_at_bound(hop_trace *t, const char *file, int line, int64_t n);
 #define hop_bound(t, ...) hop_at_bound(t, __FILE__, __LINE__, __VA_ARGS__)

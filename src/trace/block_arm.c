@@ -218,11 +218,19 @@ hop_at_block hop_block_region(hop_trace *t, const char *file, int line, const ch
 
 /* ---- HOP_GRAD ---- */
 
+/* A value that leaves the block beside the loss. */
+struct kept {
+	hop_value *to;                     /* the user's */
+	hop_value  v;
+};
+
 struct grad {
 	hop_block_state b;
 	hop_xform       x;
 	hop_value      *loss;
 	int             nwrt;              /* as the caller says; -1 = all */
+	size_t          nkept, keptcap;
+	struct kept    *kept;
 };
 
 static void grad_begin(hop_trace *t, hop_block_state *s)
@@ -236,8 +244,7 @@ static void grad_begin(hop_trace *t, hop_block_state *s)
 	}
 	for (int i = 0; i < s->nvar; i++)
 		wrt[i] = i;
-	g->x = (hop_xform){ .op = "grad", .nin = s->nvar, .in = s->init, .nwrt = s->nvar, .wrt = wrt,
-	                    .cap = s->nvar + 1, .out = HOP_NEWN(&t->arena, hop_value, s->nvar + 1) };
+	g->x = (hop_xform){ .op = "grad", .nin = s->nvar, .in = s->init, .nwrt = s->nvar, .wrt = wrt };
 	hop_xform_begin(t, &g->x);
 }
 
@@ -251,11 +258,18 @@ static void grad_next(hop_block_state *s)
 static void grad_collect(hop_trace *c, hop_block_state *s)
 {
 	struct grad *g = (struct grad *)s;
-	if (!g->loss->trace)
+	if (!g->loss->trace) {
 		hop_trace_fail(c, HOP_EUSE, "%s: the loss has no value when the block ends",
 		               s->kind->name);
-	else
-		hop_set_results(c, 1, g->loss);
+		return;
+	}
+	hop_value *v = HOP_NEWN(&c->arena, hop_value, 1 + g->nkept);
+	v[0] = *g->loss;
+	for (size_t i = 0; i < g->nkept; i++)
+		v[1 + i] = g->kept[i].v;
+	hop_set_results(c, 1 + (int)g->nkept, v);
+	g->x.cap = 1 + (int)g->nkept + s->nvar;
+	g->x.out = HOP_NEWN(&s->t->arena, hop_value, g->x.cap);
 }
 
 static void grad_closed(hop_block_state *s, hop_trace *c)
@@ -264,10 +278,13 @@ static void grad_closed(hop_block_state *s, hop_trace *c)
 	g->x.body = c;
 	bool ok = hop_block_do(s, hop_grad_end, &g->x);
 	hop_body_drop(c);
-	*g->loss = ok ? g->x.out[0] : HOP_NONE;
+	const hop_value *out = g->x.out;
+	*g->loss = ok ? *out++ : HOP_NONE;
+	for (size_t i = 0; i < g->nkept; i++)
+		*g->kept[i].to = ok ? *out++ : HOP_NONE;
 	for (int i = 0; i < s->nvar; i++) {
 		*s->var[i] = s->init[i];
-		*s->var[s->nvar + i] = ok ? g->x.out[1 + i] : HOP_NONE;
+		*s->var[s->nvar + i] = ok ? *out++ : HOP_NONE;
 	}
 	hop_block_finish(s, ok);
 }
@@ -293,4 +310,28 @@ hop_at_block hop_block_grad(hop_trace *t, const char *file, int line, hop_value 
 	hop_at_block b = hop_block_new(t, file, line, &kind_grad, names, n, ap, fill_grad, &g);
 	va_end(ap);
 	return b;
+}
+
+static void make_keep(hop_trace *t, void *arg)
+{
+	struct kept *k = arg;
+	struct grad *g = (struct grad *)t->block;
+	if (!hop_block_is(t, &kind_grad)) {
+		hop_trace_fail(t, HOP_EUSE, "keep: it belongs directly into HOP_GRAD, this is %s", t->what);
+		return;
+	}
+	if (!k->to) {
+		hop_trace_fail(t, HOP_EUSE, "keep: no variable was given");
+		return;
+	}
+	hop_val v = hop_value_read(t, k->v);
+	if (t->b.st)
+		return;
+	g->kept = hop_arena_grow(&g->b.t->arena, g->kept, sizeof *g->kept, g->nkept + 1, &g->keptcap);
+	g->kept[g->nkept++] = (struct kept){ k->to, hop_value_new(t, v) };
+}
+
+void hop_at_keep(hop_trace *t, const char *file, int line, hop_value *to, hop_value v)
+{
+	hop_enter(t, "keep", file, line, make_keep, &(struct kept){ to, v });
 }

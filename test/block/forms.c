@@ -400,7 +400,7 @@ BODY(map_form)
 
 BODY(grad_block)
 {
-	hop_value w = in[0], loss = HOP_NONE, g = HOP_NONE, h = HOP_NONE;
+	hop_value w = in[0], loss = HOP_NONE, g = HOP_NONE, h = HOP_NONE, power = HOP_NONE;
 	(void)user;
 	HOP_FOR(t, k, 3, w) {
 		HOP_GRAD(t, loss, 1, w, g) {
@@ -413,9 +413,11 @@ BODY(grad_block)
 	}
 	HOP_GRAD(t, loss, 1, w, h) {
 		hop_value l = HOP_NONE;
-		HOP_GRAD(t, l, 1, w, g)
+		HOP_GRAD(t, l, 1, w, g) {
 			l = hop_mul(t, hop_mul(t, w, w), w);
-		loss = g;
+			hop_keep(t, &power, hop_mul(t, w, w));
+		}
+		loss = hop_add(t, g, power);
 	}
 	hop_return(t, w, loss, h);
 }
@@ -444,16 +446,16 @@ BODY(descend)
 BODY(cube)
 {
 	(void)user;
-	hop_return(t, hop_mul(t, hop_mul(t, in[0], in[0]), in[0]));
+	hop_return(t, hop_mul(t, hop_mul(t, in[0], in[0]), in[0]), hop_mul(t, in[0], in[0]));
 }
 
 BODY(slope)
 {
-	hop_value r[2];
+	hop_value r[3];
 	int wrt = 0;
 	(void)user;
-	hop_grad_at(t, cube, NULL, 1, in, 1, &wrt, 2, r);
-	hop_return(t, r[1]);
+	hop_grad_at(t, cube, NULL, 1, in, 1, &wrt, 3, r);
+	hop_return(t, hop_add(t, r[2], r[1]));
 }
 
 BODY(grad_form)

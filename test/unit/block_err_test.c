@@ -419,6 +419,15 @@ BODY(trips_nowhere)
 	hop_return(t, in[0]);
 }
 
+BODY(keep_in_for)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_FOR(t, i, 3, x)
+		hop_keep(t, &x, x);
+	hop_return(t, x);
+}
+
 BODY(zero_bound)
 {
 	hop_value x = in[0];
@@ -490,6 +499,8 @@ static void places(void **state)
 	refuses(every_in_while, "every: it belongs directly into HOP_FOR, this is HOP_WHILE",
 	        "this is HOP_WHILE");
 	refuses(trips_nowhere, "trips: it belongs directly into a loop", "directly into a loop");
+	refuses(keep_in_for, "keep: it belongs directly into HOP_GRAD, this is HOP_FOR",
+	        "this is HOP_FOR");
 	refuses(zero_bound, "bound: 0 trips", "bound: 0 trips");
 	refuses(take_short, "take: f64[3] is shorter than its loop, of length 4", "of length 4");
 	refuses(take_scalar, "take: f64 has no axis to take from", "no axis to take from");
