@@ -18,7 +18,7 @@ $(B)/CMakeCache.txt:
 
 run: setup                          ## install what is missing, build, run the first and a telling example
 	@$(MAKE) --no-print-directory build
-	@$(B)/examples/grad_while
+	@$(B)/examples/first
 	@$(B)/examples/07_ode
 
 test: setup                         ## everything a change must pass; under 15 minutes
