@@ -1,4 +1,4 @@
-/* Blocks: branches, loops and regions written as C writes them. A block lists the variables that
+/** Blocks: branches, loops and regions written as C writes them. A block lists the variables that
  * it changes; what else it reads is captured, and a value made inside is seen outside only through
  * them.
  *
@@ -102,24 +102,24 @@ extern "C" {
 
 /* ---- inside blocks ---- */
 
-/* Element i of xs along axis 0. For the i of an open HOP_FOR or HOP_MAP and xs from outside, which
+/** Element i of xs along axis 0. For the i of an open HOP_FOR or HOP_MAP and xs from outside, which
  * nothing inside writes, xs is what the loop goes over; otherwise i is any whole number, and it is
  * clamped. */
 hop_value hop_at_take(hop_trace *t, const char *file, int line, hop_value xs, hop_value i);
 #define hop_take(t, ...) hop_at_take(t, __FILE__, __LINE__, __VA_ARGS__)
-/* Directly in HOP_FOR or HOP_MAP, once a variable: after the block *ys is the stack of all v. */
+/** Directly in HOP_FOR or HOP_MAP, once a variable: after the block *ys is the stack of all v. */
 void hop_at_stack_to(hop_trace *t, const char *file, int line, hop_value *ys, hop_value v);
 #define hop_stack(t, ys, v) hop_at_stack_to(t, __FILE__, __LINE__, ys, v)
-/* Directly in HOP_GRAD: after the block *to is v, which is not differentiated. */
+/** Directly in HOP_GRAD: after the block *to is v, which is not differentiated. */
 void hop_at_keep(hop_trace *t, const char *file, int line, hop_value *to, hop_value v);
 #define hop_keep(t, to, v) hop_at_keep(t, __FILE__, __LINE__, to, v)
-/* Directly in HOP_WHILE: no more than n trips. */
+/** Directly in HOP_WHILE: no more than n trips. */
 void hop_at_bound(hop_trace *t, const char *file, int line, int64_t n);
 #define hop_bound(t, ...) hop_at_bound(t, __FILE__, __LINE__, __VA_ARGS__)
-/* Directly in HOP_FOR: reverse mode keeps each k-th carry; -1: about as many as it leaves out. */
+/** Directly in HOP_FOR: reverse mode keeps each k-th carry; -1: about as many as it leaves out. */
 void hop_at_every(hop_trace *t, const char *file, int line, int k);
 #define hop_every(t, ...) hop_at_every(t, __FILE__, __LINE__, __VA_ARGS__)
-/* Directly in a loop: after the block *n is how often it ran, an i64 scalar. An eager HOP_WHILE
+/** Directly in a loop: after the block *n is how often it ran, an i64 scalar. An eager HOP_WHILE
  * that never runs does not come to it: give n a value before. */
 void hop_at_trips(hop_trace *t, const char *file, int line, hop_value *n);
 #define hop_trips(t, ...) hop_at_trips(t, __FILE__, __LINE__, __VA_ARGS__)
@@ -131,7 +131,7 @@ typedef struct hop_at_block {
 } hop_at_block;
 enum hop_way { HOP_UP, HOP_DOWN, HOP_UNORDERED };
 
-/* names: the text of the macro's arguments, of which the first is no variable. Then n, and n
+/** names: the text of the macro's arguments, of which the first is no variable. Then n, and n
  * pointers to variables; or -1, a tree and a pointer to its first value. */
 hop_at_block hop_block_while(hop_trace *t, const char *file, int line, const char *names,
                              int n, ...);
@@ -151,7 +151,7 @@ bool hop_block_test(hop_at_block *b, hop_value test);
 bool hop_block_index(hop_at_block *b, hop_value *i);
 int  hop_block_arm(hop_at_block *b);
 void hop_block_done(hop_at_block *b);
-void hop_block_leave(hop_at_block *b);        /* at the end of its life, however that came */
+void hop_block_leave(hop_at_block *b);        /**< at the end of its life, however that came */
 
 static inline hop_value *hop_listed(hop_value *v)
 {
@@ -193,7 +193,7 @@ static inline hop_dim hop_length_dim(hop_dim n)
 #define HOP_HEAD_(h, ...)     h
 #define HOP_VAR_(v)           hop_listed(&(v))
 #define HOP_TREE_(tree, p)    -1, &(tree), (hop_value *)(void *)(p)
-/* How many variables follow the head; and that number with their addresses. */
+/** How many variables follow the head; and that number with their addresses. */
 #define HOP_COUNT_(...) \
 	HOP_COUNT__(__VA_ARGS__, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, )
 #define HOP_COUNT__(h, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13, v14, v15, v16, n, \

@@ -1,4 +1,4 @@
-/* Operators with bodies in C++: bodies are lambdas, which capture what they use. A body takes its
+/** Operators with bodies in C++: bodies are lambdas, which capture what they use. A body takes its
  * values one by one, or all as a std::vector, and returns a value, a number, a std::tuple, pair,
  * array or vector of them; the operator gives what the body gives. An exception that leaves a
  * body fails the trace and is thrown again where the operator was called. */
@@ -30,7 +30,7 @@ template <typename F, std::size_t... I> constexpr bool takes(std::index_sequence
 
 enum { MOST = 24, MANY = -2, NEVER = -3 };
 
-/* How many values a lambda takes, MANY if it takes a vector of them. */
+/** How many values a lambda takes, MANY if it takes a vector of them. */
 template <typename F, int N = 0> constexpr int arity()
 {
 	if constexpr (takes<F>(std::make_index_sequence<N>()))
@@ -78,14 +78,14 @@ inline int floats(hop_trace *t, place at, const std::vector<hop_value> &v)
 	return n;
 }
 
-/* The lambdas of one operator, and what left one of them. */
+/** The lambdas of one operator, and what left one of them. */
 template <typename... F> struct bodies {
 	std::tuple<F *...>            f;
 	std::array<int, sizeof...(F)> n;       /* values that each is given */
 	place                         at;
 	std::exception_ptr            thrown;
 
-	/* Of a custom gradient: what the reverse body is given is known when the forward body is. */
+	/** Of a custom gradient: what the reverse body is given is known when the forward body is. */
 	template <typename R> void save(hop_trace *t, const kept<R> &r)
 	{
 		std::vector<hop_value> v = handles(r.saved);
@@ -119,7 +119,7 @@ template <typename... F> struct bodies {
 		hop_at_fail_here(hop_innermost(t), at.file, at.line, what);
 	}
 
-	/* Nothing is thrown through C: it is kept, and thrown again by done. An error of this trace is
+	/** Nothing is thrown through C: it is kept, and thrown again by done. An error of this trace is
 	 * there already, where notes are added to it. */
 	template <std::size_t I> static void run(hop_trace *t, const hop_value *in, void *user)
 	{
@@ -140,7 +140,7 @@ template <typename... F> struct bodies {
 		}
 	}
 
-	/* After the C call. */
+	/** After the C call. */
 	void done(hop_trace *t)
 	{
 		if (thrown)
@@ -154,7 +154,7 @@ template <typename... F> bodies<F...> bodies_of(place at, std::array<int, sizeof
 	return bodies<F...>{ std::tuple<F *...>(&f...), n, at, nullptr };
 }
 
-/* Room for the results: as many as the pack has, or so many for a vector. */
+/** Room for the results: as many as the pack has, or so many for a vector. */
 template <typename R> std::vector<hop_value> room()
 {
 	int n = pack_of<R>::count();
@@ -175,7 +175,7 @@ inline std::vector<int> counted(std::size_t n)
 
 /* ---- cond and switch ---- */
 
-/* What the one that runs gives; both are captured. */
+/** What the one that runs gives; both are captured. */
 template <typename T, typename E>
 auto cond(const value &pred, T &&then_, E &&else_, place at = place())
 {
@@ -207,7 +207,7 @@ auto branches(const value &which, place at, std::index_sequence<I...>, F &...f)
 	return taken<R>(t, out.data(), n);
 }
 
-/* An index that knows its line: a pack of lambdas leaves no room for a default. */
+/** An index that knows its line: a pack of lambdas leaves no room for a default. */
 struct which {
 	value v;
 	place at;
@@ -216,7 +216,7 @@ struct which {
 
 }
 
-/* One of the lambdas, counted from 0; an index past the ends means the end. */
+/** One of the lambdas, counted from 0; an index past the ends means the end. */
 template <typename... F> auto switch_(const detail::which &index, F &&...f)
 {
 	static_assert(sizeof...(F) > 0, "a switch has branches");
@@ -230,7 +230,7 @@ struct while_opts {
 	value  *trips = nullptr;       /* how many there were */
 };
 
-/* init is a value or a pack of them; test(carries) -> bool scalar, body(carries) -> carries. */
+/** init is a value or a pack of them; test(carries) -> bool scalar, body(carries) -> carries. */
 template <typename C, typename T, typename B>
 auto while_loop(const C &init, T &&test, B &&body, while_opts o = {}, place at = place())
 {
@@ -260,7 +260,7 @@ struct scan_opts {
 	value *steps = nullptr;        /* how many ran */
 };
 
-/* body(carries, slices of xs) -> carries, outputs. Gives carries, then the outputs stacked. init
+/** body(carries, slices of xs) -> carries, outputs. Gives carries, then the outputs stacked. init
  * and xs are values or packs of them, std::tuple<>() for none. */
 template <typename C, typename X, typename B>
 auto scan(const C &init, const X &xs, B &&body, scan_opts o = {}, place at = place())
@@ -291,7 +291,7 @@ auto scan(const C &init, const X &xs, B &&body, scan_opts o = {}, place at = pla
 	return detail::taken<R>(t, out.data(), n);
 }
 
-/* In the body of a scan: this step is the last if pred holds. */
+/** In the body of a scan: this step is the last if pred holds. */
 inline void stop_if(const value &pred, place at = place())
 {
 	hop_trace *t = detail::inner(pred.t);
@@ -299,7 +299,7 @@ inline void stop_if(const value &pred, place at = place())
 	detail::check(t);
 }
 
-/* body(slices of xs) -> outputs, stacked; in no order. */
+/** body(slices of xs) -> outputs, stacked; in no order. */
 template <typename X, typename B> auto map(const X &xs, B &&body, int axis = 0, place at = place())
 {
 	typedef detail::result_of<B> R;
@@ -316,7 +316,7 @@ template <typename X, typename B> auto map(const X &xs, B &&body, int axis = 0, 
 
 /* ---- regions ---- */
 
-/* A body as a graph of its own; inputs are a value or a pack of them, which the body gets. */
+/** A body as a graph of its own; inputs are a value or a pack of them, which the body gets. */
 template <typename X, typename B>
 auto region(const char *name, const X &inputs, B &&body, place at = place())
 {
@@ -334,7 +334,7 @@ auto region(const char *name, const X &inputs, B &&body, place at = place())
 
 /* ---- transforms of a body at inputs, a value or a pack of them ---- */
 
-/* The results of the body, of which the first is a float scalar, and its gradients for the inputs:
+/** The results of the body, of which the first is a float scalar, and its gradients for the inputs:
  * auto [loss, dx] = hop::grad(x, [&](value x) { .. }); */
 template <typename X, typename B> auto grad(const X &inputs, B &&body, place at = place())
 {
@@ -351,7 +351,7 @@ template <typename X, typename B> auto grad(const X &inputs, B &&body, place at 
 	return detail::taken<R>(t, out.data(), n);
 }
 
-/* The results of the body, all of them floats, and their derivatives along the tangents. */
+/** The results of the body, all of them floats, and their derivatives along the tangents. */
 template <typename X, typename D, typename B>
 auto jvp(const X &inputs, const D &tangents, B &&body, place at = place())
 {
@@ -374,7 +374,7 @@ auto jvp(const X &inputs, const D &tangents, B &&body, place at = place())
 	return detail::taken<R>(t, out.data(), n);
 }
 
-/* The results of the body, and the cotangents of the inputs for these of its float results. */
+/** The results of the body, and the cotangents of the inputs for these of its float results. */
 template <typename X, typename D, typename B>
 auto vjp(const X &inputs, const D &cotangents, B &&body, place at = place())
 {
@@ -393,7 +393,7 @@ auto vjp(const X &inputs, const D &cotangents, B &&body, place at = place())
 	return detail::taken<R>(t, out.data(), n);
 }
 
-/* Jacobians of the only result, one for each input. */
+/** Jacobians of the only result, one for each input. */
 template <typename X, typename B> auto jac(const X &inputs, B &&body, place at = place())
 {
 	hop_trace *t = detail::inner_of(inputs);
@@ -408,11 +408,11 @@ template <typename X, typename B> auto jac(const X &inputs, B &&body, place at =
 	return detail::taken<X>(t, out.data(), n);
 }
 
-/* Inputs of vmap: along an axis other than 0, or the same for every lane. */
+/** Inputs of vmap: along an axis other than 0, or the same for every lane. */
 inline lane along(const value &x, int axis) { return lane{ x, axis }; }
 inline lane shared(const value &x) { return lane{ x, -1 }; }
 
-/* The body on every element of axis 0 of the inputs; results are stacked on axis 0. */
+/** The body on every element of axis 0 of the inputs; results are stacked on axis 0. */
 template <typename X, typename B> auto vmap(const X &inputs, B &&body, place at = place())
 {
 	typedef detail::result_of<B> R;
@@ -431,7 +431,7 @@ template <typename X, typename B> auto vmap(const X &inputs, B &&body, place at 
 
 /* ---- functions with their own derivative ---- */
 
-/* What a forward body returns: results, and the values that the reverse body is given first. */
+/** What a forward body returns: results, and the values that the reverse body is given first. */
 template <typename R, typename... V> detail::kept<R> keep(const R &results, const V &...saved)
 {
 	return detail::kept<R>{ results, std::vector<value>{ saved... } };
@@ -468,7 +468,7 @@ template <typename X, typename... F> auto custom(place at, const X &inputs, F &.
 
 }
 
-/* fwd(inputs) -> keep(results, saved..). bwd(saved.., cotangents of the float results) ->
+/** fwd(inputs) -> keep(results, saved..). bwd(saved.., cotangents of the float results) ->
  * cotangents of the float inputs. jvp(inputs, tangents of the float inputs) -> tangents of the
  * results. */
 template <typename X, typename F, typename B>

@@ -1,4 +1,4 @@
-/* Compiling and the hard door: run compiled code on the caller's memory, without
+/** Compiling and the hard door: run compiled code on the caller's memory, without
  * allocation, locks or compilation. */
 #ifndef HOP_COMPILE_H
 #define HOP_COMPILE_H
@@ -9,40 +9,40 @@
 extern "C" {
 #endif
 
-/* Compiled code for one function. Immutable, counted; any number of threads may run it. */
+/** Compiled code for one function. Immutable, counted; any number of threads may run it. */
 typedef struct hop_exec hop_exec;
 
-/* Run body(arg, begin, end) over pieces that cover 0..n; return when all are done. */
+/** Run body(arg, begin, end) over pieces that cover 0..n; return when all are done. */
 typedef void hop_parallel_fn(void *user, void (*body)(void *arg, int64_t begin, int64_t end),
                              void *arg, int64_t n);
 
 typedef struct hop_compile_opts {
-	size_t           size;           /* sizeof in the caller's build; grows at the end only */
-	int              threads;        /* 0 = the context's, as many as the machine has; 1 = none */
-	bool             no_cache;       /* neither read nor write the object cache */
-	hop_parallel_fn *parallel;       /* the caller's threads instead of ours */
+	size_t           size;           /**< sizeof in the caller's build; grows at the end only */
+	int              threads;        /**< 0 = the context's, as many as the machine has; 1 = none */
+	bool             no_cache;       /**< neither read nor write the object cache */
+	hop_parallel_fn *parallel;       /**< the caller's threads instead of ours */
 	void            *parallel_user;
-	const char      *target;         /* which code generator; NULL = as HOP_TARGET says, else
+	const char      *target;         /**< which code generator; NULL = as HOP_TARGET says, else
 	                                  * LLVM. HOP_EVALUE lists those there are */
 } hop_compile_opts;
 #ifndef __cplusplus
 #define HOP_COMPILE_OPTS(...) (&(hop_compile_opts){ .size = sizeof(hop_compile_opts), __VA_ARGS__ })
 #endif
 
-/* Where the time of a compilation went, in seconds. */
+/** Where the time of a compilation went, in seconds. */
 typedef struct hop_compile_times {
 	double opt, lower, code;
-	bool   from_cache;               /* code was loaded, not generated */
+	bool   from_cache;               /**< code was loaded, not generated */
 } hop_compile_times;
 
-/* opts may be NULL. HOP_ETARGET when the target's code generator is not there. */
+/** opts may be NULL. HOP_ETARGET when the target's code generator is not there. */
 HOP_MUST_USE hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts,
                                     hop_exec **out_x);
 hop_exec *hop_exec_retain(hop_exec *x);
-void      hop_exec_release(hop_exec *x);                 /* NULL is fine */
+void      hop_exec_release(hop_exec *x);                 /**< NULL is fine */
 hop_compile_times hop_exec_times(const hop_exec *x);
 
-/* One operand in the caller's memory. dim is read when the function has size symbols, and
+/** One operand in the caller's memory. dim is read when the function has size symbols, and
  * may be NULL otherwise; stride is in elements, NULL = dense row-major. */
 typedef struct hop_arg {
 	void          *data;
@@ -50,23 +50,23 @@ typedef struct hop_arg {
 	const int64_t *stride;
 } hop_arg;
 
-/* Bytes of workspace that hop_run needs for these inputs, or -1 if their sizes do not fit.
+/** Bytes of workspace that hop_run needs for these inputs, or -1 if their sizes do not fit.
  * The workspace must be aligned to 64 bytes. */
 int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in);
-/* The same for these results too: what hop_exec_workspace keeps for results that are strided is
+/** The same for these results too: what hop_exec_workspace keeps for results that are strided is
  * left out for those that are not. */
 int64_t hop_exec_workspace_for(const hop_exec *x, const hop_arg *in, const hop_arg *out);
-/* Sizes of result k for these inputs; dim has room for HOP_RANK. Returns its rank, or -1. */
+/** Sizes of result k for these inputs; dim has room for HOP_RANK. Returns its rank, or -1. */
 int     hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim);
-/* False if a run may allocate: a loop without a bound leaves a trail that grows. */
+/** False if a run may allocate: a loop without a bound leaves a trail that grows. */
 bool    hop_exec_is_hard(const hop_exec *x);
-/* Run. Results never overlap inputs: give memory of their own, in which a run may also work
+/** Run. Results never overlap inputs: give memory of their own, in which a run may also work
  * before it has the results. HOP_EUSE for pointers that are missing, HOP_ENOMEM for sizes whose
  * workspace cannot be counted; a failing assert, and HOP_ESHAPE for sizes that do not fit, leave
  * a message too. After a failure the results hold anything. */
 HOP_MUST_USE hop_status hop_run(const hop_exec *x, const hop_arg *in, const hop_arg *out,
                                 void *workspace);
-/* The same with options of the run; o may be NULL. */
+/** The same with options of the run; o may be NULL. */
 HOP_MUST_USE hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out,
                                      void *workspace, const hop_run_opts *o);
 

@@ -1,4 +1,4 @@
-/* Operators with bodies. A body may use values of enclosing traces (they become operands),
+/** Operators with bodies. A body may use values of enclosing traces (they become operands),
  * write to them (the writes are seen outside), return its inputs, and return one value
  * twice. Functions that return int give the number of results, 0 after a failure; out
  * has room for cap. */
@@ -12,20 +12,20 @@
 extern "C" {
 #endif
 
-/* One of two bodies, on the same inputs. pred: one element; not bool means not zero. The
+/** One of two bodies, on the same inputs. pred: one element; not bool means not zero. The
  * results of both have equal types. */
 int hop_at_cond(hop_trace *t, const char *file, int line, hop_value pred, hop_body *then_,
                 hop_body *else_, void *user, int nin, const hop_value *in, int cap,
                 hop_value *out);
 #define hop_cond(t, ...) hop_at_cond(t, __FILE__, __LINE__, __VA_ARGS__)
-/* The same for results whose sizes may differ: each has the larger size on every axis, zeros
+/** The same for results whose sizes may differ: each has the larger size on every axis, zeros
  * behind what is there; then one i64 count for each axis that differs, in order. */
 int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
                       hop_body *then_, hop_body *else_, void *user, int nin,
                       const hop_value *in, int cap, hop_value *out);
 #define hop_cond_sized(t, ...) hop_at_cond_sized(t, __FILE__, __LINE__, __VA_ARGS__)
 
-/* One of nbranch bodies, counted from 0. index: one whole number; one before the first means
+/** One of nbranch bodies, counted from 0. index: one whole number; one before the first means
  * the first, one past the last the last. */
 int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
                   hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
@@ -33,15 +33,15 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
 #define hop_switch(t, ...) hop_at_switch(t, __FILE__, __LINE__, __VA_ARGS__)
 
 typedef struct hop_while_opts {
-	size_t          size;          /* sizeof in the caller's build; grows at the end only */
-	int64_t         max_trips;     /* 0 = no bound */
-	const hop_tree *carry;         /* names of the carries, for messages; or NULL */
+	size_t          size;          /**< sizeof in the caller's build; grows at the end only */
+	int64_t         max_trips;     /**< 0 = no bound */
+	const hop_tree *carry;         /**< names of the carries, for messages; or NULL */
 } hop_while_opts;
 #ifndef __cplusplus
 #define HOP_WHILE_OPTS(...) (&(hop_while_opts){ .size = sizeof(hop_while_opts), __VA_ARGS__ })
 #endif
 
-/* While test(carries) says true, carries = body(carries). Carries start as copies of init:
+/** While test(carries) says true, carries = body(carries). Carries start as copies of init:
  * writes to them stay inside. opts NULL = defaults. out_trips may be NULL. Returns ncarry. */
 int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_body *body,
                  void *user, int ncarry, const hop_value *init, const hop_while_opts *opts,
@@ -49,51 +49,51 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
 #define hop_while(t, ...) hop_at_while(t, __FILE__, __LINE__, __VA_ARGS__)
 
 typedef struct hop_scan_opts {
-	size_t          size;          /* sizeof in the caller's build; grows at the end only */
-	int             axis;          /* of the xs, and where the ys are stacked; without xs,
+	size_t          size;          /**< sizeof in the caller's build; grows at the end only */
+	int             axis;          /**< of the xs, and where the ys are stacked; without xs,
 	                                * not negative */
-	bool            reverse;       /* from the last step to the first */
-	bool            has_length;    /* length is given: needed when there are no xs */
+	bool            reverse;       /**< from the last step to the first */
+	bool            has_length;    /**< length is given: needed when there are no xs */
 	hop_dim         length;
-	int             every;         /* reverse mode keeps: 0 all, k each k-th carry, -1 sqrt */
-	bool            counted;       /* only the first `count` steps (i64 scalar) run */
+	int             every;         /**< reverse mode keeps: 0 all, k each k-th carry, -1 sqrt */
+	bool            counted;       /**< only the first `count` steps (i64 scalar) run */
 	hop_value       count;
-	const hop_tree *carry, *x;     /* names, for messages; or NULL */
+	const hop_tree *carry, *x;     /**< names, for messages; or NULL */
 } hop_scan_opts;
 #ifndef __cplusplus
 #define HOP_SCAN_OPTS(...) (&(hop_scan_opts){ .size = sizeof(hop_scan_opts), __VA_ARGS__ })
 #endif
 
-/* carries, ys[i] = body(carries, xs[i]). The body gets carries, then slices; it returns next
+/** carries, ys[i] = body(carries, xs[i]). The body gets carries, then slices; it returns next
  * carries, then the outputs of the step. out: carries, then stacked outputs. out_steps
  * (may be NULL): how many steps ran. */
 int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *user,
                 int ncarry, const hop_value *init, int nx, const hop_value *xs,
                 const hop_scan_opts *opts, int cap, hop_value *out, hop_value *out_steps);
 #define hop_scan(t, ...) hop_at_scan(t, __FILE__, __LINE__, __VA_ARGS__)
-/* In the body of a scan: this step is the last if pred (bool scalar) holds. */
+/** In the body of a scan: this step is the last if pred (bool scalar) holds. */
 void hop_at_stop_if(hop_trace *t, const char *file, int line, hop_value pred);
 #define hop_stop_if(t, ...) hop_at_stop_if(t, __FILE__, __LINE__, __VA_ARGS__)
 
-/* ys[i] = body(xs[i]) for each slice, in no order. The body gets slices and returns what is
+/** ys[i] = body(xs[i]) for each slice, in no order. The body gets slices and returns what is
  * stacked; it may not write to what it captures. axis: of the xs, and where results are
  * stacked. */
 int hop_at_map(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nx,
                const hop_value *xs, int axis, int cap, hop_value *out);
 #define hop_map(t, ...) hop_at_map(t, __FILE__, __LINE__, __VA_ARGS__)
 
-/* A body as a graph of its own, called here: equal regions are compiled once. */
+/** A body as a graph of its own, called here: equal regions are compiled once. */
 int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out);
 #define hop_region(t, ...) hop_at_region(t, __FILE__, __LINE__, __VA_ARGS__)
 
-/* A function with its own derivative.
+/** A function with its own derivative.
  * fwd: inputs -> results; hop_save keeps values for bwd.
  * bwd: saved values, cotangents of the float results -> cotangents of the float inputs.
  * jvp (or NULL): inputs, tangents of the float inputs -> tangents of the float results.
  * Values captured from outside are constants to this derivative. */
 typedef struct hop_custom_rule {
-	size_t    size;                /* sizeof in the caller's build; grows at the end only */
+	size_t    size;                /**< sizeof in the caller's build; grows at the end only */
 	hop_body *fwd, *bwd, *jvp;
 } hop_custom_rule;
 int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rule *rule,
@@ -104,28 +104,28 @@ void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_valu
 
 /* ---- transforms inside a body: the body is captured, transformed and called ---- */
 
-/* The results of the body (the first a float scalar), then its gradients for the inputs
+/** The results of the body (the first a float scalar), then its gradients for the inputs
  * wrt[0..nwrt). */
 int hop_at_grad_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
 #define hop_grad_at(t, ...) hop_at_grad_at(t, __FILE__, __LINE__, __VA_ARGS__)
-/* The results, then the derivative along tangents[k] of the inputs wrt[k], a float result
+/** The results, then the derivative along tangents[k] of the inputs wrt[k], a float result
  * each. */
 int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, const hop_value *tangents,
                int cap, hop_value *out);
 #define hop_jvp_at(t, ...) hop_at_jvp_at(t, __FILE__, __LINE__, __VA_ARGS__)
-/* The results, then the cotangents of the inputs wrt[0..nwrt): of the float results they are
+/** The results, then the cotangents of the inputs wrt[0..nwrt): of the float results they are
  * cotangents[0..nct), in order. */
 int hop_at_vjp_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int nct,
                const hop_value *cotangents, int cap, hop_value *out);
 #define hop_vjp_at(t, ...) hop_at_vjp_at(t, __FILE__, __LINE__, __VA_ARGS__)
-/* Jacobians of the only result: one a wrt, of shape [result, input]. */
+/** Jacobians of the only result: one a wrt, of shape [result, input]. */
 int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
 #define hop_jac_at(t, ...) hop_at_jac_at(t, __FILE__, __LINE__, __VA_ARGS__)
-/* The body on every element of axis axes[i] of input i; -1 = the same for all. Results are
+/** The body on every element of axis axes[i] of input i; -1 = the same for all. Results are
  * stacked on axis 0. */
 int hop_at_vmap_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, const int *axes, int cap, hop_value *out);

@@ -1,4 +1,4 @@
-/* The context: everything that is shared lives in one. Threads may share a context; it
+/** The context: everything that is shared lives in one. Threads may share a context; it
  * must outlive all that was made from it.
  *
  * A process may fork() at any time, whatever its other threads are doing in hop: the
@@ -20,47 +20,47 @@ extern "C" {
 #endif
 
 #define HOP_VERSION "0.1.0"
-/* Of the library that runs, which need not be that of the header. */
+/** Of the library that runs, which need not be that of the header. */
 const char *hop_version(void);
-/* A status in words; the message of a failure says more. */
+/** A status in words; the message of a failure says more. */
 const char *hop_status_name(hop_status st);
 
 typedef struct hop_ctx hop_ctx;
 
-/* The allocator hook. ptr NULL allocates nsize bytes, nsize 0 frees ptr (and returns
+/** The allocator hook. ptr NULL allocates nsize bytes, nsize 0 frees ptr (and returns
  * NULL), otherwise it resizes ptr from osize to nsize bytes. Aligned as malloc does. NULL
  * for a nonzero nsize means no memory and leaves ptr as it was. Threads that share the
  * context call it at the same time; threads of hop's own do not. It must not call hop,
  * and not fork(). */
 typedef void *hop_alloc_fn(void *user, void *ptr, size_t osize, size_t nsize);
 
-/* Options of any function are a struct with its size first: that of the headers the caller was
+/** Options of any function are a struct with its size first: that of the headers the caller was
  * built with. A library that knows more fields takes those that are missing as zero; a size of
  * zero, or one that is larger than the library's own, is HOP_EVALUE. No options at all (NULL) are
  * all defaults. */
 typedef struct hop_ctx_opts {
-	size_t        size;      /* sizeof in the caller's build; grows at the end only */
-	hop_alloc_fn *alloc;     /* NULL = the C library's */
-	void         *user;      /* first argument of alloc */
-	int           threads;   /* of parallel loops; 0 = HOP_THREADS, else the processors
+	size_t        size;      /**< sizeof in the caller's build; grows at the end only */
+	hop_alloc_fn *alloc;     /**< NULL = the C library's */
+	void         *user;      /**< first argument of alloc */
+	int           threads;   /**< of parallel loops; 0 = HOP_THREADS, else the processors
 	                          * that this process may use */
 } hop_ctx_opts;
 #ifndef __cplusplus
 #define HOP_CTX_OPTS(...) (&(hop_ctx_opts){ .size = sizeof(hop_ctx_opts), __VA_ARGS__ })
 #endif
 
-/* opts NULL = all defaults. On failure *out_c is NULL: HOP_ENOMEM, or HOP_EVALUE. */
+/** opts NULL = all defaults. On failure *out_c is NULL: HOP_ENOMEM, or HOP_EVALUE. */
 HOP_MUST_USE hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c);
 
-/* Everything made from c must be gone, and no other thread may use it. NULL is fine. */
+/** Everything made from c must be gone, and no other thread may use it. NULL is fine. */
 void hop_ctx_free(hop_ctx *c);
 
-/* Give back the memory of graphs that no function and no compiled code holds, and forget
+/** Give back the memory of graphs that no function and no compiled code holds, and forget
  * what was derived from them; it is derived again when it is needed. For long lives with
  * many captures. No trace may be open and no other thread may use c meanwhile. */
 void hop_ctx_trim(hop_ctx *c);
 
-/* The text of the last failure on this thread, "" when there was none. Stays valid until
+/** The text of the last failure on this thread, "" when there was none. Stays valid until
  * the next failure on this thread or the end of the context. */
 const char *hop_message(hop_ctx *c);
 

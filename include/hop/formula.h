@@ -1,4 +1,4 @@
-/* Formulas: an expression as text, recorded as the calls it stands for. The language is in
+/** Formulas: an expression as text, recorded as the calls it stands for. The language is in
  * docs/capture.md. Statements, assignments and operators with bodies are not part of it. */
 #ifndef HOP_FORMULA_H
 #define HOP_FORMULA_H
@@ -9,13 +9,13 @@
 extern "C" {
 #endif
 
-/* names: what the values are called in the formula, separated by commas, as many as there are
+/** names: what the values are called in the formula, separated by commas, as many as there are
  * values; blanks do not count. A formula is read once for a context. */
 hop_value hop_at_formula(hop_trace *t, const char *file, int line, const char *formula,
                          const char *names, int n, const hop_value *v);
 #define hop_formula(t, ...) hop_at_formula(t, __FILE__, __LINE__, __VA_ARGS__)
 
-/* HOP_E(t, "tanh(W @ h + m->b)", W, h, m->b): values are called what they are written as. */
+/** HOP_E(t, "tanh(W @ h + m->b)", W, h, m->b): values are called what they are written as. */
 #ifdef __cplusplus
 }
 template <typename... V>
@@ -34,7 +34,7 @@ extern "C" {
 	               (int)(sizeof((hop_value[]){ __VA_ARGS__ }) / sizeof(hop_value)), \
 	               (hop_value[]){ __VA_ARGS__ })
 #endif
-/* In the list of HOP_E: this value under that name. */
+/** In the list of HOP_E: this value under that name. */
 #define HOP_AS(name, value) (value)
 
 #ifdef __cplusplus

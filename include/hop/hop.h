@@ -1,4 +1,4 @@
-/* All of hop. */
+/** All of hop. */
 #ifndef HOP_H
 #define HOP_H
 

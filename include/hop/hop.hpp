@@ -1,4 +1,4 @@
-/* All of hop for C++17, header only: what owns something frees it, failures are exceptions. Values
+/** All of hop for C++17, header only: what owns something frees it, failures are exceptions. Values
  * and their operators are in hop/value.hpp, operators with bodies in hop/body.hpp. The context
  * must outlive all that was made from it. */
 #ifndef HOP_HPP
@@ -16,7 +16,7 @@ namespace hop {
 
 namespace detail {
 
-/* Throw unless st is HOP_OK. */
+/** Throw unless st is HOP_OK. */
 inline void check(hop_ctx *c, hop_status st)
 {
 	if (!st)
@@ -27,7 +27,7 @@ inline void check(hop_ctx *c, hop_status st)
 
 }
 
-/* A context; not copied. Threads may share it. */
+/** A context; not copied. Threads may share it. */
 class ctx {
 public:
 	explicit ctx(int threads = 0)
@@ -51,7 +51,7 @@ private:
 
 namespace detail {
 
-/* One count of a thing that C counts. */
+/** One count of a thing that C counts. */
 template <typename T, T *(*Retain)(T *), void (*Release)(T *)> class counted_ptr {
 public:
 	counted_ptr() = default;
@@ -81,12 +81,12 @@ template <typename T> constexpr hop_dtype dtype_of()
 
 }
 
-/* A tensor in memory; copies share it. */
+/** A tensor in memory; copies share it. */
 class array {
 public:
 	array() = default;
 	explicit array(hop_array *a) : p_(a) {}               /* takes over a count */
-	/* data NULL = zeros; otherwise it is copied. */
+	/** data NULL = zeros; otherwise it is copied. */
 	array(const ctx &c, hop_dtype d, const std::vector<int64_t> &dim, const void *data = nullptr)
 	{
 		hop_array *a = nullptr;
@@ -94,7 +94,7 @@ public:
 		                                     data, &a));
 		p_ = ptr(a);
 	}
-	/* These elements, in row-major order; without sizes, a vector. */
+	/** These elements, in row-major order; without sizes, a vector. */
 	template <typename T>
 	static array of(const ctx &c, const std::vector<T> &x, std::vector<int64_t> dim = {})
 	{
@@ -122,7 +122,7 @@ public:
 	}
 	int64_t count() const { return hop_array_count(get()); }
 	double operator[](int64_t i) const { return hop_array_at(get(), i); }
-	/* The elements; bools are bytes, 0 or 1. */
+	/** The elements; bools are bytes, 0 or 1. */
 	template <typename T> T *data() const
 	{
 		if (dtype() != detail::dtype_of<T>())
@@ -134,7 +134,7 @@ private:
 	ptr p_;
 };
 
-/* What a call gives; if that is one array, it is the array. */
+/** What a call gives; if that is one array, it is the array. */
 class results : public std::vector<array> {
 public:
 	operator array() const
@@ -148,7 +148,7 @@ public:
 
 /* ---- what a function takes ---- */
 
-/* A size of a spec: a number, or the symbol of a name. */
+/** A size of a spec: a number, or the symbol of a name. */
 struct size {
 	int64_t     n = 0, max = 0;
 	const char *name = nullptr;
@@ -158,7 +158,7 @@ struct size {
 		: n(least), max(most), name(symbol) {}
 };
 
-/* spec(HOP_f32, {"n", 3}) */
+/** spec(HOP_f32, {"n", 3}) */
 inline hop_spec spec(hop_dtype d, std::initializer_list<size> dims = {})
 {
 	hop_spec s = hop_spec0(d);
@@ -174,7 +174,7 @@ inline hop_spec spec(hop_dtype d, std::initializer_list<size> dims = {})
 
 /* ---- functions ---- */
 
-/* A captured function; copies share it. */
+/** A captured function; copies share it. */
 class fn {
 public:
 	fn() = default;
@@ -206,7 +206,7 @@ public:
 	{
 		return call(std::vector<array>{ in... });
 	}
-	/* Inside a trace. */
+	/** Inside a trace. */
 	template <typename X> std::vector<value> apply(const X &inputs, place at = place()) const
 	{
 		hop_trace *t = detail::inner_of(inputs);
@@ -218,11 +218,11 @@ public:
 		return detail::taken<std::vector<value>>(t, out.data(), n);
 	}
 
-	/* The results, then the gradients of the first for the inputs wrt. */
+	/** The results, then the gradients of the first for the inputs wrt. */
 	fn grad(std::initializer_list<int> wrt) const { return wrt_with(hop_grad, wrt); }
 	fn jvp(std::initializer_list<int> wrt) const { return wrt_with(hop_jvp, wrt); }
 	fn vjp(std::initializer_list<int> wrt) const { return wrt_with(hop_vjp, wrt); }
-	/* n = -1: a size symbol. */
+	/** n = -1: a size symbol. */
 	fn vmap(std::initializer_list<bool> batched, int64_t n = -1) const
 	{
 		hop_fn *f = nullptr;
@@ -243,7 +243,7 @@ private:
 	detail::counted_ptr<hop_fn, hop_fn_retain, hop_fn_release> p_;
 };
 
-/* Run f once on symbolic inputs: f(values) -> results, as bodies are. */
+/** Run f once on symbolic inputs: f(values) -> results, as bodies are. */
 template <typename F>
 fn capture(const ctx &c, const std::vector<hop_spec> &in, F &&f, place at = place())
 {
@@ -260,7 +260,7 @@ fn capture(const ctx &c, const std::vector<hop_spec> &in, F &&f, place at = plac
 
 /* ---- eager traces: ops run at once ---- */
 
-/* Not copied. A trace that failed is of no more use. */
+/** Not copied. A trace that failed is of no more use. */
 class eager {
 public:
 	explicit eager(const ctx &c) { detail::check(c.get(), hop_eager_new(c.get(), &t_)); }

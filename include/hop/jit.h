@@ -1,4 +1,4 @@
-/* A body that is called with arrays and captures itself: at the first call, and again when a call
+/** A body that is called with arrays and captures itself: at the first call, and again when a call
  * comes that no capture fits. What was captured is compiled and kept.
  *
  *	struct net cfg = { .layers = 3 };
@@ -22,12 +22,12 @@
 extern "C" {
 #endif
 
-/* Counted, thread safe. One thread captures at a time: others whose calls fit run meanwhile, those
+/** Counted, thread safe. One thread captures at a time: others whose calls fit run meanwhile, those
  * whose calls do not wait, and look again. So a body must not call its own jit, which is refused,
  * nor one whose body calls this one. */
 typedef struct hop_jit hop_jit;
 
-/* Data that decide what a body records: compared by contents at each call, padding included. What
+/** Data that decide what a body records: compared by contents at each call, padding included. What
  * pointers inside it point to is not looked at. They are not changed while a call runs. */
 typedef struct hop_static {
 	const void *data;
@@ -42,42 +42,42 @@ typedef struct hop_static {
 enum { HOP_STATICS = 8, HOP_JIT_KEEP = 8 };
 
 typedef struct hop_jit_opts {
-	size_t                  size;         /* sizeof in the caller's build; grows at the end only */
-	const char             *name;         /* in messages; NULL = "jit". Copied */
-	const hop_tree         *args;         /* names of the arguments, in messages; or NULL. Stays */
-	hop_static              statics[HOP_STATICS];  /* up to the first whose data is NULL */
-	int                     keep;         /* so many captures at most, the longest unused goes;
-	                                       * 0 = HOP_JIT_KEEP */
-	bool                    exact;        /* no size becomes a symbol */
-	bool                    check;        /* capture again at every call, and compare; also if the
-	                                       * environment has HOP_CHECK=jit when the jit is made */
-	const hop_compile_opts *compile;      /* of all it compiles. Copied; its strings stay. NULL = as
-	                                       * hop_call does: what cannot be compiled is interpreted */
+	size_t                  size;       /**< sizeof in the caller's build; grows at the end only */
+	const char             *name;       /**< in messages; NULL = "jit". Copied */
+	const hop_tree         *args;       /**< names of the arguments, in messages; or NULL. Stays */
+	hop_static              statics[HOP_STATICS];  /**< up to the first whose data is NULL */
+	int                     keep;       /**< so many captures at most, the longest unused goes;
+	                                     * 0 = HOP_JIT_KEEP */
+	bool                    exact;      /**< no size becomes a symbol */
+	bool                    check;      /**< capture again at every call, and compare; also if the
+	                                     * environment has HOP_CHECK=jit when the jit is made */
+	const hop_compile_opts *compile;    /**< of all it compiles. Copied; its strings stay. NULL = as
+	                                     * hop_call does: what cannot be compiled is interpreted */
 } hop_jit_opts;
 #ifndef __cplusplus
 #define HOP_JIT_OPTS(...) (&(hop_jit_opts){ .size = sizeof(hop_jit_opts), __VA_ARGS__ })
 #endif
 
-/* Captures nothing yet. opts may be NULL. */
+/** Captures nothing yet. opts may be NULL. */
 HOP_MUST_USE hop_status hop_jit_new(hop_ctx *c, hop_body *f, void *user, const hop_jit_opts *opts,
                                     hop_jit **out_j);
 hop_jit *hop_jit_retain(hop_jit *j);
-void     hop_jit_release(hop_jit *j);                    /* NULL is fine */
+void     hop_jit_release(hop_jit *j);                    /**< NULL is fine */
 
-/* Call it: out[i] are new arrays, NULL after a failure. A body that fails, or that gives another
+/** Call it: out[i] are new arrays, NULL after a failure. A body that fails, or that gives another
  * number of results than nout, leaves nothing behind. */
 HOP_MUST_USE hop_status hop_jit_call(hop_jit *j, int nin, hop_array *const *in, int nout,
                                      hop_array **out);
-/* The same with options of the run; o may be NULL. */
+/** The same with options of the run; o may be NULL. */
 HOP_MUST_USE hop_status hop_jit_call_with(hop_jit *j, int nin, hop_array *const *in, int nout,
                                           hop_array **out, const hop_run_opts *o);
 
-/* The function that a call with these arrays runs, captured if need be: to print, to split, to
+/** The function that a call with these arrays runs, captured if need be: to print, to split, to
  * compile for the hard door. Release it. Arguments that were captured as one are one input. */
 HOP_MUST_USE hop_status hop_jit_fn(hop_jit *j, int nin, hop_array *const *in, hop_fn **out_f);
 
-/* What is kept, how often it was used, and why each capture happened, as text. Valid until the next
- * hop_explain of j; NULL without memory. */
+/** What is kept, how often it was used, and why each capture happened, as text. Valid until the
+ * next hop_explain of j; NULL without memory. */
 const char *hop_explain(hop_jit *j);
 
 /* ---- transforms; each gives a new jit of the same body, which captures for itself. Inputs and
@@ -85,10 +85,10 @@ const char *hop_explain(hop_jit *j);
 
 HOP_MUST_USE hop_status hop_jit_grad(hop_jit *j, int nwrt, const int *wrt, hop_jit **out_j);
 HOP_MUST_USE hop_status hop_jit_jvp(hop_jit *j, int nwrt, const int *wrt, hop_jit **out_j);
-/* nin: arguments of j, behind which the cotangents come. */
+/** nin: arguments of j, behind which the cotangents come. */
 HOP_MUST_USE hop_status hop_jit_vjp(hop_jit *j, int nin, int nwrt, const int *wrt,
                                     hop_jit **out_j);
-/* Arguments with batched[i] have the lanes as their first axis; at least one does. */
+/** Arguments with batched[i] have the lanes as their first axis; at least one does. */
 HOP_MUST_USE hop_status hop_jit_vmap(hop_jit *j, int nin, const bool *batched, hop_jit **out_j);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* Names of before, which mean what they meant. */
+/** Names of before, which mean what they meant. */
 #ifndef HOP_OLD_H
 #define HOP_OLD_H
 

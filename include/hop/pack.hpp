@@ -1,5 +1,6 @@
-/* Packs: what bodies of hop/body.hpp take and return. A pack is a value, a number, or a std::tuple,
- * pair, array or vector of packs; to C it is the list of its values. It calls no body. */
+/** Packs: what bodies of hop/body.hpp take and return. A pack is a value, a number, or a
+ * std::tuple, pair, array or vector of packs; to C it is the list of its values. It calls no
+ * body. */
 #ifndef HOP_PACK_HPP
 #define HOP_PACK_HPP
 
@@ -12,15 +13,15 @@
 
 namespace hop {
 
-/* A value with the axis that it is batched along; -1 = the same for all. */
+/** A value with the axis that it is batched along; -1 = the same for all. */
 struct lane { value v; int axis; };
 
 namespace detail {
 
-/* Values of a forward body, and what its reverse body needs. */
+/** Values of a forward body, and what its reverse body needs. */
 template <typename R> struct kept { R out; std::vector<value> saved; };
 
-/* type: the pack of values of this form. count: how many they are, ANY for a vector. each: visit
+/** type: the pack of values of this form. count: how many they are, ANY for a vector. each: visit
  * the leaves in order. take: such a pack from a list of handles. */
 enum { ANY = -1 };
 template <typename T, typename = void> struct pack;
@@ -126,7 +127,7 @@ template <typename A, typename B> struct pack<std::pair<A, B>> {
 	}
 };
 
-/* What is kept is no result. */
+/** What is kept is no result. */
 template <typename R> struct pack<kept<R>> : pack<R> {
 	template <typename V> static void each(const kept<R> &x, V &&visit)
 	{
@@ -137,7 +138,7 @@ template <typename R> struct pack<kept<R>> : pack<R> {
 template <typename T> using pack_of = pack<std::decay_t<T>>;
 template <typename T> using type_of = typename pack_of<T>::type;
 
-/* The handles of a pack, in a trace. */
+/** The handles of a pack, in a trace. */
 struct flattener {
 	hop_trace              *t;
 	std::vector<hop_value> &to;
@@ -153,7 +154,7 @@ template <typename T> std::vector<hop_value> flat(hop_trace *t, const T &x)
 	return v;
 }
 
-/* The innermost body of the first value that is set. */
+/** The innermost body of the first value that is set. */
 struct finder {
 	hop_trace *&t;
 	void operator()(const value &x) { t = t ? t : x.t; }
@@ -174,7 +175,7 @@ struct axes {
 	template <typename N> void operator()(const N &) { to.push_back(0); }
 };
 
-/* Results that the caller's pack has no place for are a mistake of the bodies. */
+/** Results that the caller's pack has no place for are a mistake of the bodies. */
 template <typename R> type_of<R> taken(hop_trace *t, const hop_value *v, int n)
 {
 	if (pack_of<R>::count() != ANY && pack_of<R>::count() != n)

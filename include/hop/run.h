@@ -1,4 +1,4 @@
-/* Options of one run, and stopping it from outside. */
+/** Options of one run, and stopping it from outside. */
 #ifndef HOP_RUN_H
 #define HOP_RUN_H
 
@@ -9,18 +9,18 @@
 extern "C" {
 #endif
 
-/* A flag that stops runs. Zero is ready for use; it must outlive the runs it was given to. */
+/** A flag that stops runs. Zero is ready for use; it must outlive the runs it was given to. */
 typedef struct hop_cancel { int flag; } hop_cancel;
-/* From any thread, and from a signal handler. Runs stop soon: a loop at its next trip, a
+/** From any thread, and from a signal handler. Runs stop soon: a loop at its next trip, a
  * long program at its next statement. */
 void hop_cancel_set(hop_cancel *c);
 void hop_cancel_reset(hop_cancel *c);
 
 typedef struct hop_run_opts {
-	size_t            size;      /* sizeof in the caller's build; grows at the end only */
-	const hop_cancel *cancel;    /* NULL = the run cannot be stopped; else it ends with
+	size_t            size;      /**< sizeof in the caller's build; grows at the end only */
+	const hop_cancel *cancel;    /**< NULL = the run cannot be stopped; else it ends with
 	                                HOP_ECANCELED soon after the flag is set */
-	bool              interpret; /* hop_call: op by op, slowly, without compiled code: another
+	bool              interpret; /**< hop_call: op by op, slowly, without compiled code: another
 	                                way to the same numbers when some are doubted */
 } hop_run_opts;
 #ifndef __cplusplus

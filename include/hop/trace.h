@@ -1,4 +1,4 @@
-/* Traces: returning, asking, literals, effects, writes. The first failure sticks: later
+/** Traces: returning, asking, literals, effects, writes. The first failure sticks: later
  * calls do nothing and give {0, 0}; whoever started the trace gets status and message. */
 #ifndef HOP_TRACE_H
 #define HOP_TRACE_H
@@ -14,30 +14,31 @@ extern "C" {
 /* ---- eager traces: ops run at once, on real data ---- */
 
 HOP_MUST_USE hop_status hop_eager_new(hop_ctx *c, hop_trace **out_t);
-/* The same with options of all that it runs; o may be NULL. */
+/** The same with options of all that it runs; o may be NULL. */
 HOP_MUST_USE hop_status hop_eager_new_with(hop_ctx *c, const hop_run_opts *o,
                                            hop_trace **out_t);
-/* The first failure of the trace, after which it is gone. A trace that a body was given is
+/** The first failure of the trace, after which it is gone. A trace that a body was given is
  * not the caller's to free: HOP_EUSE. */
 HOP_MUST_USE hop_status hop_eager_free(hop_trace *t);
 
-/* An array as a value. Captured by a graph, it becomes a hidden parameter of the outermost
+/** An array as a value. Captured by a graph, it becomes a hidden parameter of the outermost
  * function, which retains it; writes to the value reach the array when the function has
  * run. In an eager trace they reach it when the trace ends. */
 hop_value hop_at_use(hop_trace *t, const char *file, int line, hop_array *a);
 #define hop_use(t, ...) hop_at_use(t, __FILE__, __LINE__, __VA_ARGS__)
-/* The contents of a value of an eager trace, as a new array. */
+/** The contents of a value of an eager trace, as a new array. */
 HOP_MUST_USE hop_status hop_at_read(hop_trace *t, const char *file, int line, hop_value v,
                                     hop_array **out_a);
 #define hop_read(t, ...) hop_at_read(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- results ---- */
 
-/* Once, as the last call of a body. */
+/** Once, as the last call of a body. */
 void hop_at_return_n(hop_trace *t, const char *file, int line, int n, const hop_value *v);
 #define hop_return_n(t, ...) hop_at_return_n(t, __FILE__, __LINE__, __VA_ARGS__)
-/* The same with names for the results of the function that this body becomes: those of a tree and
- * its struct of values; or written as in C, "loss, acc, w[2]". Names of other bodies are not kept. */
+/** The same with names for the results of the function that this body becomes: those of a tree
+ * and its struct of values; or written as in C, "loss, acc, w[2]". Names of other bodies are not
+ * kept. */
 void hop_at_return_tree(hop_trace *t, const char *file, int line, const hop_tree *tree,
                         const void *values);
 #define hop_return_tree(t, ...) hop_at_return_tree(t, __FILE__, __LINE__, __VA_ARGS__)
@@ -46,7 +47,8 @@ void hop_at_return_named(hop_trace *t, const char *file, int line, const char *n
 #ifdef __cplusplus
 }
 template <typename... V>
-static inline void hop_return_names(hop_trace *t, const char *file, int line, const char *names, V... v)
+static inline void hop_return_names(hop_trace *t, const char *file, int line, const char *names,
+                                    V... v)
 {
 	const hop_value all[] = { v... };
 	hop_at_return_named(t, file, line, names, (int)sizeof...(v), all);
@@ -75,11 +77,11 @@ extern "C" {
 
 bool      hop_failed(const hop_trace *t);
 bool      hop_is_eager(const hop_trace *t);
-/* The first failure so far, and its text, "" when there is none; valid until the next call. */
+/** The first failure so far, and its text, "" when there is none; valid until the next call. */
 hop_status hop_failure(const hop_trace *t, const char **out_text);
-/* The innermost body that is open where t is: the only trace that records now. */
+/** The innermost body that is open where t is: the only trace that records now. */
 hop_trace *hop_innermost(hop_trace *t);
-/* Make the caller's own trouble the failure of the trace: HOP_EUSE with this text. */
+/** Make the caller's own trouble the failure of the trace: HOP_EUSE with this text. */
 void      hop_at_fail_here(hop_trace *t, const char *file, int line, const char *text);
 #define hop_fail_here(t, ...) hop_at_fail_here(t, __FILE__, __LINE__, __VA_ARGS__)
 int       hop_at_rank(hop_trace *t, const char *file, int line, hop_value v);
@@ -101,17 +103,17 @@ hop_dim   hop_at_dim_op(hop_trace *t, const char *file, int line, enum hop_dim_o
 #define hop_dim_div(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_DIV, __VA_ARGS__)
 #define hop_dim_min(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MIN, __VA_ARGS__)
 #define hop_dim_max(t, ...) hop_at_dim_op(t, __FILE__, __LINE__, HOP_DIM_MAX, __VA_ARGS__)
-/* The number that a size is, for C code that needs one: to unroll, to choose. A size that is a
+/** The number that a size is, for C code that needs one: to unroll, to choose. A size that is a
  * symbol is none, and fails the trace; a jit then captures for this very size. k of a hop_dim
  * is not that number: it is 0 for a symbol. */
 int64_t   hop_at_dim_int(hop_trace *t, const char *file, int line, hop_dim d);
 #define hop_dim_int(t, ...) hop_at_dim_int(t, __FILE__, __LINE__, __VA_ARGS__)
-/* A size as an i64 scalar; and of an axis of a value. */
+/** A size as an i64 scalar; and of an axis of a value. */
 hop_value hop_at_size_value(hop_trace *t, const char *file, int line, hop_dim d);
 #define hop_size_value(t, ...) hop_at_size_value(t, __FILE__, __LINE__, __VA_ARGS__)
 hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, int axis);
 #define hop_size_of(t, ...) hop_at_size_of(t, __FILE__, __LINE__, __VA_ARGS__)
-/* An i64 scalar, clamped to min..max, as a size of later types. */
+/** An i64 scalar, clamped to min..max, as a size of later types. */
 hop_dim   hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, int64_t min,
                          int64_t max);
 #define hop_as_size(t, ...) hop_at_as_size(t, __FILE__, __LINE__, __VA_ARGS__)
@@ -121,7 +123,7 @@ hop_dim   hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, 
 void hop_at_print(hop_trace *t, const char *file, int line, const char *text, int n,
                   const hop_value *v);
 #define hop_print(t, ...) hop_at_print(t, __FILE__, __LINE__, __VA_ARGS__)
-/* Stops the program with the text unless every element of ok holds. */
+/** Stops the program with the text unless every element of ok holds. */
 void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const char *text,
                    int n, const hop_value *v);
 #define hop_assert(t, ...) hop_at_assert(t, __FILE__, __LINE__, __VA_ARGS__)
@@ -138,7 +140,7 @@ void hop_at_write(hop_trace *t, const char *file, int line, enum hop_write w, ho
 #define hop_sub_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_SUB, __VA_ARGS__)
 #define hop_mul_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_MUL, __VA_ARGS__)
 #define hop_div_(t, ...) hop_at_write(t, __FILE__, __LINE__, HOP_WRITE_DIV, __VA_ARGS__)
-/* x[.., idx[k], ..] = u[.., k, ..] along axis; of equal indices the last wins; idx is i64
+/** x[.., idx[k], ..] = u[.., k, ..] along axis; of equal indices the last wins; idx is i64
  * of rank 0 or 1, and out of range indices are clamped. */
 void hop_at_index_put(hop_trace *t, const char *file, int line, hop_value x, int axis,
                       hop_value idx, hop_value u);

@@ -1,4 +1,4 @@
-/* Names and types for structs of values: a struct whose members are values, arrays of values, and
+/** Names and types for structs of values: a struct whose members are values, arrays of values, and
  * such structs again is an array of values; a tree says what its parts are called, and may say
  * what they are. The same tree serves a struct of the same form whose members are arrays. */
 #ifndef HOP_TREE_H
@@ -12,10 +12,11 @@ extern "C" {
 
 typedef struct hop_tree hop_tree;
 
-/* A member: sub NULL = values. n = 0: one of it; n > 0: an array of n. type, of values: NULL, or
- * dtype and sizes as text: "f32", "i64[4]", "f32[n, 4]", "f32[n: 1..64]". Equal names in one tree
- * are one size. In a name, # is the index of the nearest array that the member is in, and #+1
- * one more: in layer[3] of such members, "f32[d#, d#+1]" is f32[d0, d1], f32[d1, d2], f32[d2, d3]. */
+/** A member: sub NULL = values. n = 0: one of it; n > 0: an array of n. type, of values: NULL,
+ * or dtype and sizes as text: "f32", "i64[4]", "f32[n, 4]", "f32[n: 1..64]". Equal names in one
+ * tree are one size. In a name, # is the index of the nearest array that the member is in, and
+ * #+1 one more: in layer[3] of such members, "f32[d#, d#+1]" is f32[d0, d1], f32[d1, d2],
+ * f32[d2, d3]. */
 typedef struct hop_field_name {
 	const char     *name;
 	const hop_tree *sub;
@@ -23,19 +24,19 @@ typedef struct hop_field_name {
 	const char     *type;
 } hop_field_name;
 
-/* Either a list of names as written in C ("h, c, w[3]"), or an array of members. */
+/** Either a list of names as written in C ("h, c, w[3]"), or an array of members. */
 struct hop_tree {
-	int                   count;       /* values in all */
+	int                   count;       /**< values in all */
 	const char           *names;
 	int                   nfield;
 	const hop_field_name *field;
 };
 
-/* HOP_TREE(lstm_tree, struct lstm, h, c); with arrays: HOP_TREE(p_tree, struct p, w[3], b); */
+/** HOP_TREE(lstm_tree, struct lstm, h, c); with arrays: HOP_TREE(p_tree, struct p, w[3], b); */
 #define HOP_TREE(name, type, ...) \
 	static const hop_tree name = { (int)(sizeof(type) / sizeof(hop_value)), #__VA_ARGS__, \
 	                               0, NULL }
-/* With nested structs:
+/** With nested structs:
  *	static const hop_field_name net_fields[] = {
  *		HOP_LEAF(x), HOP_NODES(layer, 3, layer_tree) };
  *	HOP_TREE_OF(net_tree, struct net, net_fields); */
@@ -47,14 +48,14 @@ struct hop_tree {
 	static const hop_tree name = { (int)(sizeof(type) / sizeof(hop_value)), NULL, \
 	                               (int)(sizeof(fields) / sizeof((fields)[0])), fields }
 
-/* A struct declared once, from a list of its members:
+/** A struct declared once, from a list of its members:
  *	#define LAYER(has)  has(LEAF, w, "f32[d#, d#+1]")  has(LEAF, b, "f32[d#+1]")
  *	HOP_STRUCT(layer, LAYER);
  *	#define NET(has)  has(NODES, layer, 3, layer)  has(LEAF, scale, "f32")
  *	HOP_STRUCT(net, NET);
  * gives struct net of values, struct net_arrays of arrays, and net_tree for both. Members are
- * LEAF(f, type), LEAVES(f, n, type), NODE(f, struct) and NODES(f, n, struct); the type of a leaf may
- * be NULL. */
+ * LEAF(f, type), LEAVES(f, n, type), NODE(f, struct) and NODES(f, n, struct); the type of a leaf
+ * may be NULL. */
 #define HOP_STRUCT(name, LIST) \
 	struct name { LIST(HOP_IN_VALUES_) }; \
 	struct name##_arrays { LIST(HOP_IN_ARRAYS_) }; \
@@ -76,11 +77,12 @@ struct hop_tree {
 #define HOP_FIELDS_NODE_(f, name)        { #f, &name##_tree, 0, NULL },
 #define HOP_FIELDS_NODES_(f, n, name)    { #f, &name##_tree, n, NULL },
 
-/* What a body was given, as the struct that it was captured with:
+/** What a body was given, as the struct that it was captured with:
  *	const struct net *p = HOP_IN(struct net, in); */
 #define HOP_IN(type, in) ((const type *)(const void *)(in))
 
-/* Sizes for names; the list ends with a name that is NULL. Names that a tree does not have are fine.
+/** Sizes for names; the list ends with a name that is NULL. Names that a tree does not have are
+ * fine.
  *	HOP_SIZES({ "d0", 784 }, { "d1", nhidden }) */
 typedef struct hop_named_size {
 	const char *name;
@@ -90,33 +92,33 @@ typedef struct hop_named_size {
 #define HOP_SIZES(...) ((const hop_named_size[]){ __VA_ARGS__, { NULL, 0 } })
 #endif
 
-/* The declared types of all values, with these sizes; others stay symbols. sizes may be NULL. out
+/** The declared types of all values, with these sizes; others stay symbols. sizes may be NULL. out
  * has a place for each value; names in it are valid as long as the context. */
 HOP_MUST_USE hop_status hop_tree_specs(hop_ctx *c, const hop_tree *tree,
                                        const hop_named_size *sizes, hop_spec *out);
-/* New arrays of zeros into a struct of arrays; all sizes must be given. After a failure they are
+/** New arrays of zeros into a struct of arrays; all sizes must be given. After a failure they are
  * all NULL. */
 HOP_MUST_USE hop_status hop_tree_new(hop_ctx *c, const hop_tree *tree, const hop_named_size *sizes,
                                      void *out_arrays);
-/* Release all arrays of a struct, and make them NULL. */
+/** Release all arrays of a struct, and make them NULL. */
 void hop_tree_release(const hop_tree *tree, void *arrays);
 
-/* The path of value i, as "layer[2].h", into buf (always terminated). False when there is
+/** The path of value i, as "layer[2].h", into buf (always terminated). False when there is
  * no such value or the tree does not add up to its count. */
 bool hop_tree_path(const hop_tree *tree, int i, char *buf, size_t n);
-/* The index of a path, or -1. */
+/** The index of a path, or -1. */
 int  hop_tree_find(const hop_tree *tree, const char *path);
-/* Numbers of values that the names add up to. */
+/** Numbers of values that the names add up to. */
 int  hop_tree_count(const hop_tree *tree);
 
-/* out[i] = f(t, in[i], user) for each value. */
+/** out[i] = f(t, in[i], user) for each value. */
 typedef hop_value hop_tree_fn(hop_trace *t, hop_value v, const char *path, void *user);
 void hop_tree_map(hop_trace *t, const hop_tree *tree, hop_tree_fn *f, void *user,
                   const hop_value *in, hop_value *out);
 void hop_at_tree_zeros_like(hop_trace *t, const char *file, int line, const hop_tree *tree,
                        const hop_value *in, hop_value *out);
 #define hop_tree_zeros_like(t, ...) hop_at_tree_zeros_like(t, __FILE__, __LINE__, __VA_ARGS__)
-/* out = a*x + y, part by part. */
+/** out = a*x + y, part by part. */
 void hop_at_tree_axpy(hop_trace *t, const char *file, int line, const hop_tree *tree,
                       hop_value a, const hop_value *x, const hop_value *y, hop_value *out);
 #define hop_tree_axpy(t, ...) hop_at_tree_axpy(t, __FILE__, __LINE__, __VA_ARGS__)

@@ -1,4 +1,4 @@
-/* Values in C++: hop::value with operators, and the functions of ops.h, shape.h and nn.h, found by
+/** Values in C++: hop::value with operators, and the functions of ops.h, shape.h and nn.h, found by
  * their arguments. Each records in the innermost body that is open where its operands are, at the
  * line it is called from, and throws hop::error when the call fails. Operators with bodies are in
  * hop/body.hpp, contexts, functions and arrays in hop/hop.hpp. */
@@ -15,7 +15,7 @@
 
 namespace hop {
 
-/* Any failure: its status, and as what() the whole message. */
+/** Any failure: its status, and as what() the whole message. */
 class error : public std::runtime_error {
 public:
 	error(hop_status st, const std::string &text) : std::runtime_error(text), status_(st) {}
@@ -24,7 +24,7 @@ private:
 	hop_status status_;
 };
 
-/* The line of a call, as a parameter that is never given. */
+/** The line of a call, as a parameter that is never given. */
 struct place {
 	const char *file;
 	int         line;
@@ -33,7 +33,7 @@ struct place {
 
 namespace detail {
 
-/* Throw what the trace failed with, if it did. */
+/** Throw what the trace failed with, if it did. */
 inline void check(hop_trace *t)
 {
 	const char *text = "";
@@ -54,14 +54,14 @@ inline hop_trace *inner(hop_trace *t)
 
 struct arg;
 
-/* An index or a bound: a number, or a size of a value. */
+/** An index or a bound: a number, or a size of a value. */
 struct dim : hop_dim {
 	template <typename N, typename = std::enable_if_t<std::is_integral<N>::value>>
 	dim(N n) : hop_dim(hop_n(static_cast<int64_t>(n))) {}
 	dim(hop_dim d) : hop_dim(d) {}
 };
 
-/* A value and a trace of its root; it must not be used after them. Assigning makes the variable
+/** A value and a trace of its root; it must not be used after them. Assigning makes the variable
  * another value: nothing is written. The default one is not set. */
 class value {
 public:
@@ -91,7 +91,7 @@ public:
 		detail::check(t);
 		return d;
 	}
-	/* Element i of axis 0: hop_index of a number, hop_gather of a value. */
+	/** Element i of axis 0: hop_index of a number, hop_gather of a value. */
 	value operator[](const arg &i) const;
 	value &operator+=(const arg &y);
 	value &operator-=(const arg &y);
@@ -99,7 +99,7 @@ public:
 	value &operator/=(const arg &y);
 };
 
-/* An operand: a value or a number, and the line where it stands. */
+/** An operand: a value or a number, and the line where it stands. */
 struct arg {
 	value    v;
 	enum { VALUE, INT, REAL } kind;
@@ -116,7 +116,7 @@ struct arg {
 		else
 			f = static_cast<double>(x);
 	}
-	/* A number is one of the trace it meets. */
+	/** A number is one of the trace it meets. */
 	hop_value in(hop_trace *t) const
 	{
 		return kind == VALUE ? v.v : kind == INT ? hop_at_i(t, at.file, at.line, i)
@@ -164,7 +164,7 @@ inline std::vector<hop_dim> sizes(dims d)
 	return std::vector<hop_dim>(d.begin(), d.end());
 }
 
-/* The handles of a list, and its trace. */
+/** The handles of a list, and its trace. */
 inline std::vector<hop_value> handles(const std::vector<value> &x)
 {
 	return std::vector<hop_value>(x.begin(), x.end());
@@ -178,7 +178,7 @@ inline hop_trace *inner(const std::vector<value> &x)
 	return inner(static_cast<hop_trace *>(nullptr));
 }
 
-/* Calls on one value whose other arguments are not values. */
+/** Calls on one value whose other arguments are not values. */
 template <typename F, typename... A>
 value on(const value &x, place at, F *f, A... a)
 {
@@ -201,7 +201,7 @@ inline value operator<(const arg &x, const arg &y) { return detail::point(hop_at
 inline value operator<=(const arg &x, const arg &y) { return detail::point(hop_at_le, x, y); }
 inline value operator>(const arg &x, const arg &y) { return detail::point(hop_at_gt, x, y); }
 inline value operator>=(const arg &x, const arg &y) { return detail::point(hop_at_ge, x, y); }
-/* Of integers these are the bits. There is no && and no ||: nothing can be left uncomputed. */
+/** Of integers these are the bits. There is no && and no ||: nothing can be left uncomputed. */
 inline value operator&(const arg &x, const arg &y) { return detail::point(hop_at_and, x, y); }
 inline value operator|(const arg &x, const arg &y) { return detail::point(hop_at_or, x, y); }
 inline value operator^(const arg &x, const arg &y) { return detail::point(hop_at_xor, x, y); }
@@ -311,7 +311,7 @@ inline value expand(const value &x, detail::dims n, place at = place())
 
 namespace detail {
 
-/* Lists that hop reads by the rank of x must have its length. */
+/** Lists that hop reads by the rank of x must have its length. */
 inline void per_axis(const value &x, size_t n, const char *what, place at)
 {
 	if (static_cast<size_t>(x.rank(at)) == n)
@@ -370,7 +370,7 @@ inline value stack(const std::vector<value> &x, int axis = 0, place at = place()
 	return detail::give(t, hop_at_stack_n(t, at.file, at.line, static_cast<int>(v.size()), v.data(),
 	                                      axis));
 }
-/* n equal parts of an axis. */
+/** n equal parts of an axis. */
 inline std::vector<value> split(const value &x, int axis, int n, place at = place())
 {
 	hop_trace *t = detail::inner(x.t);
@@ -402,7 +402,7 @@ inline value dynupdate(const value &x, const value &u, const std::vector<value> 
 	detail::per_axis(x, v.size(), "dynupdate", at);
 	return detail::on(x, at, hop_at_dynupdate, u.v, v.data());
 }
-/* x with u at the indices, as mode says. */
+/** x with u at the indices, as mode says. */
 inline value scatter(const value &x, int axis, const value &idx, const value &u,
                      hop_scatter_mode mode = HOP_SCATTER_SET, place at = place())
 {
@@ -460,7 +460,7 @@ inline value variance(const value &x, detail::ints axes = {}, double correction 
 {
 	hop_trace *t = detail::inner(x.t);
 	return detail::give(t, hop_at_variance(t, at.file, at.line, false, x.v,
-	                                       static_cast<int>(axes.size()), axes.begin(), correction));
+	                                      static_cast<int>(axes.size()), axes.begin(), correction));
 }
 inline value argmax(const value &x, int axis, place at = place())
 {
@@ -536,7 +536,7 @@ inline value logsumexp(const value &x, int axis, place at = place())
 {
 	return detail::on(x, at, hop_at_logsumexp, axis);
 }
-/* how: bits of enum hop_cum_how. */
+/** how: bits of enum hop_cum_how. */
 inline value cum(hop_cum kind, const value &x, int axis, int how = 0, place at = place())
 {
 	hop_trace *t = detail::inner(x.t);
@@ -559,14 +559,14 @@ inline value softmax(const value &x, int axis, place at = place())
 {
 	return detail::on(x, at, hop_at_softmax, axis);
 }
-/* weight and bias may be values that are not set. */
+/** weight and bias may be values that are not set. */
 inline value layer_norm(const value &x, const value &weight = value(), const value &bias = value(),
                         double eps = 1e-5, place at = place())
 {
 	return detail::on(x, at, hop_at_layer_norm, weight.v, bias.v, eps);
 }
 
-/* In a block: element i of xs, which a HOP_FOR or HOP_MAP goes over. */
+/** In a block: element i of xs, which a HOP_FOR or HOP_MAP goes over. */
 inline value take(const value &xs, hop_value i, place at = place())
 {
 	hop_trace *t = detail::inner(xs.t);
@@ -575,7 +575,7 @@ inline value take(const value &xs, hop_value i, place at = place())
 
 /* ---- writes and effects ---- */
 
-/* x keeps its type; all that shares its storage sees the write. */
+/** x keeps its type; all that shares its storage sees the write. */
 inline void write(const value &x, const arg &y, hop_write how = HOP_WRITE_COPY)
 {
 	hop_trace *t = detail::inner(x.t);
@@ -589,7 +589,7 @@ inline void print(const char *text, const std::vector<value> &x, place at = plac
 	hop_at_print(t, at.file, at.line, text, static_cast<int>(v.size()), v.data());
 	detail::check(t);
 }
-/* Stops the program with the text unless every element of ok holds. */
+/** Stops the program with the text unless every element of ok holds. */
 inline void require(const value &ok, const char *text, const std::vector<value> &x = {},
                     place at = place())
 {
@@ -601,7 +601,7 @@ inline void require(const value &ok, const char *text, const std::vector<value> 
 
 }
 
-/* Blocks list variables of this type, too. */
+/** Blocks list variables of this type, too. */
 inline hop_value *hop_listed(hop::value *x) { return &x->v; }
 
 #include "hop/ops.hpp"
