@@ -146,4 +146,3 @@ int main(int argc, char **argv)
 		fprintf(stderr, "error: hop has no command %s\n\n", name);
 	return help(stderr, NULL);
 }
-

@@ -111,7 +111,8 @@ static void put_sop(int s)
 #include "loop/sops.def"
 	};
 	static const struct { int on; const char *word; } on[] = {
-		{ HOP_ON_B, "bool" }, { HOP_ON_I, "int" }, { HOP_ON_F, "float" } };
+		{ HOP_ON_B, "bool" }, { HOP_ON_I, "int" }, { HOP_ON_F, "float" }
+	};
 	bool some = false;
 	printf("    { \"name\": \"%s\", ", hop_soptab[s].name);
 	number("in", hop_soptab[s].in);

@@ -42,10 +42,10 @@ int follow(void)
 static void leave(int status)
 {
 #if defined(__x86_64__)
-	__asm__ volatile("syscall" : : "a"(231L), "D"((long)status) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : : "a" (231L), "D" ((long)status) : "rcx", "r11", "memory");
 #elif defined(__aarch64__)
 	register long x0 __asm__("x0") = status, x8 __asm__("x8") = 94;
-	__asm__ volatile("svc 0" : : "r"(x0), "r"(x8) : "memory");
+	__asm__ volatile("svc 0" : : "r" (x0), "r" (x8) : "memory");
 #else
 #error "say here how this machine ends a program"
 #endif

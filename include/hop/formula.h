@@ -20,7 +20,7 @@ hop_value hop_at_formula(hop_trace *t, const char *file, int line, const char *f
 }
 template <typename... V>
 static inline hop_value hop_formula_all(hop_trace *t, const char *file, int line,
-                                        const char *formula, const char *names, const V &...v)
+                                        const char *formula, const char *names, const V &... v)
 {
 	const hop_value all[] = { v... };
 	return hop_at_formula(t, file, line, formula, names, (int)sizeof...(v), all);

@@ -135,7 +135,8 @@ hop_status hop_ad_batch(hop_env *e, const hop_graph *g, const hop_batch_spec *s,
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	struct { uint64_t kind; const hop_graph *g; int64_t size, flags; } head = {
-		'b', g, s->size, s->masked | (s->force != NULL) << 1 };
+		'b', g, s->size, s->masked | (s->force != NULL) << 1
+	};
 	size_t n = sizeof head + g->nparam + (s->force ? g->nout : 0);
 	char *key = HOP_NEWN(&e->tmp, char, n);
 	memcpy(key, &head, sizeof head);

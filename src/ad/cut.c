@@ -515,7 +515,8 @@ hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	struct { uint64_t kind; const hop_graph *g; uint64_t n, policy; double budget; } head = {
-		'c', joint, nprimal | (uint64_t)nout << 32, (uint64_t)policy, budget };
+		'c', joint, nprimal | (uint64_t)nout << 32, (uint64_t)policy, budget
+	};
 	size_t n = sizeof head + nprimal + nout;
 	char *key = HOP_NEWN(&e->tmp, char, n);
 	memcpy(key, &head, sizeof head);

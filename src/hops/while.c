@@ -117,4 +117,3 @@ hop_status hop_eval_while(hop_interp *p, const hop_node *n, hop_array *const *in
 		out[nc + 1 + k] = gather_tape(p, &tape[k], p->g->type[n->out0.id + nc + 1 + k]);
 	return HOP_OK;
 }
-

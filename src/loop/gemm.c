@@ -7,12 +7,14 @@ enum { A, B, C };
 hop_tile hop_gemm_tile(const hop_gemm *g)
 {
 	int c = (g->beta ? HOP_READ : 0) | (g->epilogue.first ? 0 : HOP_WRITE);
-	return (hop_tile){
+	hop_tile t = {
 		.of = &hop_template_gemm, .dtype = g->dtype, .extent = { g->m, g->n, g->k },
 		.arg = { [A] = { g->a, { g->as[0], g->as[1] }, HOP_READ },
 		         [B] = { g->b, { g->bs[0], g->bs[1] }, HOP_READ },
 		         [C] = { g->c, { g->cs[0], g->cs[1] }, c } },
-		.hole = { { { g->em, g->en, g->ev }, g->epilogue } } };
+		.hole = { { { g->em, g->en, g->ev }, g->epilogue } }
+	};
+	return t;
 }
 
 hop_gemm hop_gemm_of(const hop_tile *t)

@@ -634,4 +634,3 @@ hop_reg hop_lower_out_reg(hop_lower *l, hop_linst *in, int i)
 		                       0, 0);
 	return at(l, in, in->g->out[i], NULL);
 }
-

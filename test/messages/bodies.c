@@ -101,7 +101,13 @@ static void left_open(hop_trace *t, const hop_value *in, void *user)
 		hop_region(t, "r", leaves, NULL, 1, in, 1, &out);
 	hop_return(t, in[0]);
 }
-BODY(forgets, if (!setjmp(far_away)) hop_region(t, "r", leaves, NULL, 1, in, 1, out))
+static void forgets(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out;
+	(void)user;
+	if (!setjmp(far_away))
+		hop_region(t, "r", leaves, NULL, 1, in, 1, &out);
+}
 BODY(left_region_open, hop_region(t, "outer", forgets, NULL, 1, in, 1, out); DONE)
 static void left_region(hop_trace *t, const hop_value *in, void *user)
 {
@@ -150,7 +156,8 @@ BODY(custom_jvp, hop_custom(t, &jvp_rule, NULL, 1, in, 1, out); DONE)
 BODY(wide, hop_return(t, hop_add(t, in[0], in[0])))
 BODY(jac_deep, out[1] = deep(t, HOP_f64);
      hop_jac_at(t, wide, NULL, 1, &out[1], 1, (int[]){ 0 }, 1, out); DONE)
-BODY(read_captured, hop_array *a; if (hop_read(t, in[0], &a)) { } hop_return(t, in[0]))
+BODY(read_captured, hop_array *a; hop_status st = hop_read(t, in[0], &a); (void)st;
+     hop_return(t, in[0]))
 BODY(raw_list, hop_op_add(t, __FILE__, __LINE__, 2, NULL, 1, out); DONE)
 BODY(raw_count, hop_op_add(t, __FILE__, __LINE__, 1, in, 1, out); DONE)
 BODY(raw_room, hop_op_add(t, __FILE__, __LINE__, 2, (hop_value[]){ in[0], in[0] }, 0, NULL); DONE)
@@ -209,7 +216,7 @@ static void step_of(hop_trace *t, const hop_value *in, void *user);
 BODY(other_output, bool odd = user && (*(int *)user)++ % 2;
      hop_return(t, in[0], odd ? hop_index(t, in[0], 0, 0) : in[0]))
 BODY(other_count, bool odd = user && (*(int *)user)++ % 2;
-     if (odd) hop_return(t, in[0]); else hop_return(t, in[0], in[0]))
+     hop_return_n(t, odd ? 1 : 2, (hop_value[]){ in[0], in[0] }))
 static void step_of(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value out[2];

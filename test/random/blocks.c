@@ -178,7 +178,7 @@ static void run_arms(hop_trace *t, struct run *r, const struct stmt *s, struct v
 		HOP_SWITCH(t, k, 3, x->v[0], x->v[1], x->v[2], x->v[3], none) {
 		case 0:
 			run_all(t, r, s->first, s->last, 0, x);
-			/* fall through */
+		/* fall through */
 		case 1:
 			none = hop_neg(t, x->v[s->b]);
 			break;

@@ -126,7 +126,8 @@ static void test_modes(void **state)
 {
 	rig *t = *state;
 	static const struct { int64_t n; const char *size; } length[] = {
-		{ 7, "7" }, { 12, "12" }, { 1, "1" }, { 7, "s" }, { 12, "s" } };
+		{ 7, "7" }, { 12, "12" }, { 1, "1" }, { 7, "s" }, { 12, "s" }
+	};
 	static const int every[] = { 1, 3, 4, 40, -1 };
 	hop_frame f;
 	if (HOP_GUARD(&t->env, &f))

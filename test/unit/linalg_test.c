@@ -332,7 +332,7 @@ static void call(hop_trace *t, const hop_value *in, void *user)
 	case 'd': v = hop_diag(t, in[1]); break;
 	case 'l': v = hop_tril(t, in[1], 0); break;
 	case 'o': v = hop_outer(t, in[0], in[1]); break;
-	default: ;
+	default:;
 	}
 	hop_return(t, v);
 }

@@ -141,7 +141,8 @@ static void curve_f64(const struct curve *c)
 {
 	static const double ends[] = {
 		0, -0.0, INFINITY, -INFINITY, NAN, 0.625, -0.625, 22, -22, 0x1p-1074, -0x1p-1074,
-		0x1p-1022, 709.78, -745.2, 1, -1, 0.62499999999999989, DBL_MAX, -DBL_MAX };
+		0x1p-1022, 709.78, -745.2, 1, -1, 0.62499999999999989, DBL_MAX, -DBL_MAX
+	};
 	enum { N = 1000000, NEND = sizeof ends / sizeof *ends };
 	double *v = malloc(N * sizeof *v), worst = 0, at = 0;
 	uint64_t state = 1;

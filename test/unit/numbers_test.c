@@ -180,7 +180,8 @@ static hop_array *gate_points(hop_dtype d)
 {
 	static const double ends[] = {
 		0, -0.0, 1e-30, -1e-30, 0.5, -0.5, 1, -1, 18, -18, 40, -40, 86, -86, 100, -100,
-		700, -700, 1000, -1000, 1e6, -1e6, 1e30, -1e30, INFINITY, -INFINITY, NAN };
+		700, -700, 1000, -1000, 1e6, -1e6, 1e30, -1e30, INFINITY, -INFINITY, NAN
+	};
 	enum { NEND = sizeof ends / sizeof *ends, N = 3000 };
 	double v[N];
 	for (int i = 0; i < N; i++)

@@ -334,7 +334,8 @@ static void put_head(hop_buf *o, const char *name, int i)
 static void put_unused(hop_cemit *e, hop_buf *o)
 {
 	const struct { const char *name; bool used; } arg[] = {
-		{ "params", e->params }, { "syms", e->syms }, { "workspace", e->ws }, { "rt", e->rt } };
+		{ "params", e->params }, { "syms", e->syms }, { "workspace", e->ws }, { "rt", e->rt }
+	};
 	for (int i = 0; i < 4; i++)
 		if (!arg[i].used)
 			hop_putf(o, "\t(void)%s;\n", arg[i].name);

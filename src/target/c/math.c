@@ -21,6 +21,21 @@ static void number(const mx *m, double v)
 	hop_put(m->o, m->sg ? "f" : "");
 }
 
+/* What $ and this letter stand for, see put. */
+static void word(const mx *m, char c)
+{
+	switch (c) {
+	case 'T': hop_put(m->o, m->sg ? "float" : "double"); break;
+	case 'I': hop_put(m->o, m->sg ? "i32" : "i64"); break;
+	case 'U': hop_put(m->o, m->sg ? "uint32_t" : "uint64_t"); break;
+	case 'N': hop_put(m->o, m->r->name); break;
+	case 'F': hop_put(m->o, m->sg ? "f" : ""); break;
+	case 'S': hop_putf(m->o, "%d", m->r->man); break;
+	case 'B': hop_putf(m->o, "%d", m->bias); break;
+	default: hop_bug(__FILE__, __LINE__, "template");
+	}
+}
+
 /* $T is the type, $I the integer of its width, $U that without a sign, $N the dtype's name, $F the
  * letter of its functions, $S bits of mantissa, $B the bias; #, the next of the numbers. */
 static void put(const mx *m, const char *text, const double *k)
@@ -31,15 +46,8 @@ static void put(const mx *m, const char *text, const double *k)
 			text++;
 		} else if (*text != '$') {
 			hop_putc(m->o, *text);
-		} else switch (*++text) {
-		case 'T': hop_put(m->o, m->sg ? "float" : "double"); break;
-		case 'I': hop_put(m->o, m->sg ? "i32" : "i64"); break;
-		case 'U': hop_put(m->o, m->sg ? "uint32_t" : "uint64_t"); break;
-		case 'N': hop_put(m->o, m->r->name); break;
-		case 'F': hop_put(m->o, m->sg ? "f" : ""); break;
-		case 'S': hop_putf(m->o, "%d", m->r->man); break;
-		case 'B': hop_putf(m->o, "%d", m->bias); break;
-		default: hop_bug(__FILE__, __LINE__, "template");
+		} else {
+			word(m, *++text);
 		}
 	}
 }
@@ -115,12 +123,14 @@ static void put_tanh(const mx *m)
 {
 	static const double c32[] = {
 		-0.33333281942012773, 0.13331442198175808, -0.053739715085824959,
-		0.020639087244729173, -0.0057049869934552029 };
+		0.020639087244729173, -0.0057049869934552029
+	};
 	static const double c64[] = {
 		-0.33333333333332855, 0.13333333333262087, -0.053968253931266109,
 		0.021869487576066181, -0.0088632210023287463, 0.0035919891717823674,
 		-0.0014549588690781954, 0.00058631651499355072, -0.00022856416598422301,
-		7.7144320927945376e-5, -1.6072549574299152e-5 };
+		7.7144320927945376e-5, -1.6072549574299152e-5
+	};
 	bool   s = m->sg;
 	double hi = s ? 10 : 22;               /* from here on it is 1 */
 
