@@ -159,7 +159,11 @@ static hop_val operand(hop_trace *t, const struct hop_scan_call *c, hop_value xs
 		start[i] = hop_size_int(0);
 		dim[i] = i ? type->dim[i] : c->length;
 	}
-	return hop_emit_slice(&t->b, x, start, dim, NULL);
+	const char *as = t->b.as;
+	t->b.as = "take";                      /* what the window is for, in messages */
+	x = hop_emit_slice(&t->b, x, start, dim, NULL);
+	t->b.as = as;
+	return x;
 }
 
 /* The xs are what the closed body reads, in the order of first use. */
