@@ -39,6 +39,12 @@ static int copies(const pass *p, const hop_stmt *s)
 	return n;
 }
 
+/* What fusion has brought to its place already is copied onto itself: nothing is handed on. */
+static bool idle(const hop_stmt *load)
+{
+	return load->u.addr.buf == load->next->u.addr.buf;
+}
+
 typedef struct look { int now, next; bool clash; } look;
 
 static void look_addr(void *user, hop_addr *x, bool is_write)
@@ -52,7 +58,7 @@ static bool waits(pass *p, const hop_stmt *s)
 {
 	for (const hop_stmt *q = s->body.first; q; q = q->next->next) {
 		look k = { q->next->u.addr.buf, q->u.addr.buf, false };
-		for (hop_stmt *x = s->next; x; x = x->next) {
+		for (hop_stmt *x = idle(q) ? NULL : s->next; x; x = x->next) {
 			hop_stmt_all_addrs(p->f, x, look_addr, &k);
 			k.clash |= x->kind == HOP_L_GROW || x->kind == HOP_L_CHECK;
 		}
@@ -74,8 +80,9 @@ static void add(pass *p, hop_stmt *loop, const hop_stmt *s)
 	if (loop->ncarry)
 		memcpy(c, loop->carry, (size_t)loop->ncarry * sizeof *c);
 	for (const hop_stmt *q = s->body.first; q; q = q->next->next)
-		c[loop->ncarry++] = (hop_carry){ whole(q->next->u.addr.buf), whole(q->u.addr.buf),
-		                                 s->extent };
+		if (!idle(q))
+			c[loop->ncarry++] = (hop_carry){ whole(q->next->u.addr.buf), whole(q->u.addr.buf),
+			                                 s->extent };
 	loop->carry = c;
 }
 
@@ -90,11 +97,13 @@ static bool shares(const hop_stmt *load, int now, int next)
 static bool apart(const hop_stmt *loop, const hop_stmt *s)
 {
 	for (const hop_stmt *q = s->body.first; q; q = q->next->next) {
+		if (idle(q))
+			continue;
 		for (int i = 0; i < loop->ncarry; i++)
 			if (shares(q, loop->carry[i].now.buf, loop->carry[i].next.buf))
 				return false;
 		for (const hop_stmt *x = q->next->next; x; x = x->next->next)
-			if (shares(q, x->next->u.addr.buf, x->u.addr.buf))
+			if (!idle(x) && shares(q, x->next->u.addr.buf, x->u.addr.buf))
 				return false;
 	}
 	return true;
