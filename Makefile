@@ -24,7 +24,7 @@ run: setup                          ## install what is missing, build, run the f
 test: setup                         ## everything a change must pass; under 15 minutes
 	@scripts/test
 
-quick: setup                        ## build, unit tests, golden files, checks; under a minute
+quick: setup                        ## build, unit tests, golden files, checks; some minutes
 	@scripts/test quick
 
 matrix: missing                     ## run one program a cell, write docs/matrix.md
