@@ -21,7 +21,7 @@ run: setup                          ## install what is missing, build, run the f
 	@$(B)/examples/first
 	@$(B)/examples/07_ode
 
-test: setup                         ## everything a change must pass; under 15 minutes
+test: setup                         ## everything a change must pass; under 20 minutes
 	@scripts/test
 
 quick: setup                        ## build, unit tests, golden files, checks; some minutes

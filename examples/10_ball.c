@@ -42,9 +42,11 @@ static void ball(hop_trace *t, const hop_value *in, void *user)
 	hop_value u = in[0], v = in[1], place, du, dv, xs, ys;
 	(void)user;
 
-	HOP_GRAD(t, place, 2, u, v, du, dv)
+	HOP_GRAD(t, place, 2, u, v, du, dv) {
 		place = throw_ball(t, u, v, &xs, &ys);
-	throw_ball(t, u, v, &xs, &ys);
+		hop_keep(t, &xs, xs);                             /* the path leaves the block, too */
+		hop_keep(t, &ys, ys);
+	}
 	hop_return(t, place, du, dv, xs, ys);
 }
 
