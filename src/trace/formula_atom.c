@@ -100,6 +100,15 @@ static size_t path(const hop_fx_parser *p)
 	}
 }
 
+/* Is a value listed that no formula can name? */
+static bool nameless(const hop_fx_parser *p)
+{
+	for (int i = 0; i < p->narg; i++)
+		if (memchr(p->arg[i].s, '(', p->arg[i].n))
+			return true;
+	return false;
+}
+
 static int unknown(hop_fx_parser *p, size_t n, bool call)
 {
 	const char *s = p->s + p->at;
@@ -111,6 +120,9 @@ static int unknown(hop_fx_parser *p, size_t n, bool call)
 	if (!call && hop_fx_find(s, n, &point) >= 0)
 		return hop_fx_fail(p, p->at, n, "`%.*s` is a function: what is it called with?", (int)n,
 		                   s);
+	if (!call && nameless(p))
+		return hop_fx_fail(p, p->at, n, "there is no value `%.*s`: a value that is a call gets its name "
+		                   "by HOP_AS(%.*s, ..)", (int)n, s, (int)n, s);
 	return hop_fx_fail(p, p->at, n, call ? "there is no function `%.*s`" :
 	                   "there is no value `%.*s`: list it after the formula", (int)n, s);
 }

@@ -131,11 +131,12 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 	hop_trace *o = v.trace ? owner_of(t, v.trace) : NULL;
 	if (!o || v.id >= o->nslot) {
 		const hop_site *s = hop_site_of(t->root, v.trace);
+		bool again = hop_env_of(t)->diag.st;     /* another operand of the same call */
 		hop_trace_fail(t, HOP_EUSE, s ? "%s: a value that was made inside %s is used after it, or "
 		               "in its next trip, but its variable is not listed there" : v.trace ?
 		               "%s: a value of a trace that has ended, or of another one" :
 		               "%s: a value that was never set", t->op, s ? s->what : "");
-		if (s)
+		if (s && !again)
 			hop_note(hop_env_of(t), s->loc, "this %s: list the variable here", s->what);
 		return -1;
 	}

@@ -321,6 +321,8 @@ static const struct mistake mistakes[] = {
 	  "    x + z\n        ^" },
 	{ "x + m->w", "x, m", 2, P, "formula: there is no value `m->w`: list it after the formula\n"
 	  "    x + m->w\n        ^~~~" },
+	{ "x + z", "x, f(x)", 2, P, "formula: there is no value `z`: a value that is a call gets its name "
+	  "by HOP_AS(z, ..)\n    x + z\n        ^" },
 	{ "x + sum", "x", 1, P, "formula: `sum` is a function: what is it called with?\n"
 	  "    x + sum\n        ^~~" },
 	{ "tahn(x)", "x", 1, P, "formula: there is no function `tahn`: did you mean `tanh`?\n"
