@@ -9,8 +9,7 @@
 /* Element i of an xs from outside, taken in the body: a parameter of its own. */
 struct take {
 	hop_value xs;
-	hop_val   val;                     /* the parameter in the draft */
-	uint32_t  param;                   /* and its number */
+	hop_val   val;                     /* the parameter in the draft, next after i and those before */
 };
 
 struct stack {
@@ -138,9 +137,7 @@ static void read_written(struct block *f, hop_trace *body)
 	}
 	if (!n || body->b.st)
 		return;
-	hop_val *map = HOP_NEWN(&body->arena, hop_val, body->b.nvalue);
-	for (uint32_t v = 0; v < body->b.nvalue; v++)
-		map[v] = (hop_val){ v };
+	hop_val *map = hop_draft_map(body);
 	for (size_t k = 0; k < f->ntake; k++)
 		if (!hop_is_bad(to[k]))
 			map[f->take[k].val.id] = to[k];
@@ -386,7 +383,6 @@ static hop_value parameter(hop_trace *loop, hop_value xs, const hop_type *type)
 	if (k == f->ntake) {
 		f->take = hop_arena_grow(&f->b.t->arena, f->take, sizeof *f->take, k + 1, &f->takecap);
 		f->take[k].xs = xs;
-		f->take[k].param = loop->nparam;
 		f->take[k].val = hop_param_new(loop, hop_type_drop(hop_env_of(loop), type));
 		f->ntake++;
 	}

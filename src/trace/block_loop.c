@@ -39,9 +39,7 @@ static void capture_rest(hop_block_state *s, hop_trace *body, const bool *carrie
 			to[i] = hop_value_read(body, s->init[i]);
 	if (body->b.st)
 		return;
-	hop_val *map = HOP_NEWN(&body->arena, hop_val, body->b.nvalue);
-	for (uint32_t v = 0; v < body->b.nvalue; v++)
-		map[v] = (hop_val){ v };
+	hop_val *map = hop_draft_map(body);
 	for (int i = 0; i < s->nvar; i++)
 		if (!carried[i])
 			map[param_of(body, (uint32_t)i).id] = to[i];

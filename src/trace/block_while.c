@@ -3,8 +3,6 @@
 #include "trace/block.h"
 #include "trace/loop.h"
 
-#include <string.h>
-
 struct block {
 	hop_block_state       b;
 	struct hop_while_call c;
@@ -43,10 +41,8 @@ static void while_next(hop_block_state *s)
 static void drop_rest(struct hop_while_call *c, int n, const bool *carried)
 {
 	int k = 0;
-	hop_value *init = (hop_value *)c->init;
 	for (int i = 0; i < n; i++)
 		if (carried[i]) {
-			init[k] = c->init[i];
 			c->val[k] = c->val[i];
 			c->type[k] = c->type[i];
 			c->number[k] = c->number[i];
@@ -64,7 +60,6 @@ static void capture_end(hop_trace *t, void *arg)
 	bool *carried = HOP_NEWN(&t->arena, bool, s->nvar);
 	uint32_t *number = HOP_NEWN(&t->arena, uint32_t, s->nvar);
 	hop_field_name *name = HOP_NEWN(&t->arena, hop_field_name, s->nvar);
-	hop_value *init = HOP_NEWN(&t->arena, hop_value, s->nvar);
 
 	for (int i = 0; i < s->nvar; i++)
 		s->changed[i] |= c->test->store[i].version != 0;
@@ -74,8 +69,6 @@ static void capture_end(hop_trace *t, void *arg)
 	for (int i = 0; i < s->nvar; i++)
 		if (carried[i])
 			name[number[i]].name = s->name[i];
-	memcpy(init, s->init, (size_t)s->nvar * sizeof *init);
-	c->init = init;
 	drop_rest(c, s->nvar, carried);
 	c->opts.carry = &(hop_tree){ .count = n, .nfield = n, .field = name };
 	hop_params_renumber(c->test, number);

@@ -53,6 +53,14 @@ static void subst_all(hop_val *v, size_t n, const hop_val *map)
 			v[i] = map[v[i].id];
 }
 
+hop_val *hop_draft_map(hop_trace *body)
+{
+	hop_val *map = HOP_NEWN(&body->arena, hop_val, body->b.nvalue);
+	for (uint32_t v = 0; v < body->b.nvalue; v++)
+		map[v] = (hop_val){ v };
+	return map;
+}
+
 /* The draft's own arena holds the lists of operands. */
 void hop_draft_subst(hop_trace *body, const hop_val *map)
 {

@@ -29,7 +29,8 @@ typedef struct hop_carries {
 /* Do the carries that a body returns have the types they started with? Numbers are adapted
  * in v. */
 bool hop_carry_check(hop_trace *t, hop_trace *body, const hop_carries *c, hop_val *v);
-/* Value v of the draft becomes map[v], wherever it is read. */
+/* Each value of the draft as itself; and value v becomes map[v], wherever it is read. */
+hop_val *hop_draft_map(hop_trace *body);
 void hop_draft_subst(hop_trace *body, const hop_val *map);
 /* Parameter i of the draft becomes number[i]; UINT32_MAX = it is not read. */
 void hop_params_renumber(hop_trace *body, const uint32_t *number);
