@@ -44,7 +44,7 @@ static int close_to(const char *what, int n, const double *want, const double *g
 static int native(hop_ctx *c, int op, int arg)
 {
 	static const int wrt[2] = { 0, 1 };
-	subject s = { 1, { op }, false };
+	subject s = { .n = 1, .ops = { op } };
 	hop_spec in[2] = { hop_spec1(HOP_f64, N), hop_spec0(HOP_f64) };
 	hop_fn *f = NULL, *l = NULL, *g = NULL;
 	hop_exec *x = NULL, *y = NULL;

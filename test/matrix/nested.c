@@ -13,15 +13,15 @@ static int all(hop_ctx *c, const subject *s)
 
 static int inside(hop_ctx *c, int op, int outer)
 {
-	subject s = { 2, { outer, op }, false };
+	subject s = { .n = 2, .ops = { outer, op } };
 
 	return all(c, &s);
 }
 
 static int two_levels(hop_ctx *c, int op, int arg)
 {
-	subject a = { 3, { op, OP_CALL, OP_COND }, false };
-	subject b = { 3, { OP_COND, OP_CALL, op }, false };
+	subject a = { .n = 3, .ops = { op, OP_CALL, OP_COND } };
+	subject b = { .n = 3, .ops = { OP_COND, OP_CALL, op } };
 
 	(void)arg;
 	return check_value(c, &a) || check_vjp(c, &a) || check_value(c, &b) || check_vjp(c, &b);

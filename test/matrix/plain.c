@@ -11,7 +11,7 @@ static const double K = 0.35;
 /* Both points through a captured function, or eagerly. */
 static int values(hop_ctx *c, int op, bool eager)
 {
-	subject s = { 1, { op }, false };
+	subject s = { .n = 1, .ops = { op } };
 	hop_spec in[2] = { hop_spec1(HOP_f64, N), hop_spec0(HOP_f64) };
 	hop_fn *f = NULL;
 	int bad = 0;
@@ -77,7 +77,7 @@ static int reparse(hop_ctx *c, const char *text)
 
 static int text(hop_ctx *c, int op, int arg)
 {
-	subject s = { 1, { op }, false };
+	subject s = { .n = 1, .ops = { op } };
 	hop_spec in[2] = { hop_spec1(HOP_f64, N), hop_spec0(HOP_f64) };
 	hop_fn *f;
 
@@ -93,7 +93,7 @@ static int text(hop_ctx *c, int op, int arg)
 static int symbolic(hop_ctx *c, int op, int arg)
 {
 	static const double x[7] = { 0.3, -0.2, 0.5, 0.1, -0.6, 0.2, 0.05 };
-	subject s = { 1, { op }, false };
+	subject s = { .n = 1, .ops = { op } };
 	hop_spec in[2] = { hop_spec_sym(hop_spec1(HOP_f64, 0), 0, "s", 0, 64),
 	                   hop_spec0(HOP_f64) };
 	hop_fn *f;

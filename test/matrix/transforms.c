@@ -1,11 +1,11 @@
-/* Cells: jvp, vjp, vjp of vjp, vmap, vmap of vjp, each operator alone. Operators inside each
- * other are in nested.c. */
+/* Cells: derivatives and batches of each operator alone, and of both. Operators inside each other
+ * are in nested.c. */
 #include "support/checks.h"
 
 #define CELL(name) \
 static int name(hop_ctx *c, int op, int arg) \
 { \
-	subject s = { 1, { op }, false }; \
+	subject s = { .n = 1, .ops = { op } }; \
 	(void)arg; \
 	return check_##name(c, &s); \
 }
@@ -14,6 +14,11 @@ CELL(vjp)
 CELL(vjp_vjp)
 CELL(vmap)
 CELL(vmap_vjp)
+CELL(jvp_vjp)
+CELL(vmap_vmap)
+CELL(divergent_lanes)
+CELL(checkpointed)
+CELL(bf16)
 #undef CELL
 
 int main(void)
@@ -26,6 +31,11 @@ int main(void)
 		bad += cell_run(op, "vjp_vjp", vjp_vjp, NOPERATOR);
 		bad += cell_run(op, "vmap", vmap, NOPERATOR);
 		bad += cell_run(op, "vmap_vjp", vmap_vjp, NOPERATOR);
+		bad += cell_run(op, "jvp_vjp", jvp_vjp, NOPERATOR);
+		bad += cell_run(op, "vmap_vmap", vmap_vmap, NOPERATOR);
+		bad += cell_run(op, "divergent_lanes", divergent_lanes, NOPERATOR);
+		bad += cell_run(op, "checkpointed", checkpointed, NOPERATOR);
+		bad += cell_run(op, "bf16", bf16, NOPERATOR);
 	}
 	return bad != 0;
 }

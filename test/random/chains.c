@@ -15,14 +15,15 @@ static uint32_t next(uint32_t *s)
 static int try(const subject *s, uint32_t which)
 {
 	static int (*const check[])(hop_ctx *, const subject *) = {
-		check_value, check_jvp, check_vjp, check_vmap, check_vmap_vjp
+		check_value, check_jvp, check_vjp, check_vmap, check_vmap_vjp, check_jvp_vjp,
+		check_vmap_vmap
 	};
 	hop_ctx *c;
 	int bad;
 
 	if (hop_ctx_new(NULL, &c))
 		return 1;
-	bad = check[which % 5](c, s);
+	bad = check[which % (sizeof check / sizeof *check)](c, s);
 	hop_ctx_free(c);
 	return bad;
 }
@@ -33,7 +34,7 @@ int main(int argc, char **argv)
 	uint32_t seed = 1;
 
 	for (long i = 0; i < count; i++) {
-		subject s = { 1 + (int)(next(&seed) % SUBJECT_DEPTH), { 0 }, false };
+		subject s = { .n = 1 + (int)(next(&seed) % SUBJECT_DEPTH) };
 
 		for (int k = 0; k < s.n; k++)
 			s.ops[k] = (int)(next(&seed) % NOPERATOR);

@@ -199,3 +199,61 @@ int check_vmap_vjp(hop_ctx *c, const subject *s)
 	hop_fn_release(m), hop_fn_release(g), hop_fn_release(f);
 	return bad;
 }
+
+int check_jvp_vjp(hop_ctx *c, const subject *s)
+{
+	static const int wrt[1] = { 0 };
+	hop_fn *f, *g = NULL, *d = NULL;
+	int bad = 0;
+
+	if (capture(c, s, true, &f))
+		return 1;
+	bad = cell_ok(c, hop_grad(f, 1, wrt, &g), "grad") ||
+	      cell_ok(c, hop_jvp(g, 1, wrt, &d), "jvp of grad");
+	for (int p = 0; p < L && !bad; p++) {
+		hop_array *a[3] = { subject_vec(c, N, check_x[p]), subject_num(c, check_k),
+		                    subject_vec(c, N, along) };
+		hop_array *y[4] = { NULL, NULL, NULL, NULL };   /* sum, gradient; tangents of both */
+		double want[N];
+
+		bad += cell_ok(c, hop_call(d, 3, a, 4, y), "call");
+		subject_hess(s, N, check_x[p], check_k, along, want);
+		bad += cell_near("tangent of the gradient", N, want, y[3], 1e-5);
+		drop(3, a), drop(4, y);
+	}
+	hop_fn_release(d), hop_fn_release(g), hop_fn_release(f);
+	return bad;
+}
+
+/* The inner batch shares k, the outer one has one each. */
+int check_vmap_vmap(hop_ctx *c, const subject *s)
+{
+	enum { M = 3 };
+	static const bool inner[2] = { true, false }, outer[2] = { true, true };
+	static const double k[M] = { 0.35, -0.2, 0.6 }, shift[M] = { 0, 0.15, -0.25 };
+	static const int64_t dim[3] = { M, L, N };
+	double x[M][L][N], want[M][L][N];
+	hop_fn *f, *m = NULL, *mm = NULL;
+	hop_array *a[2] = { NULL, NULL }, *y[1] = { NULL };
+	int bad = 0;
+
+	if (capture(c, s, false, &f))
+		return 1;
+	for (int j = 0; j < M; j++)
+		for (int p = 0; p < L; p++) {
+			for (int i = 0; i < N; i++)
+				x[j][p][i] = check_x[p][i] + shift[j];
+			subject_ref(s, N, x[j][p], k[j], want[j][p]);
+		}
+	bad = cell_ok(c, hop_vmap(f, inner, L, &m), "vmap") ||
+	      cell_ok(c, hop_vmap(m, outer, M, &mm), "vmap of vmap");
+	if (!bad) {
+		a[0] = subject_array(c, HOP_f64, 3, dim, x[0][0]);
+		a[1] = subject_vec(c, M, k);
+		bad += cell_ok(c, hop_call(mm, 2, a, 1, y), "call");
+		bad += cell_near("lanes of lanes", M * L * N, want[0][0], y[0], 1e-12);
+	}
+	drop(2, a), drop(1, y);
+	hop_fn_release(mm), hop_fn_release(m), hop_fn_release(f);
+	return bad;
+}

@@ -1,7 +1,6 @@
 /* subject.h -- the programs that the matrix is filled with: a chain of operators around a
  * small base function of a vector x and a scalar k, once as hop sees it and once as plain
- * loops over doubles, which are the reference. k is captured, never passed, except where
- * the operator needs it as an input. */
+ * loops over doubles, which are the reference. What each operator does is in test/operator. */
 #ifndef SUBJECT_H
 #define SUBJECT_H
 
@@ -14,12 +13,17 @@ typedef struct subject {
 	int  n;
 	int  ops[SUBJECT_DEPTH];
 	bool scalar;           /* return the weighted sum of the result, not the result */
+	/* how scans run: so many steps (0 = as they are), keeping carries, with early exit */
+	int  steps, every;
+	bool stops;
 } subject;
 
-/* hop_body: inputs x (f64 vector) and k (f64 scalar), user is a subject. */
+/* hop_body: inputs x (vector) and k (scalar) of one float dtype, user is a subject. */
 hop_body subject_body;
 /* The reference. Returns the weighted sum; out may be NULL. */
 double subject_ref(const subject *s, int nx, const double *x, double k, double *out);
+/* The same for the ways the reference goes: equal numbers, equal branches and trips. */
+uint64_t subject_path(const subject *s, int nx, const double *x, double k);
 /* Weight of element i in the sum. */
 double subject_weight(int i);
 
@@ -36,5 +40,8 @@ void   subject_along(const subject *s, int nx, const double *x, double k, const 
 hop_array *subject_vec(hop_ctx *c, int n, const double *x);    /* f64[n] */
 hop_array *subject_num(hop_ctx *c, double x);                  /* f64 */
 hop_array *subject_mat(hop_ctx *c, int n, int m, const double *x);
+hop_array *subject_array(hop_ctx *c, hop_dtype dtype, int rank, const int64_t *dim,
+                         const double *x);             /* each rounded to dtype: f64 or bf16 */
+double     subject_bf16(double x);                     /* the nearest bf16 */
 
 #endif
