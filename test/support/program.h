@@ -6,7 +6,7 @@
 
 #include "ir/build.h"
 
-enum { GEN_MAXSYM = 3 };
+enum { GEN_MAXSYM = 3, GEN_IN = 4, GEN_OUT = 3 };
 
 typedef struct gen_opts {
 	uint64_t seed;
@@ -71,5 +71,22 @@ hop_size  gen_size(gen *g);                               /* a constant or of sy
 hop_val   gen_risky(gen_scope *s);                        /* an op whose sizes may not fit */
 hop_val   gen_local(gen_scope *s);                        /* a size from data; a scalar */
 hop_val   gen_guard(gen_scope *s);                        /* a predicate on sizes */
+
+/* ---- for operators. One more is a function that captures, makes bodies, emits the node and adds
+ * its results, and its name in `operators` at the end of program_hop.c, from which the judges, the
+ * random programs and the deep fuzz target draw ---- */
+
+uint32_t   gen_capture(gen_scope *s, hop_val *in);        /* up to GEN_IN values of s; their number */
+uint32_t   gen_types(gen_scope *s, const hop_type **t);   /* of results: one or two */
+hop_sizes  gen_sargs(gen_scope *s);                       /* bodies have all sizes of the program */
+void       gen_add_all(gen_scope *s, uint32_t n, const hop_val *out);
+/* A whole body: parameters of the types of in, results of the types wanted. */
+hop_status gen_body(gen_scope *s, uint32_t nin, const hop_val *in, uint32_t nout,
+                    const hop_type *const *want, hop_graph **out_g);
+/* Its parts: c is the body, in s. */
+void       gen_body_open(gen_scope *c, gen_scope *s);
+void       gen_body_take(gen_scope *c, gen_scope *s, uint32_t n, const hop_val *in);
+hop_status gen_body_close(gen_scope *s, gen_scope *c, uint32_t n, const hop_val *out,
+                          hop_graph **out_g);
 
 #endif

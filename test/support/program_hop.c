@@ -7,36 +7,32 @@
 #include "ad/ad.h"
 #include "hops/body.h"
 
-enum { MAX_IN = 4, MAX_OUT = 3 };
-
 static bool is_float(const hop_type *t)
 {
 	return hop_dtype_float((hop_dtype)t->dtype);
 }
 
-/* Values of s that a body will see as its parameters. */
-static uint32_t capture(gen_scope *s, hop_val *in)
+uint32_t gen_capture(gen_scope *s, hop_val *in)
 {
-	uint32_t n = 1 + gen_below(s->g, MAX_IN);
+	uint32_t n = 1 + gen_below(s->g, GEN_IN);
 	for (uint32_t i = 0; i < n; i++)
 		in[i] = gen_any(s);
 	return s->b.st ? 0 : n;
 }
 
-/* A body whose parameters have the types of in. */
-static void open_body(gen_scope *c, gen_scope *s)
+void gen_body_open(gen_scope *c, gen_scope *s)
 {
 	gen_open(c, s->g, s->depth - 1);
 }
 
-static void take(gen_scope *c, gen_scope *s, uint32_t n, const hop_val *in)
+void gen_body_take(gen_scope *c, gen_scope *s, uint32_t n, const hop_val *in)
 {
 	for (uint32_t i = 0; i < n && !s->b.st; i++)
 		gen_add(c, hop_build_param(&c->b, hop_typeof(&s->b, in[i])));
 }
 
-static hop_status close_body(gen_scope *s, gen_scope *c, uint32_t n, const hop_val *out,
-                             hop_graph **out_g)
+hop_status gen_body_close(gen_scope *s, gen_scope *c, uint32_t n, const hop_val *out,
+                          hop_graph **out_g)
 {
 	hop_status st = hop_seal(&c->b, n, out, NULL, out_g);
 	if (st && !s->b.st)
@@ -44,7 +40,7 @@ static hop_status close_body(gen_scope *s, gen_scope *c, uint32_t n, const hop_v
 	return st;
 }
 
-static hop_sizes sargs_of(gen_scope *s)
+hop_sizes gen_sargs(gen_scope *s)
 {
 	int n = s->g->o->nsym;
 	hop_size *v = HOP_NEWN(&s->g->e->tmp, hop_size, n);
@@ -53,27 +49,26 @@ static hop_sizes sargs_of(gen_scope *s)
 	return (hop_sizes){ n, v };
 }
 
-static void add_all(gen_scope *s, uint32_t n, const hop_val *out)
+void gen_add_all(gen_scope *s, uint32_t n, const hop_val *out)
 {
 	for (uint32_t i = 0; i < n; i++)
 		gen_add(s, out[i]);
 }
 
-/* A body that gives values of the types wanted. */
-static hop_status plain_body(gen_scope *s, uint32_t nin, const hop_val *in, uint32_t nout,
-                             const hop_type *const *want, hop_graph **out_g)
+hop_status gen_body(gen_scope *s, uint32_t nin, const hop_val *in, uint32_t nout,
+                    const hop_type *const *want, hop_graph **out_g)
 {
 	gen_scope c;
-	hop_val out[MAX_OUT];
-	open_body(&c, s);
-	take(&c, s, nin, in);
+	hop_val out[GEN_OUT];
+	gen_body_open(&c, s);
+	gen_body_take(&c, s, nin, in);
 	gen_steps(&c, 1 + (int)gen_below(s->g, 4));
 	for (uint32_t i = 0; i < nout; i++)
 		out[i] = gen_want(&c, want[i]);
-	return close_body(s, &c, nout, out, out_g);
+	return gen_body_close(s, &c, nout, out, out_g);
 }
 
-static uint32_t some_types(gen_scope *s, const hop_type **t)
+uint32_t gen_types(gen_scope *s, const hop_type **t)
 {
 	uint32_t n = 1 + gen_below(s->g, 2);
 	for (uint32_t i = 0; i < n; i++)
@@ -83,52 +78,52 @@ static uint32_t some_types(gen_scope *s, const hop_type **t)
 
 static void make_call(gen_scope *s)
 {
-	hop_val in[MAX_IN], out[MAX_OUT];
-	const hop_type *t[MAX_OUT] = { NULL };
+	hop_val in[GEN_IN], out[GEN_OUT];
+	const hop_type *t[GEN_OUT] = { NULL };
 	hop_graph *g;
-	uint32_t n = capture(s, in), no = some_types(s, t);
-	if (plain_body(s, n, in, no, t, &g))
+	uint32_t n = gen_capture(s, in), no = gen_types(s, t);
+	if (gen_body(s, n, in, no, t, &g))
 		return;
-	hop_emit_call(&s->b, g, sargs_of(s), in, out);
-	add_all(s, no, out);
+	hop_emit_call(&s->b, g, gen_sargs(s), in, out);
+	gen_add_all(s, no, out);
 }
 
 static void make_cond(gen_scope *s)
 {
-	hop_val in[MAX_IN], out[MAX_OUT];
-	const hop_type *t[MAX_OUT];
+	hop_val in[GEN_IN], out[GEN_OUT];
+	const hop_type *t[GEN_OUT];
 	hop_graph *x, *y;
-	uint32_t n = capture(s, in), no = some_types(s, t);
+	uint32_t n = gen_capture(s, in), no = gen_types(s, t);
 	hop_val p = s->g->o->nsym && !gen_below(s->g, 3)
 	          ? gen_guard(s) : gen_want(s, hop_type_scalar(s->g->e, HOP_bool));
-	if (plain_body(s, n, in, no, t, &x) || plain_body(s, n, in, no, t, &y) || s->b.st)
+	if (gen_body(s, n, in, no, t, &x) || gen_body(s, n, in, no, t, &y) || s->b.st)
 		return;
-	hop_emit_cond(&s->b, x, y, sargs_of(s), p, in, out);
-	add_all(s, no, out);
+	hop_emit_cond(&s->b, x, y, gen_sargs(s), p, in, out);
+	gen_add_all(s, no, out);
 }
 
 /* One to five branches, some of them the same graph; the index may be out of range. */
 static void make_switch(gen_scope *s)
 {
-	hop_val in[MAX_IN], out[MAX_OUT];
-	const hop_type *t[MAX_OUT];
+	hop_val in[GEN_IN], out[GEN_OUT];
+	const hop_type *t[GEN_OUT];
 	const hop_graph *branch[5];
 	hop_graph *g;
-	uint32_t n = capture(s, in), no = some_types(s, t), nb = 1 + gen_below(s->g, 5);
+	uint32_t n = gen_capture(s, in), no = gen_types(s, t), nb = 1 + gen_below(s->g, 5);
 	hop_val index = gen_want(s, hop_type_scalar(s->g->e, HOP_i64));
 	for (uint32_t k = 0; k < nb; k++) {
 		if (k && !gen_below(s->g, 4)) {
 			branch[k] = branch[gen_below(s->g, k)];
 			continue;
 		}
-		if (plain_body(s, n, in, no, t, &g) || s->b.st)
+		if (gen_body(s, n, in, no, t, &g) || s->b.st)
 			return;
 		branch[k] = g;
 	}
 	if (s->b.st)
 		return;
-	hop_emit_switch(&s->b, (int)nb, branch, sargs_of(s), index, in, out);
-	add_all(s, no, out);
+	hop_emit_switch(&s->b, (int)nb, branch, gen_sargs(s), index, in, out);
+	gen_add_all(s, no, out);
 }
 
 /* ---- while ---- */
@@ -138,10 +133,10 @@ static hop_status while_test(gen_scope *s, uint32_t n, const hop_val *in, hop_gr
 {
 	gen_scope c;
 	const hop_type *p = hop_type_scalar(s->g->e, HOP_bool);
-	open_body(&c, s);
+	gen_body_open(&c, s);
 	c.depth = 0;
 	hop_val i = hop_build_param(&c.b, hop_type_scalar(s->g->e, HOP_i64));
-	take(&c, s, n, in);
+	gen_body_take(&c, s, n, in);
 	hop_val k = hop_emit_const_i(&c.b, HOP_i64, gen_below(s->g, 4));
 	hop_val go = c.b.st ? HOP_BAD : hop_emit(&c.b, lt, i, k);
 	if (!gen_below(s->g, 3)) {
@@ -149,18 +144,18 @@ static hop_status while_test(gen_scope *s, uint32_t n, const hop_val *in, hop_gr
 		hop_val more = gen_want(&c, p);
 		go = c.b.st ? HOP_BAD : hop_emit(&c.b, and, go, more);
 	}
-	return close_body(s, &c, 1, &go, out_g);
+	return gen_body_close(s, &c, 1, &go, out_g);
 }
 
 static hop_status while_body(gen_scope *s, uint32_t nc, uint32_t n, const hop_val *in,
                              uint32_t nt, hop_graph **out_g)
 {
 	gen_scope c;
-	hop_val out[MAX_IN + MAX_OUT];
-	open_body(&c, s);
+	hop_val out[GEN_IN + GEN_OUT];
+	gen_body_open(&c, s);
 	hop_val i = hop_build_param(&c.b, hop_type_scalar(s->g->e, HOP_i64));
 	gen_add(&c, i);
-	take(&c, s, n, in);
+	gen_body_take(&c, s, n, in);
 	gen_steps(&c, 1 + (int)gen_below(s->g, 3));
 	hop_val one = hop_emit_const_i(&c.b, HOP_i64, 1);
 	out[0] = c.b.st ? HOP_BAD : hop_emit(&c.b, add, i, one);
@@ -168,27 +163,27 @@ static hop_status while_body(gen_scope *s, uint32_t nc, uint32_t n, const hop_va
 		out[1 + k] = gen_tame(&c, gen_want(&c, hop_typeof(&s->b, in[k])));
 	for (uint32_t k = 0; k < nt; k++)
 		out[1 + nc + k] = gen_tame(&c, gen_want(&c, gen_float(s->g)));
-	return close_body(s, &c, 1 + nc + nt, out, out_g);
+	return gen_body_close(s, &c, 1 + nc + nt, out, out_g);
 }
 
 static void make_while(gen_scope *s)
 {
-	hop_val in[MAX_IN + 1], out[MAX_IN + MAX_OUT + 2];
+	hop_val in[GEN_IN + 1], out[GEN_IN + GEN_OUT + 2];
 	hop_graph *test, *body;
-	uint32_t n = capture(s, in + 1), nc = n ? gen_below(s->g, n + 1) : 0;
+	uint32_t n = gen_capture(s, in + 1), nc = n ? gen_below(s->g, n + 1) : 0;
 	uint32_t nt = gen_below(s->g, 3) ? 0 : 1;
 	int64_t max = gen_below(s->g, 2) ? 0 : 1 + gen_below(s->g, 4);
 	hop_size cap;
 	in[0] = hop_emit_const_i(&s->b, HOP_i64, 0);
 	if (while_test(s, n, in + 1, &test) || while_body(s, nc, n, in + 1, nt, &body))
 		return;
-	hop_while_args w = { .test = test, .body = body, .sargs = sargs_of(s), .ncarry = nc + 1,
+	hop_while_args w = { .test = test, .body = body, .sargs = gen_sargs(s), .ncarry = nc + 1,
 	                     .nconst = n - nc, .max_trips = max, .carry = in,
 	                     .konst = in + 1 + nc, .trips = { 0, HOP_SIZE_MAX },
 	                     .out_cap = nt ? &cap : NULL };
 	if (hop_emit_while(&s->b, &w, out))
 		return;
-	add_all(s, nc + 2, out);
+	gen_add_all(s, nc + 2, out);
 	/* a tape may have a size that only the loop knows: use its sum */
 	for (uint32_t k = 0; k < nt; k++)
 		gen_add(s, gen_tame(s, hop_emit_sum(&s->b, out[nc + 2 + k], 1, (const int64_t[]){ 0 })));
@@ -205,14 +200,14 @@ static hop_status scan_body(gen_scope *s, struct steps q, const hop_val *in,
                             hop_graph **out_g)
 {
 	gen_scope c;
-	hop_val out[MAX_IN + MAX_OUT + 1];
+	hop_val out[GEN_IN + GEN_OUT + 1];
 	uint32_t n = 0;
-	open_body(&c, s);
-	take(&c, s, q.nc, in);
+	gen_body_open(&c, s);
+	gen_body_take(&c, s, q.nc, in);
 	for (uint32_t i = 0; i < q.nx && !s->b.st; i++)
 		gen_add(&c, hop_build_param(&c.b, hop_type_drop(s->g->e,
 		                                                hop_typeof(&s->b, in[q.nc + i]))));
-	take(&c, s, q.nk, in + q.nc + q.nx);
+	gen_body_take(&c, s, q.nk, in + q.nc + q.nx);
 	gen_steps(&c, 1 + (int)gen_below(s->g, 4));
 	for (uint32_t i = 0; i < q.nc && !s->b.st; i++)
 		out[n++] = gen_tame(&c, gen_want(&c, hop_typeof(&s->b, in[i])));
@@ -220,7 +215,7 @@ static hop_status scan_body(gen_scope *s, struct steps q, const hop_val *in,
 		out[n++] = gen_want(&c, gen_type(s->g));
 	if (q.stops)
 		out[n++] = gen_want(&c, hop_type_scalar(s->g->e, HOP_bool));
-	return close_body(s, &c, n, out, out_g);
+	return gen_body_close(s, &c, n, out, out_g);
 }
 
 /* A scan, or a map: no carries, every step runs. */
@@ -228,7 +223,7 @@ static void make_scan(gen_scope *s, bool map)
 {
 	static const int64_t every[] = { 0, 0, 0, 1, 2, -1 };
 	gen *g = s->g;
-	hop_val in[3 * MAX_IN], out[MAX_IN + MAX_OUT + 1];
+	hop_val in[3 * GEN_IN], out[GEN_IN + GEN_OUT + 1];
 	hop_graph *body;
 	struct steps q = { .ny = gen_below(g, 3), .nx = gen_below(g, 3) };
 	hop_size length = hop_size_int(gen_below(g, 5));
@@ -236,8 +231,8 @@ static void make_scan(gen_scope *s, bool map)
 		length = hop_size_sym(g->e, (int)gen_below(g, (uint32_t)g->o->nsym));
 	bool reverse = !map && !gen_below(g, 3), counted = !map && !gen_below(g, 3);
 	q.stops = !map && !reverse && !gen_below(g, 3);
-	hop_val rest[MAX_IN];
-	uint32_t n = capture(s, rest);
+	hop_val rest[GEN_IN];
+	uint32_t n = gen_capture(s, rest);
 	q.nc = n && !map ? gen_below(g, n + 1) : 0;
 	q.nk = n - q.nc;
 	memcpy(in, rest, q.nc * sizeof *in);
@@ -247,13 +242,13 @@ static void make_scan(gen_scope *s, bool map)
 	hop_val count = counted ? gen_want(s, hop_type_scalar(g->e, HOP_i64)) : HOP_ZERO;
 	if (q.nc + q.ny + q.stops == 0 || s->b.st || scan_body(s, q, in, &body))
 		return;
-	hop_scan_args w = { .body = body, .sargs = sargs_of(s), .ncarry = q.nc, .nx = q.nx,
+	hop_scan_args w = { .body = body, .sargs = gen_sargs(s), .ncarry = q.nc, .nx = q.nx,
 	                    .nconst = q.nk, .length = length, .reverse = reverse,
 	                    .stops = q.stops, .unordered = map,
 	                    .every = map ? 0 : every[gen_below(g, 6)], .count = count,
 	                    .carry = in, .x = in + q.nc, .konst = in + q.nc + q.nx };
 	if (!hop_emit_scan(&s->b, &w, out))
-		add_all(s, body->nout, out);
+		gen_add_all(s, body->nout, out);
 }
 
 /* ---- custom ---- */
@@ -262,7 +257,7 @@ static void make_scan(gen_scope *s, bool map)
 static hop_status custom_fwd(gen_scope *s, const hop_graph *g, hop_graph **out_g)
 {
 	hop_build b;
-	hop_val out[MAX_OUT + MAX_IN], *in = out + g->nout;
+	hop_val out[GEN_OUT + GEN_IN], *in = out + g->nout;
 	hop_body_open(&b, s->g->e, g);
 	for (uint32_t i = 0; i < g->nparam; i++)
 		in[i] = hop_build_param(&b, g->type[i]);
@@ -274,8 +269,8 @@ static hop_status custom_fwd(gen_scope *s, const hop_graph *g, hop_graph **out_g
 static hop_status custom_bwd(gen_scope *s, const hop_graph *g, hop_graph **out_g)
 {
 	const hop_graph *j;
-	bool ct[MAX_OUT], want[MAX_IN];
-	hop_val in[MAX_IN + MAX_OUT], out[MAX_IN + MAX_OUT];
+	bool ct[GEN_OUT], want[GEN_IN];
+	hop_val in[GEN_IN + GEN_OUT], out[GEN_IN + GEN_OUT];
 	hop_build b;
 	for (uint32_t i = 0; i < g->nout; i++)
 		ct[i] = is_float(hop_graph_out_type(g, i));
@@ -293,8 +288,8 @@ static hop_status custom_bwd(gen_scope *s, const hop_graph *g, hop_graph **out_g
 static hop_status custom_jvp(gen_scope *s, const hop_graph *g, hop_graph **out_g)
 {
 	const hop_graph *j;
-	bool act[MAX_IN], outs[MAX_OUT];
-	hop_val in[2 * MAX_IN], out[2 * MAX_OUT];
+	bool act[GEN_IN], outs[GEN_OUT];
+	hop_val in[2 * GEN_IN], out[2 * GEN_OUT];
 	hop_build b;
 	for (uint32_t i = 0; i < g->nparam; i++)
 		act[i] = is_float(g->type[i]);
@@ -311,11 +306,11 @@ static hop_status custom_jvp(gen_scope *s, const hop_graph *g, hop_graph **out_g
 
 static void make_custom(gen_scope *s)
 {
-	hop_val in[MAX_IN];
-	const hop_type *t[MAX_OUT];
+	hop_val in[GEN_IN];
+	const hop_type *t[GEN_OUT];
 	hop_graph *g, *fwd, *bwd, *jvp = NULL;
-	uint32_t n = capture(s, in), no = some_types(s, t);
-	if (plain_body(s, n, in, no, t, &g))
+	uint32_t n = gen_capture(s, in), no = gen_types(s, t);
+	if (gen_body(s, n, in, no, t, &g))
 		return;
 	hop_status st = custom_fwd(s, g, &fwd);
 	st = st ? st : custom_bwd(s, g, &bwd);
@@ -325,25 +320,30 @@ static void make_custom(gen_scope *s)
 		s->b.st = st;
 		return;
 	}
-	struct hop_attr_custom a = { .nouts = no, .sargs = sargs_of(s), .fwd = fwd, .bwd = bwd,
+	struct hop_attr_custom a = { .nouts = no, .sargs = gen_sargs(s), .fwd = fwd, .bwd = bwd,
 	                             .jvp = jvp };
 	hop_val v = hop_emit_op(&s->b, HOP_OP_custom, &a, n, in);
 	for (uint32_t i = 0; i < no && !s->b.st; i++)
 		gen_add(s, (hop_val){ v.id + i });
 }
 
+static void make_steps(gen_scope *s)
+{
+	make_scan(s, false);
+}
+
+static void make_map(gen_scope *s)
+{
+	make_scan(s, true);
+}
+
+/* Every operator, as often as it should be drawn. */
+static void (*const operators[])(gen_scope *) = {
+	make_call, make_cond, make_cond, make_switch, make_while, make_steps, make_steps, make_map,
+	make_map, make_custom,
+};
+
 void gen_operator(gen_scope *s)
 {
-	switch (gen_below(s->g, 10)) {
-	case 0:  make_call(s); break;
-	case 1:
-	case 2:  make_cond(s); break;
-	case 3:  make_while(s); break;
-	case 4:
-	case 5:  make_scan(s, false); break;
-	case 6:
-	case 7:  make_scan(s, true); break;
-	case 8:  make_switch(s); break;
-	default: make_custom(s); break;
-	}
+	operators[gen_below(s->g, sizeof operators / sizeof *operators)](s);
 }
