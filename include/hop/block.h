@@ -119,6 +119,10 @@ void hop_at_bound(hop_trace *t, const char *file, int line, int64_t n);
 /** Directly in HOP_FOR: reverse mode keeps each k-th carry; -1: about as many as it leaves out. */
 void hop_at_every(hop_trace *t, const char *file, int line, int k);
 #define hop_every(t, ...) hop_at_every(t, __FILE__, __LINE__, __VA_ARGS__)
+/** Directly in HOP_WHILE or HOP_FOR: reverse mode keeps n states and what n trips need, however long
+ * the loop runs, and runs the other trips again; not together with hop_every. */
+void hop_at_slots(hop_trace *t, const char *file, int line, int n);
+#define hop_slots(t, ...) hop_at_slots(t, __FILE__, __LINE__, __VA_ARGS__)
 /** Directly in a loop: after the block *n is how often it ran, an i64 scalar. An eager HOP_WHILE
  * that never runs does not come to it: give n a value before. */
 void hop_at_trips(hop_trace *t, const char *file, int line, hop_value *n);

@@ -228,6 +228,7 @@ template <typename... F> auto switch_(const detail::which &index, F &&...f)
 struct while_opts {
 	int64_t max_trips = 0;         /* 0 = no bound */
 	value  *trips = nullptr;       /* how many there were */
+	int     slots = 0;             /* reverse mode: states to keep; 0 = what every trip needs */
 };
 
 /** init is a value or a pack of them; test(carries) -> bool scalar, body(carries) -> carries. */
@@ -242,6 +243,7 @@ auto while_loop(const C &init, T &&test, B &&body, while_opts o = {}, place at =
 	hop_while_opts opts = {};
 	opts.size = sizeof opts;
 	opts.max_trips = o.max_trips;
+	opts.slots = o.slots;
 	hop_value trips = { 0, 0 };
 	n = hop_at_while(t, at.file, at.line, &Bodies::template run<0>, &Bodies::template run<1>, &b, n,
 	                 in.data(), &opts, out.data(), o.trips ? &trips : nullptr);
@@ -258,6 +260,7 @@ struct scan_opts {
 	std::optional<dim> length;     /* needed when there are no xs */
 	value  count;                  /* set: only so many steps run */
 	value *steps = nullptr;        /* how many ran */
+	int    slots = 0;              /* as of while_opts; not together with every */
 };
 
 /** body(carries, slices of xs) -> carries, outputs. Gives carries, then the outputs stacked. init
@@ -276,6 +279,7 @@ auto scan(const C &init, const X &xs, B &&body, scan_opts o = {}, place at = pla
 	opts.axis = o.axis;
 	opts.reverse = o.reverse;
 	opts.every = o.every;
+	opts.slots = o.slots;
 	opts.has_length = o.length.has_value();
 	if (o.length)
 		opts.length = *o.length;

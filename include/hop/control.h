@@ -36,6 +36,8 @@ typedef struct hop_while_opts {
 	size_t          size;          /**< sizeof in the caller's build; grows at the end only */
 	int64_t         max_trips;     /**< 0 = no bound */
 	const hop_tree *carry;         /**< names of the carries, for messages; or NULL */
+	int             slots;         /**< reverse mode keeps: 0 what every trip needs, n > 0 that of
+	                                * n trips and n states, and runs the others again */
 } hop_while_opts;
 #ifndef __cplusplus
 #define HOP_WHILE_OPTS(...) (&(hop_while_opts){ .size = sizeof(hop_while_opts), __VA_ARGS__ })
@@ -59,6 +61,7 @@ typedef struct hop_scan_opts {
 	bool            counted;       /**< only the first `count` steps (i64 scalar) run */
 	hop_value       count;
 	const hop_tree *carry, *x;     /**< names, for messages; or NULL */
+	int             slots;         /**< as of a while; not together with every */
 } hop_scan_opts;
 #ifndef __cplusplus
 #define HOP_SCAN_OPTS(...) (&(hop_scan_opts){ .size = sizeof(hop_scan_opts), __VA_ARGS__ })

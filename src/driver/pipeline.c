@@ -27,6 +27,7 @@ static hop_status clean(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 }
 
 static const hop_pass passes[] = {
+	{ "expand",   hop_opt_expand,    true,  "replays as the loops that run them" },
 	{ "inline",   hop_opt_inline,    true,  "put small and single callees where they are called" },
 	{ "clean",    clean,             true,  "fold, bind, cse and dce until nothing changes" },
 	{ "place",    hop_opt_place,     true,  "one concat for pieces put into zeros and added up" },

@@ -121,13 +121,18 @@ void hop_body_open_wide(hop_build *b, hop_env *e, const hop_graph *g)
 		hop_build_sym(b, (hop_range){ 0, HOP_SIZE_MAX }, g->symname[i]);
 }
 
+hop_sizes hop_own_sizes(hop_env *e, uint32_t n)
+{
+	hop_size *s = HOP_NEWN(&e->tmp, hop_size, n);
+	for (uint32_t i = 0; i < n; i++)
+		s[i] = hop_size_sym(e, (int)i);
+	return (hop_sizes){ n, s };
+}
+
 hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out)
 {
 	hop_mark m = hop_mark_at(&b->env->tmp);
-	hop_size *s = HOP_NEWN(&b->env->tmp, hop_size, g->nsym);
-	for (uint32_t i = 0; i < g->nsym; i++)
-		s[i] = hop_size_sym(b->env, (int)i);
-	hop_status st = hop_emit_inline(b, g, s, in, out);
+	hop_status st = hop_emit_inline(b, g, hop_own_sizes(b->env, g->nsym).v, in, out);
 	hop_rewind(&b->env->tmp, m);
 	return st;
 }

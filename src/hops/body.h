@@ -28,6 +28,8 @@ void     *hop_rule_attr(hop_build *b, hop_rule *r);
 void      hop_body_open(hop_build *b, hop_env *e, const hop_graph *g);
 /* The same for a graph that runs when g may not: it takes sizes that g would refuse. */
 void      hop_body_open_wide(hop_build *b, hop_env *e, const hop_graph *g);
+/* Size parameters 0 .. n-1 of the graph being built, as size arguments; from e->tmp. */
+hop_sizes hop_own_sizes(hop_env *e, uint32_t n);
 /* Emit all of g inside a body opened for it: size parameters pass through. */
 hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out);
 

@@ -56,8 +56,9 @@ hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)
 {
 	if (b->st)
 		return b->st;
-	struct hop_attr_while a = { .ncarry = w->ncarry, .max_trips = w->max_trips, .sym = -1,
-	                            .sargs = w->sargs, .test = w->test, .body = w->body };
+	struct hop_attr_while a = { .ncarry = w->ncarry, .max_trips = w->max_trips,
+	                            .slots = w->slots, .sym = -1, .sargs = w->sargs,
+	                            .test = w->test, .body = w->body };
 	if (w->max_trips <= 0 && (w->out_cap || w->body->nout > w->ncarry))
 		a.sym = hop_build_local(b, w->trips, NULL);
 	if (w->out_cap)
@@ -82,8 +83,8 @@ hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out)
 	                          .body = s->body };
 	struct hop_attr_scan a = { .ncarry = s->ncarry, .nx = s->nx, .length = s->length,
 	                           .reverse = s->reverse, .counted = counted,
-	                           .stops = s->stops, .every = s->every, .sargs = s->sargs,
-	                           .body = s->body };
+	                           .stops = s->stops, .every = s->every, .slots = s->slots,
+	                           .sargs = s->sargs, .body = s->body };
 	hop_mark mark = hop_mark_at(&b->env->tmp);
 	uint32_t n = 0;
 	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, 1 + s->ncarry + s->nx + s->nconst);

@@ -16,6 +16,8 @@
  *         local symbol `sym` of the graph, bound by this node to the trip count; sym is -1
  *         when there is no such symbol. The loop also stops after max_trips trips (0 = no
  *         bound). Tape entries past the trip count are zero.
+ *         slots: what reverse mode keeps: 0 = the residuals of every trip, n > 0 = n states
+ *         and what n trips save; the rest is run again. A loop with tapes keeps all.
  *
  * scan    in: count (i64 scalar, only if `counted`), ncarry carries, nx xs of type
  *         [length, t], then consts.
@@ -26,7 +28,8 @@
  *         to 0 .. length when counted. When a step says stop, its results are kept and
  *         no later step runs. ys of steps not run are zero. steps = number of steps run.
  *         every: what reverse mode keeps: 0 = all residuals, k > 0 = carries every k steps
- *         and recompute, -1 = k near the square root of length.
+ *         and recompute, -1 = k near the square root of length. slots: as of while; not
+ *         together with every.
  *
  * map     in: nx xs of type [length, t], then consts.   out: ys of type [length, t].
  *         body(slices of xs, consts) -> ys. The steps have no order; otherwise a scan.
@@ -40,7 +43,20 @@
  *         bwd(saved, cotangents of the nouts results: floats only) -> cotangents of the float operands.
  *         jvp (may be NULL): (operands, tangents of the float operands) -> tangents of the
  *         float results among the nouts. batch (may be NULL): takes one more size
- *         parameter, the batch size, last; every operand and result has a leading axis of it. */
+ *         parameter, the batch size, last; every operand and result has a leading axis of it.
+ *
+ * replay  the reverse of a loop whose states were not kept. Only transforms make it.
+ *         in: trips (steps that ran), stride, count (i64 scalars); ncarry carries as the loop
+ *         began; nx xs of type [length, t]; consts; for each carry the states kept, of type
+ *         [rows, t], that of step i * stride in row i, for i < count; cotangents of the
+ *         results of the loop that `live` names: of final carries, and of ys [length, t].
+ *         step(carries, slices of xs, consts) -> carries', ys: the body without effects.
+ *         out: the cotangents of the parameters of step that `wrt` names.
+ *         Defined by the plain reverse: the loop run again from its first carries with all
+ *         residuals kept, then the reverse scan. What was kept is only a shortcut, and a
+ *         constant to every derivative: of the states, `slots` more, and what `leaf` steps
+ *         save, are alive at a time. length is a constant or size argument number `size`;
+ *         with `grow` there are neither xs nor ys, and trips has no bound. */
 #ifndef HOP_HOPS_H
 #define HOP_HOPS_H
 
@@ -62,7 +78,7 @@ typedef struct hop_while_args {
 	const hop_graph *test, *body;
 	hop_sizes        sargs;
 	uint32_t         ncarry, nconst;
-	int64_t          max_trips;
+	int64_t          max_trips, slots;
 	const hop_val   *carry, *konst;
 	hop_range        trips;           /* known bounds of the tape symbol */
 	hop_size        *out_cap;         /* NULL, or receives the size of the tapes: a symbol
@@ -78,7 +94,7 @@ typedef struct hop_scan_args {
 	hop_size         length;
 	bool             reverse, stops;
 	bool             unordered;       /* a map: no carries, not counted, does not stop */
-	int64_t          every;
+	int64_t          every, slots;
 	hop_val          count;           /* HOP_ZERO = not counted */
 	const hop_val   *carry, *x, *konst;
 } hop_scan_args;
@@ -91,7 +107,7 @@ typedef struct hop_steps {
 	hop_size         length;
 	uint32_t         lead, nc, nx, nk, ny;    /* count, carries, xs, consts; ys */
 	bool             reverse, stops, unordered;
-	int64_t          every;
+	int64_t          every, slots;
 } hop_steps;
 /* False if the attributes ask for more operands than there are. */
 bool      hop_steps_read(int op, const void *attr, uint32_t nin, hop_steps *out);

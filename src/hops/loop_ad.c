@@ -42,26 +42,36 @@ static hop_status make_fwd(hop_env *e, hop_loop *l)
 	return hop_seal(&b, n, out, NULL, &l->fwd);
 }
 
+void hop_loop_active(hop_build *b, hop_loop *l, const bool *act, const bool *ylive)
+{
+	hop_env *e = b->env;
+	uint32_t np = l->nc + l->nx + l->nk, no = nresult(l);
+	hop_mark m = hop_mark_at(&e->tmp);
+	bool *res = HOP_NEWN(&e->tmp, bool, no), *on = HOP_NEWN(&b->arena, bool, np);
+	memcpy(on, act, np);
+	for (bool more = true; more; ) {
+		more = false;
+		hop_ad_active(e, l->body, on, res);
+		for (uint32_t k = 0; k < l->nc; k++)
+			if (res[k] && !on[k])
+				on[k] = more = true;
+	}
+	l->act = on;
+	l->live = HOP_NEWN(&b->arena, bool, no);
+	memcpy(l->live, on, l->nc);
+	if (l->ny)
+		memcpy(l->live + l->nc, ylive, l->ny);
+	hop_rewind(&e->tmp, m);
+}
+
 hop_status hop_loop_cut(hop_build *b, hop_loop *l, const bool *act, const bool *ylive,
                         enum hop_cut_policy policy)
 {
 	hop_env *e = b->env;
 	const hop_graph *joint;
 	uint32_t np = l->nc + l->nx + l->nk, no = nresult(l);
-	bool *res = HOP_NEWN(&e->tmp, bool, no);
 	uint8_t *pcost = HOP_NEWN(&e->tmp, uint8_t, np), *ocost = HOP_NEWN(&e->tmp, uint8_t, no);
-	l->act = HOP_NEWN(&b->arena, bool, np);
-	l->live = HOP_NEWN(&b->arena, bool, no);
-	memcpy(l->act, act, np);
-	for (bool more = true; more; ) {
-		more = false;
-		hop_ad_active(e, l->body, l->act, res);
-		for (uint32_t k = 0; k < l->nc; k++)
-			if (res[k] && !l->act[k])
-				l->act[k] = more = true;
-	}
-	memcpy(l->live, l->act, l->nc);
-	memcpy(l->live + l->nc, ylive, l->ny);
+	hop_loop_active(b, l, act, ylive);
 	memset(pcost, 1, l->nc);
 	memset(ocost, 1, l->nc);
 	if (l->stops)
@@ -146,7 +156,7 @@ static hop_status reverse_body(hop_env *e, const hop_loop *l, struct layout y,
 	return hop_seal(&b, n, out, NULL, out_g);
 }
 
-/* Carries start with the cotangents of the final ones; sums start at zero. */
+/* Carries start with the cotangents of the final ones; sums start at zero, or go on. */
 static hop_status start_carries(hop_build *b, const hop_loop *l, const hop_loop_vals *v,
                                 hop_val *carry)
 {
@@ -156,7 +166,7 @@ static hop_status start_carries(hop_build *b, const hop_loop *l, const hop_loop_
 			carry[n++] = hop_emit_solid(b, v->dcarry[i], hop_typeof(b, v->carry[i]));
 	for (uint32_t i = 0; i < l->nk && !b->st; i++)
 		if (l->act[l->nc + l->nx + i])
-			carry[n++] = hop_emit_zeros(b, hop_typeof(b, v->konst[i]));
+			carry[n++] = v->dk ? v->dk[i] : hop_emit_zeros(b, hop_typeof(b, v->konst[i]));
 	return b->st;
 }
 

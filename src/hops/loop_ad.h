@@ -20,6 +20,8 @@ typedef struct hop_loop {
 	int32_t         *stack;          /* [nres] index among the stacked, or -1 */
 } hop_loop;
 
+/* Which carries become active, given which operands are: sets act and live in b's arena. */
+void hop_loop_active(hop_build *b, hop_loop *l, const bool *act, const bool *ylive);
 /* Cut one step. act: activity of the operands; ylive: which ys receive cotangents. */
 hop_status hop_loop_cut(hop_build *b, hop_loop *l, const bool *act, const bool *ylive,
                         enum hop_cut_policy policy);
@@ -30,6 +32,8 @@ typedef struct hop_loop_vals {
 	const hop_val *y;                /* [ny] stacked results */
 	const hop_val *stacked;          /* [nstack] */
 	const hop_val *dcarry, *dy;      /* cotangents, HOP_ZERO where none */
+	const hop_val *dk;               /* [nk] what the sums of consts start with, where they
+	                                    are active; NULL = zeros */
 	const hop_val *carry;            /* [nc] final carries, for their types */
 	hop_val        count;            /* steps that ran, or HOP_ZERO for all */
 	hop_size       length;

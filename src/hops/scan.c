@@ -27,6 +27,7 @@ bool hop_steps_read(int op, const void *attr, uint32_t nin, hop_steps *s)
 	s->length = a->length;
 	s->reverse = a->reverse;
 	s->every = a->every;
+	s->slots = a->slots;
 	return true;
 }
 
@@ -69,6 +70,12 @@ static hop_status check_counts(hop_infer *f, hop_steps *s)
 		return hop_infer_fail(f, HOP_EVALUE, "%s: every is %lld: the number of steps between "
 		                      "saved carries, 0 to save all, -1 for their square root", op,
 		                      (long long)s->every);
+	if (s->slots < 0)
+		return hop_infer_fail(f, HOP_EVALUE, "%s: slots is %lld: 0 keeps all, n > 0 as many "
+		                      "states", op, (long long)s->slots);
+	if (s->slots && s->every)
+		return hop_infer_fail(f, HOP_EVALUE, "%s: slots is %lld and every is %lld: give one of "
+		                      "them", op, (long long)s->slots, (long long)s->every);
 	if (hop_size_nsym(s->length) > (int)(f->b->nsym + f->b->nlocal))
 		return hop_infer_fail(f, HOP_ESHAPE, "%s: length uses an unknown symbol", op);
 	return hop_infer_le(f, hop_size_int(0), s->length, "length is {1}");

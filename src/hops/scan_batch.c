@@ -34,7 +34,7 @@ static hop_status scan_shared(hop_build *b, hop_rule *r, bool *bin)
 	                    .nconst = np - nc - nx + masked,
 	                    .length = hop_size_subst(e, a->length, r->smap, r->nsmap),
 	                    .reverse = a->reverse, .stops = a->stops,
-	                    .unordered = a->unordered, .every = a->every,
+	                    .unordered = a->unordered, .every = a->every, .slots = a->slots,
 	                    .count = lead ? r->in[0] : HOP_ZERO, .carry = in, .x = in + nc,
 	                    .konst = in + nc + nx };
 	HOP_TRY(hop_emit_scan(b, &w, r->out));
@@ -140,7 +140,7 @@ static hop_status scan_split(hop_build *b, hop_rule *r, bool *bin)
 	}
 	hop_scan_args s = { .body = body, .sargs = hop_batch_sargs(b, r), .ncarry = nc + 2,
 	                    .nx = nx + 1, .nconst = nk, .length = len, .reverse = a->reverse,
-	                    .stops = a->stops, .every = a->every, .count = limit,
+	                    .stops = a->stops, .every = a->every, .slots = a->slots, .count = limit,
 	                    .carry = carry, .x = x, .konst = konst };
 	HOP_TRY(hop_emit_scan(b, &s, out));
 	memcpy(r->out, out + 2, nc * sizeof *out);

@@ -69,14 +69,6 @@ static void open_syms(const struct chunker *c, hop_build *b)
 		hop_build_sym(b, c->range, NULL);
 }
 
-static hop_sizes own_syms(hop_env *e, uint32_t n)
-{
-	hop_size *s = HOP_NEWN(&e->tmp, hop_size, n);
-	for (uint32_t i = 0; i < n; i++)
-		s[i] = hop_size_sym(e, (int)i);
-	return (hop_sizes){ n, s };
-}
-
 /* The body with one carry more: whether the step said stop. */
 static hop_status inner_body(const struct chunker *c, const hop_graph **out_g)
 {
@@ -146,7 +138,7 @@ static hop_status outer_body(const struct chunker *c, hop_graph **out_g)
 		k[j] = hop_build_param(&b, g->type[c->nc + c->nx + j]);
 	if (a->stops)
 		carry[c->nc] = hop_emit_const_i(&b, HOP_bool, 0);
-	hop_scan_args s = { .body = body, .sargs = own_syms(e, g->nsym),
+	hop_scan_args s = { .body = body, .sargs = hop_own_sizes(e, g->nsym),
 	                    .ncarry = c->nc + (a->stops ? 1 : 0), .nx = c->nx, .nconst = c->nk,
 	                    .length = hop_size_int(c->k), .reverse = a->reverse,
 	                    .stops = a->stops, .carry = carry, .x = x, .konst = k,
@@ -268,7 +260,7 @@ hop_status hop_scan_chunk(hop_env *e, const hop_graph *g, const hop_node *node,
 		k[nk++] = n;
 	for (uint32_t i = 0; i < c.nk; i++)
 		k[nk++] = p[c.lead + c.nc + c.nx + i];
-	hop_scan_args s = { .body = body, .sargs = own_syms(e, body->nsym), .ncarry = nc,
+	hop_scan_args s = { .body = body, .sargs = hop_own_sizes(e, body->nsym), .ncarry = nc,
 	                    .nx = nx, .nconst = nk, .length = c.chunks, .reverse = a->reverse,
 	                    .stops = a->stops, .every = HOP_EVERY_RECOMPUTE, .carry = carry,
 	                    .x = x, .konst = k, .count = chunks };

@@ -14,6 +14,9 @@ hop_status hop_infer_while(hop_infer *f)
 		return hop_infer_fail(f, HOP_EVALUE, "while: %lld carries of %u operands, at most "
 		                      "%lld trips", (long long)a->ncarry, f->nin,
 		                      (long long)a->max_trips);
+	if (a->slots < 0)
+		return hop_infer_fail(f, HOP_EVALUE, "while: slots is %lld: 0 keeps all, n > 0 as many "
+		                      "states", (long long)a->slots);
 	HOP_TRY(hop_body_takes(f, "test", a->test, a->sargs, f->nin, f->in));
 	HOP_TRY(hop_body_takes(f, "body", a->body, a->sargs, f->nin, f->in));
 	const hop_type *p = a->test->nout == 1 ? hop_graph_out_type(a->test, 0) : NULL;

@@ -2,8 +2,9 @@
  *
  * jvp: tangents ride along as carries. vjp: the forward loop leaves on tapes what a trip
  * must save; the reverse is a scan from the last trip to the first, as many as ran, so that
- * zero trips give the identity. Without max_trips the tapes grow; with it they are bounded. */
-#include "hops/loop_ad.h"
+ * zero trips give the identity. Without max_trips the tapes grow; with it they are bounded; with
+ * slots the loop keeps a few of its states (while_slots.c), and the reverse is a replay. */
+#include "hops/while_slots.h"
 
 #include <string.h>
 
@@ -26,7 +27,34 @@ struct saved {
 	hop_sizes sargs;
 	hop_size  cap;
 	hop_val  *stacked;
+	hop_kept  kept;
 };
+
+/* A loop with tapes has the memory of all trips anyway. */
+static bool in_slots(const hop_rule *r, const hop_loop *l)
+{
+	const struct hop_attr_while *a = HOP_ATTR(r->n, while);
+	return a->slots > 0 && !l->ny && a->sym < 0 && hop_replay_fits(l);
+}
+
+static hop_status fwd_slots(hop_build *b, hop_rule *r, struct saved *s)
+{
+	hop_loop_active(b, &s->l, r->act, NULL);
+	s->sargs = hop_rule_sargs(b, r);
+	r->save = s;
+	return hop_while_keep(b, r, s->sargs, &s->kept);
+}
+
+static hop_status bwd_slots(hop_build *b, hop_rule *r, const struct saved *s)
+{
+	uint32_t nc = s->l.nc;
+	hop_replay_args a = { .l = &s->l, .sargs = s->sargs, .grow = true, .rows = s->kept.rows,
+	                      .slots = s->kept.more, .leaf = HOP_ATTR(r->n, while)->slots,
+	                      .trips = r->out[nc], .stride = s->kept.stride,
+	                      .count = s->kept.count, .carry = r->in, .konst = r->in + nc,
+	                      .kept = s->kept.state, .dcarry = r->dout, .out = r->out };
+	return hop_emit_replay(b, &a, r->din, NULL, r->din + nc);
+}
 
 hop_status hop_fwd_while(hop_build *b, hop_rule *r)
 {
@@ -35,6 +63,8 @@ hop_status hop_fwd_while(hop_build *b, hop_rule *r)
 	uint32_t nc = (uint32_t)a->ncarry, nk = r->n->nin - nc, nt = a->body->nout - nc;
 	struct saved *s = HOP_NEW(&b->arena, struct saved);
 	s->l = (hop_loop){ .body = a->body, .nc = nc, .nk = nk, .ny = nt };
+	if (in_slots(r, &s->l))
+		return fwd_slots(b, r, s);
 	HOP_TRY(hop_loop_cut(b, &s->l, r->act, r->live + nc + 1, HOP_CUT_MIN));
 	s->sargs = hop_rule_sargs(b, r);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, s->l.fwd->nout + 1);
@@ -53,6 +83,8 @@ hop_status hop_bwd_while(hop_build *b, hop_rule *r)
 {
 	const struct saved *s = r->save;
 	uint32_t nc = s->l.nc;
+	if (in_slots(r, &s->l))
+		return bwd_slots(b, r, s);
 	hop_loop_vals v = { .konst = r->in + nc, .y = r->out + nc + 1, .stacked = s->stacked,
 	                    .dcarry = r->dout, .dy = r->dout + nc + 1, .carry = r->out,
 	                    .count = r->out[nc], .length = s->cap, .reverse = true,

@@ -7,6 +7,9 @@
 
 #include "ir/graph.h"
 
+/* The reverse of a loop in bounded memory as the loops that run it. Further derivatives want it
+ * as it was: only compilation does this. */
+hop_status hop_opt_expand(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Evaluate what is known; identities that are exact; loops and conds decided already. */
 hop_status hop_opt_fold(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Put small callees, and those called from one place only, where they are called. */

@@ -73,6 +73,8 @@ static inline bool hop_block_is(const hop_trace *t, const hop_block_kind *k)
 extern const hop_block_kind hop_block_kind_while, hop_block_kind_for, hop_block_kind_map;
 /* Where the user wants the trips. */
 void hop_block_while_trips(hop_block_state *s, hop_value *n);
+/* What reverse mode keeps of a HOP_FOR. */
+void hop_block_for_slots(hop_trace *t, int n);
 
 /* ---- block_loop.c, for while and for ---- */
 

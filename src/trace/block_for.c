@@ -468,6 +468,8 @@ static void make_every(hop_trace *t, void *arg)
 	int k = *(int *)arg;
 	if (!hop_block_is(t, &hop_block_kind_for))
 		hop_trace_fail(t, HOP_EUSE, "every: it belongs directly into HOP_FOR, this is %s", t->what);
+	else if (k && ((struct block *)t->block)->c.opts.slots)
+		hop_trace_fail(t, HOP_EUSE, "every: the loop has slots already: give one of them");
 	else if (k < HOP_EVERY_SQRT)
 		hop_trace_fail(t, HOP_EVALUE, "every: %d: 0 keeps all, k each k-th carry, -1 about as many "
 		               "as it leaves out", k);
@@ -478,6 +480,15 @@ static void make_every(hop_trace *t, void *arg)
 void hop_at_every(hop_trace *t, const char *file, int line, int k)
 {
 	hop_enter(t, "every", file, line, make_every, &k);
+}
+
+void hop_block_for_slots(hop_trace *t, int n)
+{
+	hop_scan_opts *o = &((struct block *)t->block)->c.opts;
+	if (o->every)
+		hop_trace_fail(t, HOP_EUSE, "slots: the loop has every already: give one of them");
+	else
+		o->slots = n;
 }
 
 static void make_trips(hop_trace *t, void *arg)

@@ -222,6 +222,25 @@ void hop_at_bound(hop_trace *t, const char *file, int line, int64_t n)
 	hop_enter(t, "bound", file, line, make_bound, &n);
 }
 
+static void make_slots(hop_trace *t, void *arg)
+{
+	int n = *(int *)arg;
+	if (!hop_block_is(t, &hop_block_kind_while) && !hop_block_is(t, &hop_block_kind_for))
+		hop_trace_fail(t, HOP_EUSE, "slots: it belongs directly into HOP_WHILE or HOP_FOR, this is "
+		               "%s", t->what);
+	else if (n < 1)
+		hop_trace_fail(t, HOP_EVALUE, "slots: %d: reverse mode keeps at least 1 state", n);
+	else if (hop_block_is(t, &hop_block_kind_for))
+		hop_block_for_slots(t, n);
+	else
+		((struct block *)t->block)->c.opts.slots = n;
+}
+
+void hop_at_slots(hop_trace *t, const char *file, int line, int n)
+{
+	hop_enter(t, "slots", file, line, make_slots, &n);
+}
+
 void hop_block_while_trips(hop_block_state *s, hop_value *n)
 {
 	((struct block *)s)->trips = n;

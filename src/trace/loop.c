@@ -138,6 +138,11 @@ void hop_while_begin(hop_trace *t, void *arg)
 		               (long long)c->opts.max_trips);
 		return;
 	}
+	if (c->opts.slots < 0) {
+		hop_trace_fail(t, HOP_EVALUE, "while: slots is %d: 0 keeps all, n > 0 as many states",
+		               c->opts.slots);
+		return;
+	}
 	if (c->opts.carry && hop_tree_count(c->opts.carry) != c->ncarry) {
 		hop_trace_fail(t, HOP_EUSE, "while: the tree names %d values, there are %d carries",
 		               hop_tree_count(c->opts.carry), c->ncarry);
@@ -256,7 +261,8 @@ static void emit_while(hop_trace *t, struct hop_while_call *c, hop_join *j,
 	hop_arena *a = &t->arena;
 	hop_sizes sargs = hop_join_sargs(j);
 	hop_while_args w = { .test = test, .body = body, .sargs = sargs, .ncarry = l->ncarry,
-	                     .nconst = j->nk, .max_trips = c->opts.max_trips, .konst = j->kval };
+	                     .nconst = j->nk, .max_trips = c->opts.max_trips, .slots = c->opts.slots,
+	                     .konst = j->kval };
 	hop_val *carry = HOP_NEWN(a, hop_val, l->ncarry + 1);
 	hop_val *res = HOP_NEWN(a, hop_val, l->ncarry + 2);
 	memcpy(carry, l->carry, l->ncarry * sizeof *carry);

@@ -1047,6 +1047,7 @@ int hop_op_while(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int64_t ncarry,
                 int64_t max_trips,
+                int64_t slots,
                 bool sym,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *test,
@@ -1055,6 +1056,7 @@ int hop_op_while(hop_trace *t, const char *file, int line, int nin,
 	const hop_raw a[] = {
 		{ .i = ncarry },
 		{ .i = max_trips },
+		{ .i = slots },
 		{ .i = sym },
 		{ .i = nsargs, .p = sargs },
 		{ .p = test },
@@ -1072,6 +1074,7 @@ int hop_op_scan(hop_trace *t, const char *file, int line, int nin,
                 bool counted,
                 bool stops,
                 int64_t every,
+                int64_t slots,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *body)
 {
@@ -1083,6 +1086,7 @@ int hop_op_scan(hop_trace *t, const char *file, int line, int nin,
 		{ .i = counted },
 		{ .i = stops },
 		{ .i = every },
+		{ .i = slots },
 		{ .i = nsargs, .p = sargs },
 		{ .p = body },
 		{ .i = 0 } };
@@ -1125,4 +1129,38 @@ int hop_op_custom(hop_trace *t, const char *file, int line, int nin,
 		{ .p = batch },
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_custom, a, nin, in, cap, out);
+}
+
+int hop_op_replay(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t ncarry,
+                int64_t nx,
+                hop_dim length,
+                int64_t size,
+                bool reverse,
+                bool grow,
+                int64_t rows,
+                int64_t slots,
+                int64_t leaf,
+                int nwrt, const int64_t *wrt,
+                int nlive, const int64_t *live,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *step)
+{
+	const hop_raw a[] = {
+		{ .i = ncarry },
+		{ .i = nx },
+		{ .d = length },
+		{ .i = size },
+		{ .i = reverse },
+		{ .i = grow },
+		{ .i = rows },
+		{ .i = slots },
+		{ .i = leaf },
+		{ .i = nwrt, .p = wrt },
+		{ .i = nlive, .p = live },
+		{ .i = nsargs, .p = sargs },
+		{ .p = step },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_replay, a, nin, in, cap, out);
 }

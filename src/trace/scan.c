@@ -92,6 +92,12 @@ void hop_scan_begin(hop_trace *t, void *arg)
 		               "about as many as it leaves out", c->op, o->every);
 		return;
 	}
+	if (o->slots < 0 || (o->slots && o->every)) {
+		hop_trace_fail(t, HOP_EVALUE, o->slots < 0 ? "%s: slots is %d: 0 keeps all, n > 0 as "
+		               "many states" : "%s: slots is %d and every is %d: give one of them",
+		               c->op, o->slots, o->every);
+		return;
+	}
 	if (o->x && hop_tree_count(o->x) != c->nx) {
 		hop_trace_fail(t, HOP_EUSE, "%s: the tree names %d values, there are %d xs", c->op,
 		               hop_tree_count(o->x), c->nx);
@@ -172,8 +178,8 @@ void hop_scan_end(hop_trace *t, void *arg)
 	hop_scan_args a = { .body = g, .sargs = hop_join_sargs(&j), .ncarry = l.ncarry, .nx = nx,
 	                    .nconst = j.nk, .length = c->length, .reverse = c->opts.reverse,
 	                    .stops = stops, .unordered = c->unordered, .every = c->opts.every,
-	                    .count = c->count,
-	                    .carry = l.carry, .x = c->val + nc, .konst = j.kval };
+	                    .slots = c->opts.slots, .count = c->count, .carry = l.carry,
+	                    .x = c->val + nc, .konst = j.kval };
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, n + j.nw + 1);
 	if (hop_emit_scan(&t->b, &a, res))
 		return;

@@ -329,6 +329,48 @@ BODY(every_in_while)
 	hop_return(t, x);
 }
 
+BODY(slots_in_map)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_MAP(t, i, 3)
+		hop_slots(t, 3);
+	hop_return(t, x);
+}
+
+BODY(slots_none)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, x, hop_f(t, 9)), x) {
+		hop_slots(t, 0);
+		x = hop_addf(t, x, 1);
+	}
+	hop_return(t, x);
+}
+
+BODY(slots_and_every)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_FOR(t, i, 3, x) {
+		hop_every(t, 2);
+		hop_slots(t, 3);
+	}
+	hop_return(t, x);
+}
+
+BODY(every_and_slots)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_FOR(t, i, 3, x) {
+		hop_slots(t, 3);
+		hop_every(t, 2);
+	}
+	hop_return(t, x);
+}
+
 BODY(trips_nowhere)
 {
 	hop_value n = HOP_NONE;
@@ -462,6 +504,10 @@ static const struct wrong_block wrong_blocks[] = {
 	WRONG(stack_twice, ALL),
 	WRONG(bound_in_for, ALL),
 	WRONG(every_in_while, ALL),
+	WRONG(slots_in_map, ALL),
+	WRONG(slots_none, ALL),
+	WRONG(slots_and_every, ALL),
+	WRONG(every_and_slots, ALL),
 	WRONG(trips_nowhere, ALL),
 	WRONG(keep_in_for, ALL),
 	WRONG(zero_bound, ALL),

@@ -107,10 +107,12 @@ BODY(while_few, hop_while(t, always_, none_, NULL, 1, in, NULL, out, NULL); DONE
 BODY(while_short, hop_while(t, always_, short_, NULL, 1, in, NULL, out, NULL); DONE)
 BODY(while_dtype, hop_while(t, always_, whole_, NULL, 1, in, NULL, out, NULL); DONE)
 static const hop_while_opts negative = { .size = sizeof negative, .max_trips = -1 };
+static const hop_while_opts fewer = { .size = sizeof fewer, .slots = -1 };
 struct pair { hop_value a, b; };
 HOP_TREE(pair_tree, struct pair, a, b);
 static const hop_while_opts named = { .size = sizeof named, .carry = &pair_tree };
 BODY(while_trips, hop_while(t, never_, same_, NULL, 1, in, &negative, out, NULL); DONE)
+BODY(while_slots, hop_while(t, never_, same_, NULL, 1, in, &fewer, out, NULL); DONE)
 BODY(while_tree, hop_while(t, never_, same_, NULL, 1, in, &named, out, NULL); DONE)
 
 #define SCAN(name, fn, nc, init, nx, xs, cap, ...) \
@@ -134,6 +136,8 @@ SCAN(scan_axis_back, both_, 1, in, 1, in, 4, .axis = -2)
 SCAN(scan_axis_none, both_, 2, in, 0, NULL, 4, LEN(2), .axis = -1)
 SCAN(scan_scalar, both_, 1, in, 1, &in[S], 4, .axis = 0)
 SCAN(scan_every, same_, 1, in, 0, NULL, 4, LEN(2), .every = -2)
+SCAN(scan_slots, same_, 1, in, 0, NULL, 4, LEN(2), .slots = -1)
+SCAN(scan_slots_every, same_, 1, in, 0, NULL, 4, LEN(2), .slots = 3, .every = 2)
 SCAN(scan_every_min, same_, 1, in, 0, NULL, 4, LEN(2), .every = INT_MIN)
 SCAN(scan_count_float, same_, 1, in, 0, NULL, 4, LEN(2), .counted = true, .count = in[S])
 SCAN(scan_count_bool, same_, 1, in, 0, NULL, 4, LEN(2), .counted = true, .count = in[Q])
@@ -263,6 +267,7 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(while_none, "while: the test gives 0"), W(while_vector, "while: the test gives f64[3]"),
 	W(while_few, "while: the body gives 0"), W(while_short, "while: carry[0] is f64[3]"),
 	W(while_dtype, "while: carry[0] is f64[3]"), W(while_trips, "while: max_trips"),
+	W(while_slots, "while: slots is -1"),
 	W(while_tree, "while: the tree names 2"), W(scan_fn, "body of scan"),
 	W(scan_fn_none, "body of scan"), W(scan_ncarry, "scan: a count"),
 	W(scan_nx, "scan: a count"), W(scan_init, "scan: a count"), W(scan_xs, "scan: a count"),
@@ -271,6 +276,7 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(scan_huge, "scan: length"), W(scan_lengths, "scan: x[0] has length 3"),
 	W(scan_axis, "no axis 1"), W(scan_axis_back, "axis"), W(scan_axis_none, "scan: axis -1"),
 	W(scan_scalar, "no axis 0"), W(scan_every, "scan: every is -2"),
+	W(scan_slots, "scan: slots is -1"), W(scan_slots_every, "scan: slots is 3 and every is 2"),
 	W(scan_every_min, "scan: every is"), W(scan_count_float, "scan: the count is f64"),
 	W(scan_count_bool, "scan: the count is bool"), W(scan_count_vector, "scan: the count is"),
 	W(scan_count_unset, "scan: a value that was never set"), W(scan_tree, "scan: the tree"),
