@@ -1,12 +1,41 @@
 /* bodies_ad.c -- what every operator does by its signature: which results depend on which
  * operands, and forward mode. Tangents stand behind their values in each role: a carry's
- * tangent is a carry, a slice's a slice. */
+ * tangent is a carry, a slice's a slice. Of what is combined, a leaf is active as init, as slice
+ * and as result, or in none of them. */
 #include "ad/ad.h"
 #include "hops/body.h"
 
 #include <string.h>
 
-/* act: which parameters are active; grows by the carries that a step makes so. out: which
+/* Which parameters of a body are active, given which operands of the node are. */
+static const bool *params(hop_env *e, const hop_roles *node, const hop_roles *body,
+                          const bool *act)
+{
+	hop_span x = node->in.x, s = node->in.same, left = body->in.left;
+	if (!left.n)
+		return act + node->lead;
+	bool *p = HOP_NEWN(&e->tmp, bool, 2 * left.n + s.n);
+	memcpy(p + left.at, act + x.at, x.n);
+	memcpy(p + body->in.right.at, act + x.at, x.n);
+	memcpy(p + body->in.same.at, act + s.at, s.n);
+	return p;
+}
+
+/* One round of the fix-point for operands that results feed: those at `in`, of which there may
+ * be none, at `too`, and the results at `out` are active together. */
+static bool together(bool *act, hop_span in, hop_span too, bool *res, hop_span out)
+{
+	bool more = false;
+	for (uint32_t k = 0; k < out.n; k++) {
+		bool *a = in.n ? &act[in.at + k] : &act[too.at + k], *b = &act[too.at + k];
+		bool any = *a || *b || res[out.at + k];
+		more |= any && !(*a && *b);
+		*a = *b = res[out.at + k] = any;
+	}
+	return more;
+}
+
+/* act: which operands are active; grows by the carries that a step makes so. out: which
  * results. */
 static void reach(hop_env *e, const hop_node *n, bool *act, bool *out)
 {
@@ -20,18 +49,15 @@ static void reach(hop_env *e, const hop_node *n, bool *act, bool *out)
 			if (!hop_sig_gives(&body))
 				continue;
 			bool *res = HOP_NEWN(&e->tmp, bool, sub.v[j]->nout);
-			hop_ad_active(e, sub.v[j], act + node.lead, res);
+			hop_ad_active(e, sub.v[j], params(e, &node, &body, act), res);
 			for (uint32_t k = 0; k < sub.v[j]->nout; k++) {
 				uint32_t to = hop_sig_result(&node, &body, k);
 				if (to != UINT32_MAX)
 					out[to] |= res[k];
 			}
 		}
-		for (uint32_t k = 0; k < node.in.carry.n; k++) {
-			bool *a = &act[node.in.carry.at + k], *o = &out[node.out.carry.at + k];
-			more |= *o && !*a;
-			*a = *o = *a || *o;
-		}
+		more |= together(act, node.in.carry, node.in.carry, out, node.out.carry);
+		more |= together(act, node.in.init, node.in.x, out, node.out.left);
 	}
 }
 
@@ -117,7 +143,7 @@ static hop_status widen_bodies(hop_env *e, const hop_node *n, const bool *act,
 				live[k] = from != UINT32_MAX && outs[from];
 			}
 		}
-		HOP_TRY(widen(e, sub[j], &body, act + node.lead, live, &sub[j]));
+		HOP_TRY(widen(e, sub[j], &body, params(e, &node, &body, act), live, &sub[j]));
 	}
 	return HOP_OK;
 }

@@ -39,8 +39,8 @@ hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
 	return st;
 }
 
-static hop_status check_sargs(hop_infer *f, const char *which, const hop_graph *body,
-                              hop_sizes sargs)
+hop_status hop_body_sargs(hop_infer *f, const char *which, const hop_graph *body,
+                          hop_sizes sargs)
 {
 	const char *op = hop_optab[f->op].name;
 	if (!body)
@@ -62,7 +62,7 @@ static hop_status check_sargs(hop_infer *f, const char *which, const hop_graph *
 hop_status hop_body_takes(hop_infer *f, const char *which, const hop_graph *body,
                           hop_sizes sargs, uint32_t nin, const hop_type *const *in)
 {
-	HOP_TRY(check_sargs(f, which, body, sargs));
+	HOP_TRY(hop_body_sargs(f, which, body, sargs));
 	if (body->nparam != nin)
 		return hop_infer_fail(f, HOP_ETYPE, "%s: %s takes %u operands, got %u",
 		                      hop_optab[f->op].name, which, body->nparam, nin);

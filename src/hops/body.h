@@ -8,6 +8,9 @@
 
 /* A body's type as the node's graph sees it. */
 const hop_type *hop_body_type(hop_env *e, const hop_type *t, hop_sizes sargs);
+/* Check the size arguments of a body, and that there is one. */
+hop_status hop_body_sargs(hop_infer *f, const char *which, const hop_graph *body,
+                          hop_sizes sargs);
 /* Check that a body takes `nin` operands of the given types; names it in the message. */
 hop_status hop_body_takes(hop_infer *f, const char *which, const hop_graph *body,
                           hop_sizes sargs, uint32_t nin, const hop_type *const *in);

@@ -74,6 +74,20 @@ hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)
 	return spread(b, v, w->body->nout + 1, out);
 }
 
+hop_status hop_emit_assoc(hop_build *b, const hop_assoc *a, const hop_val *in, hop_val *out)
+{
+	struct hop_attr_reduce r = { .nx = a->nx, .length = a->length, .sargs = a->sargs,
+	                             .combine = a->combine };
+	struct hop_attr_associative_scan s = { .nx = a->nx, .ninit = a->ninit,
+	                                       .length = a->length, .reverse = a->reverse,
+	                                       .exclusive = a->exclusive, .sargs = a->sargs,
+	                                       .combine = a->combine };
+	uint32_t n = a->ninit + a->nx + a->nk;
+	hop_val v = a->whole ? hop_emit_op(b, HOP_OP_reduce, &r, n, in)
+	                     : hop_emit_op(b, HOP_OP_associative_scan, &s, n, in);
+	return spread(b, v, a->nx, out);
+}
+
 hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out)
 {
 	if (b->st)

@@ -34,6 +34,18 @@
  * map     in: nx xs of type [length, t], then consts.   out: ys of type [length, t].
  *         body(slices of xs, consts) -> ys. The steps have no order; otherwise a scan.
  *
+ * associative_scan
+ *         in: ninit inits (none, or one a leaf), nx xs of type [length, t], then consts.
+ *         combine(left leaves, right leaves, consts) -> leaves, all of the types t; it is
+ *         associative. out: nx results of type [length, t]. Written o:
+ *         inclusive y_t = x_0 o .. o x_t, behind init o if there is one; exclusive y_0 = init,
+ *         y_t = init o x_0 o .. o x_{t-1}. `reverse`: the same in flipped order, the first
+ *         operand of combine being what comes first in that order. How the leaves are
+ *         associated depends on sizes alone; the meaning is the fold from the left.
+ *
+ * reduce  in: nx inits, nx xs of type [length, t], then consts.   out: nx results of type t,
+ *         init o x_0 o .. o x_{length-1}.
+ *
  * switch  in: index (i64 scalar), operands.     out: the results of any branch.
  *         branch k runs, k being index clamped to 0 .. number of branches - 1.
  *
@@ -112,6 +124,19 @@ typedef struct hop_steps {
 /* False if the attributes ask for more operands than there are. */
 bool      hop_steps_read(int op, const void *attr, uint32_t nin, hop_steps *out);
 hop_steps hop_steps_of(const hop_node *n);
+
+/* An associative_scan or a reduce, read. */
+typedef struct hop_assoc {
+	const hop_graph *combine;
+	hop_sizes        sargs;
+	hop_size         length;
+	uint32_t         ninit, nx, nk;           /* inits, xs: the leaves; consts */
+	bool             reverse, exclusive;
+	bool             whole;                   /* a reduce: no prefix is wanted but the last */
+} hop_assoc;
+hop_assoc  hop_assoc_of(const hop_node *n);
+/* in: inits, xs, consts as a says; out: one result a leaf. */
+hop_status hop_emit_assoc(hop_build *b, const hop_assoc *a, const hop_val *in, hop_val *out);
 
 /* `every` of a scan whose steps are recomputed from their carries: made by the chunked form
  * of every = k. */

@@ -8,12 +8,14 @@
 
 /* Lead operands, which no body sees: count (steps to run, i64), pred (which of two bodies),
  * index (which of many). Parameters: carry (starts as the operand, then the body's result),
- * x (a slice of the operand each step), same (the operand each time). Results: y (slices
- * stacked), out (as the body gives it), saved (the same, for a rule), steps (how many ran).
+ * x (a slice of the operand each step), same (the operand each time). What a body combines: init
+ * (where to start) and x are operands, left and right its parameters: what was combined of
+ * neighbours so far. Results: y (slices stacked), left (what combining gave), out (as the body
+ * gives it), saved (the same, for a rule), steps (how many ran).
  * Results of bodies only: stop (this was the last step), go (there is a step to run). Of rules
  * only: dsame and dout, a tangent or cotangent for each of those that is a float. */
 #define HOP_ROLES(R) \
-	R(count) R(pred) R(index) R(carry) R(x) R(same) \
+	R(count) R(pred) R(index) R(carry) R(init) R(x) R(left) R(right) R(same) \
 	R(y) R(out) R(saved) R(steps) R(stop) R(go) R(dsame) R(dout)
 
 enum hop_role {

@@ -121,7 +121,7 @@ bool hop_form_read(const hop_node *n, void *attr, hop_form *f)
 	for (int j = 0; j < f->nbody; j++) {
 		hop_roles b;
 		hop_body_roles(&now, j, &b);
-		if (!b.run)
+		if (!b.run || b.in.left.n)
 			return false;
 		if (f->main < 0 && hop_sig_gives(&b)) {
 			f->main = j;

@@ -73,8 +73,8 @@ void hop_rw_needs(hop_env *e, const hop_graph *g, const bool *want, bool *param)
 
 /* ---- operators ---- */
 
-/* An operator that does nothing but run its bodies, read by its signature. Those with rules
- * of their own keep the form they have. */
+/* An operator that does nothing but run its bodies on its operands, read by its signature. Those
+ * with rules of their own, or whose bodies combine, keep the form they have. */
 typedef struct hop_form {
 	hop_roles         r;         /* of the node */
 	uint32_t          lead;      /* operands in front of the bodies' parameters */

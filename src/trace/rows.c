@@ -1109,6 +1109,44 @@ int hop_op_map(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_map, a, nin, in, cap, out);
 }
 
+int hop_op_associative_scan(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t nx,
+                int64_t ninit,
+                hop_dim length,
+                bool reverse,
+                bool exclusive,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *combine)
+{
+	const hop_raw a[] = {
+		{ .i = nx },
+		{ .i = ninit },
+		{ .d = length },
+		{ .i = reverse },
+		{ .i = exclusive },
+		{ .i = nsargs, .p = sargs },
+		{ .p = combine },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_associative_scan, a, nin, in, cap, out);
+}
+
+int hop_op_reduce(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t nx,
+                hop_dim length,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *combine)
+{
+	const hop_raw a[] = {
+		{ .i = nx },
+		{ .d = length },
+		{ .i = nsargs, .p = sargs },
+		{ .p = combine },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_reduce, a, nin, in, cap, out);
+}
+
 int hop_op_custom(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int64_t nouts,
