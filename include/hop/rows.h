@@ -295,6 +295,22 @@ int hop_op_replay(hop_trace *t, const char *file, int line, int nin,
                 int nlive, const int64_t *live,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *step);
+int hop_op_root(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t nx,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *f,
+                const hop_fn *solve,
+                const hop_fn *tangent,
+                const hop_fn *cotangent);
+int hop_op_linear_solve(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t nb,
+                bool transposed,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *matvec,
+                const hop_fn *solve,
+                const hop_fn *tsolve);
 
 #ifdef __cplusplus
 }

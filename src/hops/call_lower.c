@@ -1,4 +1,4 @@
-/* call_lower.c -- lowering of call and custom. A body is inlined or becomes a
+/* call_lower.c -- lowering of call, custom, root and linear_solve. A body is inlined or becomes a
  * function; the choice is in loop/lower.c. */
 #include "loop/lower.h"
 
@@ -11,4 +11,15 @@ hop_status hop_lower_call(hop_lower *l, const hop_node *n)
 hop_status hop_lower_custom(hop_lower *l, const hop_node *n)
 {
 	return hop_lower_call_body(l, n, HOP_ATTR(n, custom)->fwd);
+}
+
+/* Only the solver runs. */
+hop_status hop_lower_root(hop_lower *l, const hop_node *n)
+{
+	return hop_lower_call_body(l, n, HOP_ATTR(n, root)->solve);
+}
+
+hop_status hop_lower_linear_solve(hop_lower *l, const hop_node *n)
+{
+	return hop_lower_call_body(l, n, HOP_ATTR(n, linear_solve)->solve);
 }

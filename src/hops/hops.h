@@ -68,7 +68,22 @@
  *         residuals kept, then the reverse scan. What was kept is only a shortcut, and a
  *         constant to every derivative: of the states, `slots` more, and what `leaf` steps
  *         save, are alive at a time. length is a constant or size argument number `size`;
- *         with `grow` there are neither xs nor ys, and trips has no bound. */
+ *         with `grow` there are neither xs nor ys, and trips has no bound.
+ *
+ * root    in: nx start values x0 (floats), then consts.    out: nx values x, info.
+ *         f(x, consts) -> residuals, of the types of x: x is where they are all zero.
+ *         solve(x0, consts) -> x, info: what runs.
+ *         tangent(b, x, consts) -> v, info with J v = b, where J is the derivative of f in x at
+ *         x; cotangent the same with J^T, or NULL where J is symmetric.
+ *
+ * linear_solve  in: nb right-hand sides b (floats), then consts.    out: nb values x, info.
+ *         matvec(v, consts) -> A v, linear in v, of the types of b.
+ *         solve(b, consts) -> x, info: what runs. A x = b, or A^T x = b when `transposed`.
+ *         tsolve(b, consts) -> x, info for the other of the two; NULL where A is symmetric.
+ *
+ *         info is i64, 0 where the solution was found; else x is the last iterate, and info says
+ *         how many iterations were spent. It is a scalar, or has the leading axes, the batch's,
+ *         that all values of x have. A derivative whose own equations were not solved is NaN. */
 #ifndef HOP_HOPS_H
 #define HOP_HOPS_H
 

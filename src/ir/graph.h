@@ -188,6 +188,7 @@ const hop_field *hop_node_subfield(const hop_node *n, int i);
 hop_sizes   hop_attr_sizes(int op, const void *attr, int field);
 /* The size arguments passed to its bodies (empty when none). */
 hop_sizes   hop_node_sargs(const hop_node *n);
+void        hop_attr_set_sargs(int op, void *attr, hop_sizes s);
 /* The number of steps of a loop that has one, else NULL. */
 const hop_size *hop_attr_length(int op, const void *attr);
 /* The local size symbol that the node binds, or -1. */

@@ -141,6 +141,11 @@ hop_sizes hop_node_sargs(const hop_node *n)
 	return s ? *s : (hop_sizes){ 0, NULL };
 }
 
+void hop_attr_set_sargs(int op, void *attr, hop_sizes s)
+{
+	*(hop_sizes *)only(op, attr, HOP_AK_sargs) = s;
+}
+
 const hop_size *hop_attr_length(int op, const void *attr)
 {
 	return only(op, attr, HOP_AK_length);

@@ -11,12 +11,14 @@
  * x (a slice of the operand each step), same (the operand each time). What a body combines: init
  * (where to start) and x are operands, left and right its parameters: what was combined of
  * neighbours so far. Results: y (slices stacked), left (what combining gave), out (as the body
- * gives it), saved (the same, for a rule), steps (how many ran).
- * Results of bodies only: stop (this was the last step), go (there is a step to run). Of rules
- * only: dsame and dout, a tangent or cotangent for each of those that is a float. */
+ * gives it), saved (the same, for a rule), steps (how many ran), info (whether it worked). sol: as
+ * an operand what a solver starts from or solves for, as a result the solution. Results of bodies
+ * only: stop (this was the last step), go (there is a step to run). Of rules only: dsame and dout,
+ * a tangent or cotangent for each of those that is a float, and at, the solution at which a rule is
+ * asked. */
 #define HOP_ROLES(R) \
 	R(count) R(pred) R(index) R(carry) R(init) R(x) R(left) R(right) R(same) \
-	R(y) R(out) R(saved) R(steps) R(stop) R(go) R(dsame) R(dout)
+	R(y) R(out) R(saved) R(steps) R(stop) R(go) R(dsame) R(dout) R(sol) R(at) R(info)
 
 enum hop_role {
 	HOP_R_none,

@@ -1202,3 +1202,43 @@ int hop_op_replay(hop_trace *t, const char *file, int line, int nin,
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_replay, a, nin, in, cap, out);
 }
+
+int hop_op_root(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t nx,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *f,
+                const hop_fn *solve,
+                const hop_fn *tangent,
+                const hop_fn *cotangent)
+{
+	const hop_raw a[] = {
+		{ .i = nx },
+		{ .i = nsargs, .p = sargs },
+		{ .p = f },
+		{ .p = solve },
+		{ .p = tangent },
+		{ .p = cotangent },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_root, a, nin, in, cap, out);
+}
+
+int hop_op_linear_solve(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t nb,
+                bool transposed,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *matvec,
+                const hop_fn *solve,
+                const hop_fn *tsolve)
+{
+	const hop_raw a[] = {
+		{ .i = nb },
+		{ .i = transposed },
+		{ .i = nsargs, .p = sargs },
+		{ .p = matvec },
+		{ .p = solve },
+		{ .p = tsolve },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_linear_solve, a, nin, in, cap, out);
+}
