@@ -124,6 +124,14 @@ int hop_at_vjp_at(hop_trace *t, const char *file, int line, hop_body *body, void
                const hop_value *in, int nwrt, const int *wrt, int nct,
                const hop_value *cotangents, int cap, hop_value *out);
 #define hop_vjp_at(t, ...) hop_at_vjp_at(t, __FILE__, __LINE__, __VA_ARGS__)
+/** The transposed of a linear body, applied: in[0..nin) are what the body takes, of which only the
+ * types matter for those in wrt; ct are values like its results. Returns values like the inputs wrt.
+ * A body that is not linear in them, or adds something else, is refused. */
+int hop_at_linear_transpose_at(hop_trace *t, const char *file, int line, hop_body *body, void *user,
+                               int nin, const hop_value *in, int nwrt, const int *wrt, int nct,
+                               const hop_value *ct, int cap, hop_value *out);
+#define hop_linear_transpose_at(t, ...) \
+	hop_at_linear_transpose_at(t, __FILE__, __LINE__, __VA_ARGS__)
 /** Jacobians of the only result: one a wrt, of shape [result, input]. */
 int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);

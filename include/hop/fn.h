@@ -84,6 +84,10 @@ HOP_MUST_USE hop_status hop_grad(hop_fn *f, int nwrt, const int *wrt, hop_fn **o
 HOP_MUST_USE hop_status hop_jvp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f);
 /** More inputs: cotangents of the float results. More results: cotangents of the inputs wrt. */
 HOP_MUST_USE hop_status hop_vjp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f);
+/** The transposed of what is linear in the inputs wrt. Inputs: those of f that are not in wrt, then
+ * cotangents of its results. Results: cotangents of the inputs wrt. Refuses what is not linear in
+ * them, or adds something that does not depend on them, and names the op. */
+HOP_MUST_USE hop_status hop_linear_transpose(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f);
 /** Inputs with batched[i] get a leading axis of size n (-1: a new size symbol, for which one
  * of them must be batched); so do all results. */
 HOP_MUST_USE hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f);

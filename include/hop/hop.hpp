@@ -222,6 +222,11 @@ public:
 	fn grad(std::initializer_list<int> wrt) const { return wrt_with(hop_grad, wrt); }
 	fn jvp(std::initializer_list<int> wrt) const { return wrt_with(hop_jvp, wrt); }
 	fn vjp(std::initializer_list<int> wrt) const { return wrt_with(hop_vjp, wrt); }
+	/** Of what is linear in the inputs wrt. */
+	fn linear_transpose(std::initializer_list<int> wrt) const
+	{
+		return wrt_with(hop_linear_transpose, wrt);
+	}
 	/** n = -1: a size symbol. */
 	fn vmap(std::initializer_list<bool> batched, int64_t n = -1) const
 	{

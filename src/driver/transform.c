@@ -2,6 +2,7 @@
  * results put in the order that include/hop/fn.h promises. The rules are elsewhere. */
 #include "ad/ad.h"
 #include "data/fn.h"
+#include "hops/transpose.h"
 #include "ir/rule.h"
 
 #include <string.h>
@@ -197,6 +198,56 @@ static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f
 	return HOP_OK;
 }
 
+/* Inputs: those of f that are not in wrt, cotangents of all results, captured arrays. */
+static hop_status make_linear_transpose(struct made *m, const struct args *a, hop_fn **out_f)
+{
+	hop_fn *f = m->from;
+	const hop_graph *g = f->g, *q;
+	hop_env *e = &m->e;
+	uint32_t nct = g->nout, nrest = 0, k = 0;
+	bool *lin = HOP_NEWN(&e->tmp, bool, g->nparam);
+	int *all = HOP_NEWN(&e->tmp, int, nct);
+	HOP_TRY(check(m, "linear_transpose", a));
+	if (f->nwrote)
+		return hop_fail(e, 0, HOP_EREFUSED, "linear_transpose: the function writes input %s",
+		                input(m, f->wrote[0]));
+	for (int i = 0; i < a->nwrt; i++)
+		lin[a->wrt[i]] = true;
+	HOP_TRY(hop_linear_check(e, "linear_transpose", 0, g, lin));
+	HOP_TRY(hop_graph_transpose(e, g, lin, &q));
+	hop_build_open(&m->b, e);
+	hop_build_syms_of(&m->b, q);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, q->nparam);
+	hop_val *res = HOP_NEWN(&e->tmp, hop_val, q->nout), *out = HOP_NEWN(&e->tmp, hop_val, q->nout);
+	for (int i = 0; i < f->nin; i++)
+		if (!lin[i]) {
+			in[nct + nrest] = hop_build_param(&m->b, q->type[nct + nrest]);
+			nrest++;
+		}
+	for (uint32_t i = 0; i < nct; i++) {
+		in[i] = hop_build_param(&m->b, q->type[i]);
+		all[i] = (int)i;
+	}
+	for (uint32_t i = nct + nrest; i < q->nparam; i++)
+		in[i] = hop_build_param(&m->b, q->type[i]);
+	inline_all(m, q, in, res);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		for (int w = 0; lin[i] && w < a->nwrt; w++)
+			if (a->wrt[w] == (int)i)
+				out[w] = res[k++];
+	hop_graph *made;
+	HOP_TRY(hop_seal(&m->b, q->nout, out, NULL, &made));
+	HOP_TRY(hop_fn_new(f->ctx, made, (int)(nrest + nct), a->nwrt, f->nhidden, f->hidden, 0, NULL,
+	                   out_f));
+	for (int i = 0, n = 0; i < f->nin; i++)
+		if (!lin[i])
+			(*out_f)->name[n++] = f->name[i];
+	hop_naming of[2] = { { .of_results = true, .at = (int)nrest, .n = (int)nct, .of = all },
+	                     { .results = true, .n = a->nwrt, .of = a->wrt } };
+	hop_names_add(e, *out_f, f, "cotangent", 2, of);
+	return HOP_OK;
+}
+
 static void name_bwd(struct made *m, const struct args *a, int nsaved, hop_fn *g)
 {
 	const hop_fn *f = m->from;
@@ -322,6 +373,11 @@ hop_status hop_vjp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
 hop_status hop_jvp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
 {
 	return transform(f, make_jvp, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
+}
+
+hop_status hop_linear_transpose(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
+{
+	return transform(f, make_linear_transpose, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
 }
 
 hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f)

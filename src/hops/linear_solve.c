@@ -80,7 +80,7 @@ hop_status hop_jvp_linear_solve(hop_build *b, hop_rule *r)
 		if (s.transposed) {
 			bool *v = HOP_NEWN(&e->tmp, bool, g->nparam);
 			memset(v, 1, s.n);
-			HOP_TRY(hop_transpose(e, g, v, &g));
+			HOP_TRY(hop_graph_transpose(e, g, v, &g));
 		}
 		HOP_TRY(b->st);
 		HOP_TRY(hop_along_consts(b, g, s.sargs, s.n, r->out, s.nk, s.konst, r->act + s.n,

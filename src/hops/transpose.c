@@ -33,7 +33,7 @@ static hop_status reverse(hop_env *e, const hop_graph *g, const bool *lin, const
 	return HOP_OK;
 }
 
-hop_status hop_transpose(hop_env *e, const hop_graph *g, const bool *lin, const hop_graph **out_g)
+hop_status hop_graph_transpose(hop_env *e, const hop_graph *g, const bool *lin, const hop_graph **out_g)
 {
 	const hop_graph *r;
 	hop_graph *made;

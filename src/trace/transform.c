@@ -2,6 +2,7 @@
  * What the body captures are constants to this transform, and live to those around it.
  * Transforms of whole functions are in src/driver. */
 #include "ad/ad.h"
+#include "hops/transpose.h"
 #include "trace/control.h"
 
 #include <string.h>
@@ -147,6 +148,45 @@ static void vjp_end(hop_trace *t, void *arg)
 		    !along(t, x, (int)i++, result_type(t, x, k), "cotangent", "result", k))
 			return;
 	finish(t, x, g);
+}
+
+/* The transposed takes cotangents first, then what the body is not transposed in. */
+static void transpose_end(hop_trace *t, void *arg)
+{
+	hop_xform *x = arg;
+	const hop_graph *g;
+	if (!close_body(t, x))
+		return;
+	uint32_t np = x->nop, nout = x->g->nout, k = 0;
+	hop_val *old = x->operand;
+	bool *lin = HOP_NEWN(&t->arena, bool, np);
+	if (nout != (uint32_t)x->nct) {
+		hop_trace_fail(t, HOP_EUSE, "linear_transpose: %d cotangents for %u results of the body",
+		               x->nct, nout);
+		return;
+	}
+	for (int i = 0; i < x->nwrt; i++)
+		lin[x->wrt[i]] = true;
+	hop_env *e = hop_env_of(t);
+	t->b.st = hop_linear_check(e, "linear_transpose", t->b.loc, x->g, lin);
+	if (t->b.st || (t->b.st = hop_graph_transpose(e, x->g, lin, &g)) || !room(t, x, g->nout))
+		return;
+	x->operand = HOP_NEWN(&t->arena, hop_val, np + nout);
+	x->nop = 0;
+	for (uint32_t i = 0; i < nout; i++)
+		if (!along(t, x, (int)i, result_type(t, x, i), "cotangent", "result", i))
+			return;
+	for (uint32_t i = 0; i < np; i++)
+		if (!lin[i])
+			x->operand[x->nop++] = old[i];
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, g->nout);
+	if (t->b.st || hop_call_here(t, g, x->sargs, x->operand, res))
+		return;
+	for (uint32_t i = 0; i < np; i++)
+		for (int w = 0; lin[i] && w < x->nwrt; w++)
+			if (x->wrt[w] == (int)i)
+				x->out[w] = hop_value_new(t, res[k++]);
+	x->n = t->b.st ? 0 : x->nwrt;
 }
 
 /* ---- batching ---- */
@@ -331,7 +371,7 @@ static void vjp_begin(hop_trace *t, void *arg)
 {
 	hop_xform *x = arg;
 	if (x->nct < 0 || (x->nct && !x->tangents))
-		hop_trace_fail(t, HOP_EUSE, "vjp: no cotangents were given");
+		hop_trace_fail(t, HOP_EUSE, "%s: no cotangents were given", x->op);
 	else
 		hop_xform_begin(t, arg);
 }
@@ -343,6 +383,16 @@ int hop_at_vjp_at(hop_trace *t, const char *file, int line, hop_body *body, void
 	hop_xform x = { .op = "vjp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .tangents = cotangents, .nct = nct, .cap = cap, .out = out };
 	return run(t, file, line, &x, "the body of vjp", body, user, vjp_begin, vjp_end);
+}
+
+int hop_at_linear_transpose_at(hop_trace *t, const char *file, int line, hop_body *body, void *user,
+                               int nin, const hop_value *in, int nwrt, const int *wrt, int nct,
+                               const hop_value *ct, int cap, hop_value *out)
+{
+	hop_xform x = { .op = "linear_transpose", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
+	                   .tangents = ct, .nct = nct, .cap = cap, .out = out };
+	return run(t, file, line, &x, "the body of linear_transpose", body, user, vjp_begin,
+	           transpose_end);
 }
 
 int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
