@@ -11,6 +11,7 @@
 #include "hop/file.h"
 #include "hop/fn.h"
 #include "hop/formula.h"
+#include "hop/implicit.h"
 #include "hop/jit.h"
 #include "hop/linalg.h"
 #include "hop/nn.h"

@@ -164,12 +164,14 @@ static void bodies_vanish(hop_env *e, const hop_node *n, bool *in, const bool *d
 	hop_graphs sub = hop_node_subs(n);
 	hop_node_roles(n, &node);
 	for (bool more = true; more; ) {
+		bool runs = false;
 		more = false;
 		memset(out, 1, n->nout);
 		for (int j = 0; j < sub.n; j++) {
 			hop_body_roles(n, j, &body);
 			if (!sub.v[j] || !hop_sig_gives(&body))
 				continue;
+			runs = true;
 			bool *res = HOP_NEWN(&e->tmp, bool, sub.v[j]->nout);
 			vanishing(e, sub.v[j], in + node.lead, dep + node.lead, res);
 			for (uint32_t k = 0; k < sub.v[j]->nout; k++) {
@@ -178,6 +180,8 @@ static void bodies_vanish(hop_env *e, const hop_node *n, bool *in, const bool *d
 					out[to] &= res[k];
 			}
 		}
+		if (!runs)
+			memset(out, 0, n->nout);
 		for (uint32_t k = 0; k < node.in.carry.n; k++) {
 			bool *a = &in[node.in.carry.at + k], *o = &out[node.out.carry.at + k];
 			more |= *a && !*o;

@@ -41,8 +41,8 @@ static int silent(void *user, const char *line)
 	return 0;
 }
 
-static void judge_text(const char *text, size_t n, const char *name, hop_dtype d, int depth,
-                       judge_total *all)
+void judge_text(const char *text, size_t n, const char *name, hop_dtype d, int depth,
+                judge_total *all)
 {
 	hop_ctx *c;
 	hop_env e;
