@@ -46,12 +46,13 @@ static void step(hop_trace *t, const hop_value *in, void *user)
 	 * have residual 0, and no weight */
 	hop_value less = hop_solver_number(s, s->dtype == HOP_f64 ? 1e-14 : 1e-6);
 	hop_value row = hop_at_arange(s->t, s->file, s->line, HOP_i64, hop_n(a.m));
-	hop_value one = HOP_SE(s, "row <= count ? 0 * r[:, 0] + 1 : 0 * r[:, 0]", row, count, r);
+	hop_value one = hop_at_cast(s->t, s->file, s->line, HOP_SE(s, "row <= count", row, count),
+	                            s->dtype);
 	hop_value rr = HOP_SE(s, "r @ transpose(r)", r);
 	hop_value e = HOP_SE(s, "diag(0 * one + less * diag_sum(rr))", one, less, rr);
 	hop_value w = HOP_SE(s, "solve(rr + e, one)", rr, e, one);
 	hop_value mixed = HOP_SE(s, "w @ g / sum(w)", w, g);
-	hop_value found = HOP_SE(s, "amax(abs(f)) <= tol * (1 + amax(abs(fx)))", f, tol, fx);
+	hop_value found = HOP_SE(s, "norm(f) <= tol * (1 + norm(fx))", f, tol, fx);
 	hop_value plain = HOP_SE(s, "found || !all(mixed - mixed == 0)", found, mixed);
 	hop_value out[NCARRY] = { HOP_SE(s, "plain ? fx : mixed", plain, fx, mixed), g, r,
 	                          HOP_SE(s, "count + 1", count), found };

@@ -344,7 +344,8 @@ static bool seal_all(hop_join *j, const struct implicit *c, const hop_graph **g)
 			l.nzero = 1;
 			l.zero = &i64;
 		}
-		if (hop_join_seal(j, at++, &l, b->nret, b->out, NULL, &g[k]))
+		/* in texts the solver tells what was asked for */
+		if (hop_join_seal(j, at++, &l, b->nret, b->out, k == SOLVE ? name[c->kind].op : NULL, &g[k]))
 			return false;
 	}
 	return true;

@@ -90,7 +90,7 @@ static void step(hop_trace *t, const hop_value *in, void *user)
 	hop_value c[NTRY], count = in[COUNT], tol = n.tol;
 	hop_value x = n.x = in[X], f = n.f = in[F], loss = n.loss = in[LOSS];
 	hop_value d = n.d = direction(&n);
-	hop_value close = n.close = HOP_SE(s, "amax(abs(d)) <= tol * (1 + amax(abs(x)))", d, tol, x);
+	hop_value close = n.close = HOP_SE(s, "norm(d) <= tol * (1 + norm(x))", d, tol, x);
 	n.slope = HOP_SE(s, "f @ d", f, d);
 	trial(&n, hop_solver_number(s, 1), c);
 	hop_solver_loop(s, try_test, try_half, &n, NTRY, c, 30);
