@@ -7,6 +7,7 @@
 
 #include "cost.h"
 #include "growth.h"
+#include "lanes.h"
 #include "layers.h"
 #include "linalg.h"
 #include "memory.h"
@@ -98,6 +99,8 @@ int main(int argc, char **argv)
 		return bench_run(argc - 2, argv + 2);
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return bench_threads();
+	if (argc > 1 && !strcmp(argv[1], "lanes"))
+		return bench_lanes();
 	if (argc > 1 && !strcmp(argv[1], "linalg"))
 		return bench_linalg();
 	if (argc > 1 && !strcmp(argv[1], "memory"))

@@ -14,6 +14,7 @@
 #ifndef HOP_BLOCK_H
 #define HOP_BLOCK_H
 
+#include "hop/control.h"
 #include "hop/tree.h"
 #include "hop/types.h"
 
@@ -116,6 +117,9 @@ void hop_at_keep(hop_trace *t, const char *file, int line, hop_value *to, hop_va
 /** Directly in HOP_WHILE: no more than n trips. */
 void hop_at_bound(hop_trace *t, const char *file, int line, int64_t n);
 #define hop_bound(t, ...) hop_at_bound(t, __FILE__, __LINE__, __VA_ARGS__)
+/** Directly in HOP_WHILE: how it is run when it is batched and its lanes end at different trips. */
+void hop_at_lanes(hop_trace *t, const char *file, int line, enum hop_lanes_how how);
+#define hop_lanes(t, ...) hop_at_lanes(t, __FILE__, __LINE__, __VA_ARGS__)
 /** Directly in HOP_FOR: reverse mode keeps each k-th carry; -1: about as many as it leaves out. */
 void hop_at_every(hop_trace *t, const char *file, int line, int k);
 #define hop_every(t, ...) hop_at_every(t, __FILE__, __LINE__, __VA_ARGS__)

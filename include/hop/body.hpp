@@ -229,6 +229,7 @@ struct while_opts {
 	int64_t max_trips = 0;         /* 0 = no bound */
 	value  *trips = nullptr;       /* how many there were */
 	int     slots = 0;             /* reverse mode: states to keep; 0 = what every trip needs */
+	hop_lanes_how lanes = HOP_LANES_AUTO;      /* how it is run when it is batched */
 };
 
 /** init is a value or a pack of them; test(carries) -> bool scalar, body(carries) -> carries. */
@@ -244,6 +245,7 @@ auto while_loop(const C &init, T &&test, B &&body, while_opts o = {}, place at =
 	opts.size = sizeof opts;
 	opts.max_trips = o.max_trips;
 	opts.slots = o.slots;
+	opts.lanes = o.lanes;
 	hop_value trips = { 0, 0 };
 	n = hop_at_while(t, at.file, at.line, &Bodies::template run<0>, &Bodies::template run<1>, &b, n,
 	                 in.data(), &opts, out.data(), o.trips ? &trips : nullptr);

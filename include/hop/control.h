@@ -32,12 +32,23 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
                   hop_value *out);
 #define hop_switch(t, ...) hop_at_switch(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/** How a loop of many lanes, made by batching, is run where the lanes end at different trips. What
+ * a lane computes is the same in all of them. A loop with effects, or whose gradient keeps all
+ * trips of all lanes, is frozen whatever is asked for. */
+enum hop_lanes_how {
+	HOP_LANES_AUTO,            /**< all lanes; of many, those that run long are compacted */
+	HOP_LANES_FREEZE,          /**< all lanes until the last ends; one that has ended stays as it is */
+	HOP_LANES_INTERCHANGE,     /**< groups of lanes, each until its last ends */
+	HOP_LANES_COMPACT          /**< some lanes at a time: where one ends, the next begins */
+};
+
 typedef struct hop_while_opts {
 	size_t          size;          /**< sizeof in the caller's build; grows at the end only */
 	int64_t         max_trips;     /**< 0 = no bound */
 	const hop_tree *carry;         /**< names of the carries, for messages; or NULL */
 	int             slots;         /**< reverse mode keeps: 0 what every trip needs, n > 0 that of
 	                                * n trips and n states, and runs the others again */
+	enum hop_lanes_how lanes;      /**< how it is run when it is batched */
 } hop_while_opts;
 #ifndef __cplusplus
 #define HOP_WHILE_OPTS(...) (&(hop_while_opts){ .size = sizeof(hop_while_opts), __VA_ARGS__ })

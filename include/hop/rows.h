@@ -2,7 +2,8 @@
  * constructor for every row of the table, with operands, attributes and results as
  * the graph has them (docs/ops.md): nothing is promoted or broadcast. Each gives the
  * number of results, 0 after a failure. A function that is a body captures no arrays
- * and writes no inputs. A mode is one of enum hop_scatter_mode; sym: bind a size. */
+ * and writes no inputs. A mode is one of enum hop_scatter_mode, how one of enum
+ * hop_lanes_how; sym: bind a size. */
 #ifndef HOP_ROWS_H
 #define HOP_ROWS_H
 
@@ -234,6 +235,8 @@ int hop_op_while(hop_trace *t, const char *file, int line, int nin,
                 int64_t ncarry,
                 int64_t max_trips,
                 int64_t slots,
+                bool lanes,
+                int how,
                 bool sym,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *test,

@@ -35,6 +35,7 @@ static const hop_pass passes[] = {
 	{ "hoist",    hop_opt_hoist,     true,  "one product in front of a scan for one a step" },
 	{ "accum",    hop_opt_accum,     true,  "one product behind a scan for a sum of products" },
 	{ "sink",     hop_opt_sink,      true,  "one product behind a scan for one a stacked row" },
+	{ "lanes",    hop_opt_lanes,     true,  "how lanes that end at different trips are run" },
 	{ "finish",   clean,             true,  "clean again: what moved leaves things behind" },
 	{ "fold",     hop_opt_fold,      false, "evaluate what is known" },
 	{ "bind",     hop_opt_bind,      false, "operands that are constants become constants inside" },

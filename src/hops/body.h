@@ -22,6 +22,14 @@ hop_status hop_types_agree(hop_infer *f, const hop_type *a, const hop_type *b,
                            const char *what, uint32_t index, const char *left,
                            const char *right);
 
+/* How a parameter of a body whose last size parameter counts lanes mentions it. */
+enum hop_lead {
+	HOP_LEAD_NONE,             /* not at all */
+	HOP_LEAD_LANES,            /* as its first size, and nowhere else: a row a lane */
+	HOP_LEAD_OTHER
+};
+enum hop_lead hop_lanes_lead(const hop_graph *body, const hop_type *t);
+
 /* The node's size arguments, as sizes of the graph being built. */
 hop_sizes hop_rule_sargs(hop_build *b, const hop_rule *r);
 /* The node's attributes, to be changed and emitted: sizes are those of the graph being

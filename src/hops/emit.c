@@ -57,8 +57,8 @@ hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)
 	if (b->st)
 		return b->st;
 	struct hop_attr_while a = { .ncarry = w->ncarry, .max_trips = w->max_trips,
-	                            .slots = w->slots, .sym = -1, .sargs = w->sargs,
-	                            .test = w->test, .body = w->body };
+	                            .slots = w->slots, .lanes = w->lanes, .how = w->how, .sym = -1,
+	                            .sargs = w->sargs, .test = w->test, .body = w->body };
 	if (w->max_trips <= 0 && (w->out_cap || w->body->nout > w->ncarry))
 		a.sym = hop_build_local(b, w->trips, NULL);
 	if (w->out_cap)

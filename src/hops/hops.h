@@ -18,6 +18,14 @@
  *         bound). Tape entries past the trip count are zero.
  *         slots: what reverse mode keeps: 0 = the residuals of every trip, n > 0 = n states
  *         and what n trips save; the rest is run again. A loop with tapes keeps all.
+ *         lanes: batching made it of a loop whose lanes end at different trips. The last size
+ *         parameter of the bodies counts the lanes. Every carry has it in front and mentions it
+ *         nowhere else, and a const in which it stands so has a row a lane. Carry 0, bool, says
+ *         which lanes still run, and test whether any does; a lane that does not keeps its
+ *         carries and leaves zeros on the tapes. With max_trips a lane ends by itself when it
+ *         has run so many. What a lane computes depends on no other lane: this is promised, not
+ *         checked. how says which of the forms that give the same a compilation takes; while
+ *         there are no lanes yet, it is what batching will ask for.
  *
  * scan    in: count (i64 scalar, only if `counted`), ncarry carries, nx xs of type
  *         [length, t], then consts.
@@ -106,6 +114,8 @@ typedef struct hop_while_args {
 	hop_sizes        sargs;
 	uint32_t         ncarry, nconst;
 	int64_t          max_trips, slots;
+	bool             lanes;
+	int64_t          how;
 	const hop_val   *carry, *konst;
 	hop_range        trips;           /* known bounds of the tape symbol */
 	hop_size        *out_cap;         /* NULL, or receives the size of the tapes: a symbol

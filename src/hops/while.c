@@ -5,6 +5,34 @@
 
 #include <string.h>
 
+enum hop_lead hop_lanes_lead(const hop_graph *body, const hop_type *t)
+{
+	int last = (int)body->nsym - 1;
+	enum hop_lead is = HOP_LEAD_NONE;
+	for (int i = 0; i < t->rank; i++)
+		if (hop_size_nsym(t->dim[i]) > last)
+			is = i == 0 && hop_size_bare(t->dim[0]) == last ? HOP_LEAD_LANES : HOP_LEAD_OTHER;
+	return is;
+}
+
+/* The carries of lanes, as hops.h promises them. */
+static hop_status lanes_fit(hop_infer *f, const struct hop_attr_while *a)
+{
+	const hop_graph *g = a->body;
+	if (!g->nsym || !a->ncarry)
+		return hop_infer_fail(f, HOP_ETYPE, "while: lanes need a size parameter that counts "
+		                      "them, and a carry that says which of them run");
+	if (g->type[0]->dtype != HOP_bool || g->type[0]->rank != 1)
+		return hop_infer_fail(f, HOP_ETYPE, "while: carry 0 says which lanes run, a list of "
+		                      "bool it must be");
+	for (uint32_t k = 0; k < (uint32_t)a->ncarry; k++)
+		if (hop_lanes_lead(g, g->type[k]) != HOP_LEAD_LANES)
+			return hop_infer_fail(f, HOP_ETYPE, "while: carry %u of the body must have the last "
+			                      "size parameter, which counts the lanes, as its first "
+			                      "size and nowhere else", k);
+	return HOP_OK;
+}
+
 /* while carries consts -- repeat body while test holds
  * Results are the carries, the trip count and what each trip left on the tapes. */
 hop_status hop_infer_while(hop_infer *f)
@@ -17,6 +45,9 @@ hop_status hop_infer_while(hop_infer *f)
 	if (a->slots < 0)
 		return hop_infer_fail(f, HOP_EVALUE, "while: slots is %lld: 0 keeps all, n > 0 as many "
 		                      "states", (long long)a->slots);
+	if (a->how < 0 || a->how >= HOP_NHOW)
+		return hop_infer_fail(f, HOP_EVALUE, "while: there is no way %lld to run lanes",
+		                      (long long)a->how);
 	HOP_TRY(hop_body_takes(f, "test", a->test, a->sargs, f->nin, f->in));
 	HOP_TRY(hop_body_takes(f, "body", a->body, a->sargs, f->nin, f->in));
 	const hop_type *p = a->test->nout == 1 ? hop_graph_out_type(a->test, 0) : NULL;
@@ -26,6 +57,8 @@ hop_status hop_infer_while(hop_infer *f)
 		return hop_infer_fail(f, HOP_ETYPE, "while: body gives %u results for %lld carries",
 		                      a->body->nout, (long long)a->ncarry);
 	uint32_t nc = (uint32_t)a->ncarry;
+	if (a->lanes)
+		HOP_TRY(lanes_fit(f, a));
 	hop_infer_outs(f, a->body->nout + 1);
 	for (uint32_t k = 0; k < nc; k++) {
 		HOP_TRY(hop_body_gives(f, "body", a->body, a->sargs, k, &f->out[k]));

@@ -69,8 +69,9 @@ hop_status hop_fwd_while(hop_build *b, hop_rule *r)
 	s->sargs = hop_rule_sargs(b, r);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, s->l.fwd->nout + 1);
 	hop_while_args w = { .test = a->test, .body = s->l.fwd, .sargs = s->sargs, .ncarry = nc,
-	                     .nconst = nk, .max_trips = a->max_trips, .carry = r->in,
-	                     .konst = r->in + nc, .trips = trip_range(r), .out_cap = &s->cap };
+	                     .nconst = nk, .max_trips = a->max_trips, .lanes = a->lanes,
+	                     .how = a->how, .carry = r->in, .konst = r->in + nc,
+	                     .trips = trip_range(r), .out_cap = &s->cap };
 	HOP_TRY(hop_emit_while(b, &w, out));
 	rebind(r, s->cap);
 	memcpy(r->out, out, r->n->nout * sizeof *out);

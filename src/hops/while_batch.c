@@ -2,7 +2,9 @@
  *
  * Lanes that end at different trips: the loop runs while any lane is active; a finished
  * lane keeps its carries, and computes, if at all, with the values of an active lane, so
- * that neither its numbers nor its derivatives can do harm. */
+ * that neither its numbers nor its derivatives can do harm. The bodies take the number of
+ * lanes as a size, so that a compilation may run fewer of them at a time (opt/lanes.c). A loop
+ * of lanes that is batched again is a loop of the new ones, each of which has the old ones. */
 #include "hops/batch.h"
 
 #include <string.h>
@@ -14,11 +16,27 @@ struct lanes {
 	uint32_t         nc, nk, nt;
 };
 
+/* A body batched for any number of lanes: its last size parameter counts them. */
+static hop_status any_lanes(hop_build *b, const hop_graph *g, const bool *bin,
+                            const bool *force, const hop_graph **out_g)
+{
+	bool *bo = HOP_NEWN(&b->env->tmp, bool, g->nout);
+	hop_batch_spec s = { .size = -1, .masked = true, .in = bin, .force = force };
+	return hop_ad_batch(b->env, g, &s, out_g, bo);
+}
+
+static hop_sizes lane_sargs(hop_build *b, const hop_rule *r)
+{
+	hop_sizes s = hop_rule_sargs(b, r);
+	((hop_size *)(uintptr_t)s.v)[s.n++] = r->bsize;        /* rule_sargs left room */
+	return s;
+}
+
 /* Parameters: active, trips, carries, consts. Gives them to a batched graph's order. */
 static void lane_params(hop_build *b, const struct lanes *l, const hop_graph *g, hop_val *in,
                         hop_val *active, hop_val *trips)
 {
-	hop_size n = hop_batch_inner(b->env, l->r, HOP_ATTR(l->r->n, while)->body);
+	hop_size n = hop_size_sym(b->env, (int)l->body->nsym - 1);
 	*active = hop_build_param(b, hop_type_get(b->env, HOP_bool, 1, &n));
 	*trips = hop_build_param(b, hop_type_get(b->env, HOP_i64, 1, &n));
 	for (uint32_t i = 0; i < l->nc + l->nk; i++)
@@ -41,6 +59,7 @@ static hop_status lane_body(hop_env *e, const struct lanes *l, hop_graph **out_g
 {
 	hop_build b;
 	hop_val active, trips, go;
+	int64_t most = HOP_ATTR(l->r->n, while)->max_trips;
 	uint32_t np = l->nc + l->nk;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np + 1), *safe = HOP_NEWN(&e->tmp, hop_val, np + 1);
 	hop_val *res = HOP_NEWN(&e->tmp, hop_val, l->body->nout);
@@ -63,19 +82,25 @@ static hop_status lane_body(hop_env *e, const struct lanes *l, hop_graph **out_g
 	in[np] = active;
 	hop_body_inline(&b, l->test, in, &go);
 	out[0] = b.st ? HOP_BAD : hop_emit(&b, and, active, go);
+	if (most && !b.st) {
+		hop_val end = hop_emit_lead(&b, hop_emit_const_i(&b, HOP_i64, most),
+		                            hop_typeof(&b, active)->dim[0]);
+		out[0] = hop_emit(&b, and, out[0], hop_emit(&b, lt, out[1], end));
+	}
 	return hop_seal(&b, 2 + l->nc + l->nt, out, NULL, out_g);
 }
 
 /* The loop with other bodies, on as many operands as they take. */
 static hop_status emit_again(hop_build *b, hop_rule *r, const hop_graph *test,
-                             const hop_graph *body, uint32_t ncarry, const hop_val *in,
-                             hop_val *out)
+                             const hop_graph *body, bool lanes, uint32_t ncarry,
+                             const hop_val *in, hop_val *out)
 {
 	struct hop_attr_while *a = hop_rule_attr(b, r);
 	a->test = test;
 	a->body = body;
 	a->ncarry = ncarry;
-	a->sargs = hop_batch_sargs(b, r);
+	a->lanes = lanes;
+	a->sargs = lanes ? lane_sargs(b, r) : hop_batch_sargs(b, r);
 	hop_val v = hop_emit_op(b, HOP_OP_while, a, body->nparam, in);
 	for (uint32_t k = 0; k <= body->nout; k++)
 		out[k] = b->st ? HOP_BAD : (hop_val){ v.id + k };
@@ -89,17 +114,17 @@ static hop_status while_split(hop_build *b, hop_rule *r, bool *bin)
 	hop_env *e = b->env;
 	uint32_t nc = (uint32_t)a->ncarry, np = r->n->nin, nt = a->body->nout - nc;
 	struct lanes l = { .r = r, .nc = nc, .nk = np - nc, .nt = nt, .bin = bin };
-	bool *all = HOP_NEWN(&e->tmp, bool, a->body->nout), *bo = HOP_NEWN(&e->tmp, bool, a->body->nout);
+	bool *all = HOP_NEWN(&e->tmp, bool, a->body->nout);
 	hop_graph *test, *body;
 	hop_val go;
 	memset(all, 1, a->body->nout);
 	memset(bin, 1, nc);
-	HOP_TRY(hop_batch_body(b, r, a->test, true, bin, (const bool[]){ true }, &l.test, bo));
-	HOP_TRY(hop_batch_body(b, r, a->body, true, bin, all, &l.body, bo));
+	HOP_TRY(any_lanes(b, a->test, bin, (const bool[]){ true }, &l.test));
+	HOP_TRY(any_lanes(b, a->body, bin, all, &l.body));
 	HOP_TRY(lane_test(e, &l, &test));
 	HOP_TRY(lane_body(e, &l, &body));
 
-	hop_sizes sargs = hop_batch_sargs(b, r);
+	hop_sizes sargs = lane_sargs(b, r);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np + 3), *out = HOP_NEWN(&e->tmp, hop_val, body->nout + 1);
 	for (uint32_t i = 0; i < np; i++)
 		in[2 + i] = i < nc ? hop_batch_solid(b, r, r->in[i], r->bin[i]) : r->in[i];
@@ -113,7 +138,7 @@ static hop_status while_split(hop_build *b, hop_rule *r, bool *bin)
 	in[1] = hop_emit_lead(b, hop_emit_const_i(b, HOP_i64, 0), r->bsize);
 	if (b->st)
 		return b->st;
-	HOP_TRY(emit_again(b, r, test, body, nc + 2, in, out));
+	HOP_TRY(emit_again(b, r, test, body, true, nc + 2, in, out));
 	memcpy(r->out, out + 2, nc * sizeof *out);
 	r->out[nc] = out[1];
 	for (uint32_t k = 0; k < nt; k++)
@@ -142,7 +167,7 @@ static hop_status while_shared(hop_build *b, hop_rule *r, bool *bin)
 	in[np] = r->mask;
 	if (b->st)
 		return b->st;
-	HOP_TRY(emit_again(b, r, test, body, nc, in, out));
+	HOP_TRY(emit_again(b, r, test, body, false, nc, in, out));
 	memcpy(r->out, out, r->n->nout * sizeof *out);
 	memcpy(r->bout, bo, nc);
 	for (uint32_t k = 0; k < nt; k++) {

@@ -41,6 +41,7 @@ typedef struct hop_data {
 	K(f64,    double) \
 	K(dtype,  int64_t) \
 	K(mode,   int64_t) \
+	K(how,    int64_t) \
 	K(ints,   hop_ints) \
 	K(size,   hop_size) \
 	K(sizes,  hop_sizes) \
@@ -71,8 +72,19 @@ enum hop_mode {
 #undef M
 	HOP_NMODE
 };
-const char *hop_mode_name(int64_t m);
-bool        hop_mode_find(const char *s, size_t n, int64_t *out_m);
+
+/* How lanes of one loop that end at different trips are run: enum hop_how, a word in the text
+ * form, which leaves out auto. */
+#define HOP_HOWS(M) M(auto) M(freeze) M(interchange) M(compact)
+enum hop_how {
+#define M(name) HOP_HOW_##name,
+	HOP_HOWS(M)
+#undef M
+	HOP_NHOW
+};
+
+/* The words of a kind of attribute that is one of a few; NULL for other kinds. */
+const char *const *hop_attr_words(int kind, int *out_n);
 
 /* struct hop_attr_sum { hop_attr_c_ints axes; }; and so on for every row. */
 #define A(kind, name) hop_attr_c_##kind name;

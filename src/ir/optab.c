@@ -231,26 +231,15 @@ bool hop_attr_equal(int op, const void *a, const void *b)
 	return true;
 }
 
-static const char *const modes[] = {
 #define M(name) #name,
-	HOP_MODES(M)
+static const char *const modes[] = { HOP_MODES(M) };
+static const char *const hows[] = { HOP_HOWS(M) };
 #undef M
-};
 
-const char *hop_mode_name(int64_t m)
+const char *const *hop_attr_words(int kind, int *out_n)
 {
-	HOP_ASSERT(m >= 0 && m < HOP_NMODE);
-	return modes[m];
-}
-
-bool hop_mode_find(const char *s, size_t n, int64_t *out_m)
-{
-	for (int m = 0; m < HOP_NMODE; m++)
-		if (strlen(modes[m]) == n && !memcmp(modes[m], s, n)) {
-			*out_m = m;
-			return true;
-		}
-	return false;
+	*out_n = kind == HOP_AK_mode ? HOP_NMODE : kind == HOP_AK_how ? HOP_NHOW : 0;
+	return kind == HOP_AK_mode ? modes : kind == HOP_AK_how ? hows : NULL;
 }
 
 static hop_size subst(hop_env *e, hop_size s, const hop_size *map, int nmap)

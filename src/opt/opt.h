@@ -30,5 +30,7 @@ hop_status hop_opt_hoist(hop_env *e, const hop_graph *g, const hop_graph **out_g
 hop_status hop_opt_accum(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Products that a scan only stacks become one product behind it. */
 hop_status hop_opt_sink(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Loops of lanes that end at different trips get the form they run in. */
+hop_status hop_opt_lanes(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 
 #endif

@@ -424,6 +424,27 @@ hop_status hop_parse_body_name(hop_parser *p, const hop_graph **out)
 	return HOP_OK;
 }
 
+/* One of the words of the kind. */
+static hop_status word(hop_parser *p, int kind, int64_t *out)
+{
+	int n;
+	const char *const *w = hop_attr_words(kind, &n);
+	for (int i = 0; i < n; i++)
+		if (hop_parse_word(p, w[i])) {
+			*out = i;
+			hop_lex_next(&p->lex);
+			return HOP_OK;
+		}
+	hop_buf b;
+	hop_buf_open(&b, p->env);
+	hop_put(&b, "one of");
+	for (int i = 0; i < n; i++)
+		hop_putf(&b, "%s %s", i ? "," : "", w[i]);
+	hop_status st = hop_parse_want(p, b.s);
+	hop_buf_free(&b);
+	return st;
+}
+
 static hop_status value(hop_parser *p, hop_parse_scope *s, int kind, void *at)
 {
 	hop_dtype d;
@@ -446,10 +467,8 @@ static hop_status value(hop_parser *p, hop_parse_scope *s, int kind, void *at)
 		hop_lex_next(&p->lex);
 		return HOP_OK;
 	case HOP_AK_mode:
-		if (p->lex.tok.kind != HOP_T_IDENT || !hop_mode_find(p->lex.tok.s, p->lex.tok.n, at))
-			return hop_parse_want(p, "one of set, add, mul, min, max");
-		hop_lex_next(&p->lex);
-		return HOP_OK;
+	case HOP_AK_how:
+		return word(p, kind, at);
 	case HOP_AK_ints:
 		return list(p, NULL, at);
 	case HOP_AK_size:

@@ -247,8 +247,14 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 		hop_put(b, hop_dtype_name((hop_dtype)*(const int64_t *)at));
 		break;
 	case HOP_AK_mode:
-		hop_put(b, hop_mode_name(*(const int64_t *)at));
+	case HOP_AK_how: {
+		int n;
+		const char *const *word = hop_attr_words(kind, &n);
+		int64_t v = *(const int64_t *)at;
+		HOP_ASSERT(v >= 0 && v < n);
+		hop_put(b, word[v]);
 		break;
+	}
 	case HOP_AK_ints: {
 		const hop_ints *v = at;
 		hop_putc(b, '[');
@@ -326,7 +332,7 @@ static bool left_out(struct printer *p, const struct scope *s, const hop_node *n
 		const hop_graph *g = *(const hop_graph *const *)at;
 		return !g || in_place(p, g, f->kind);
 	}
-	if (f->kind == HOP_AK_bool)
+	if (f->kind == HOP_AK_bool || f->kind == HOP_AK_how)
 		return !*(const int64_t *)at;
 	if (f->kind == HOP_AK_sym)
 		return *(const int64_t *)at < 0;

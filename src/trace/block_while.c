@@ -241,6 +241,23 @@ void hop_at_slots(hop_trace *t, const char *file, int line, int n)
 	hop_enter(t, "slots", file, line, make_slots, &n);
 }
 
+static void make_lanes(hop_trace *t, void *arg)
+{
+	enum hop_lanes_how how = *(enum hop_lanes_how *)arg;
+	if (!hop_block_is(t, &hop_block_kind_while))
+		hop_trace_fail(t, HOP_EUSE, "lanes: it belongs directly into HOP_WHILE, this is %s", t->what);
+	else if ((unsigned)how >= HOP_NHOW)
+		hop_trace_fail(t, HOP_EVALUE, "lanes: there is no way %d: give one of enum hop_lanes_how",
+		               (int)how);
+	else
+		((struct block *)t->block)->c.opts.lanes = how;
+}
+
+void hop_at_lanes(hop_trace *t, const char *file, int line, enum hop_lanes_how how)
+{
+	hop_enter(t, "lanes", file, line, make_lanes, &how);
+}
+
 void hop_block_while_trips(hop_block_state *s, hop_value *n)
 {
 	((struct block *)s)->trips = n;

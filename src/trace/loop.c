@@ -118,6 +118,14 @@ hop_val *hop_loop_outs(hop_join *j, int body, uint32_t ncarry, uint32_t n, const
 
 /* ---- while ---- */
 
+#define SAME(here, there) \
+	_Static_assert((int)HOP_LANES_##here == (int)HOP_HOW_##there, "in one order")
+SAME(AUTO, auto);
+SAME(FREEZE, freeze);
+SAME(INTERCHANGE, interchange);
+SAME(COMPACT, compact);
+#undef SAME
+
 void hop_while_begin(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
@@ -141,6 +149,11 @@ void hop_while_begin(hop_trace *t, void *arg)
 	if (c->opts.slots < 0) {
 		hop_trace_fail(t, HOP_EVALUE, "while: slots is %d: 0 keeps all, n > 0 as many states",
 		               c->opts.slots);
+		return;
+	}
+	if ((unsigned)c->opts.lanes >= HOP_NHOW) {
+		hop_trace_fail(t, HOP_EVALUE, "while: lanes is %d: give one of enum hop_lanes_how",
+		               (int)c->opts.lanes);
 		return;
 	}
 	if (c->opts.carry && hop_tree_count(c->opts.carry) != c->ncarry) {
@@ -262,7 +275,7 @@ static void emit_while(hop_trace *t, struct hop_while_call *c, hop_join *j,
 	hop_sizes sargs = hop_join_sargs(j);
 	hop_while_args w = { .test = test, .body = body, .sargs = sargs, .ncarry = l->ncarry,
 	                     .nconst = j->nk, .max_trips = c->opts.max_trips, .slots = c->opts.slots,
-	                     .konst = j->kval };
+	                     .how = (int64_t)c->opts.lanes, .konst = j->kval };
 	hop_val *carry = HOP_NEWN(a, hop_val, l->ncarry + 1);
 	hop_val *res = HOP_NEWN(a, hop_val, l->ncarry + 2);
 	memcpy(carry, l->carry, l->ncarry * sizeof *carry);

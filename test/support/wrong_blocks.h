@@ -399,6 +399,26 @@ BODY(zero_bound)
 	hop_return(t, x);
 }
 
+BODY(lanes_in_for)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_FOR(t, i, 3, x)
+		hop_lanes(t, HOP_LANES_COMPACT);
+	hop_return(t, x);
+}
+
+BODY(lanes_of_no_kind)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, x, hop_f(t, 9)), x) {
+		hop_lanes(t, (enum hop_lanes_how)7);
+		x = hop_addf(t, x, 1);
+	}
+	hop_return(t, x);
+}
+
 BODY(take_short)
 {
 	hop_value x = in[0];
@@ -511,6 +531,8 @@ static const struct wrong_block wrong_blocks[] = {
 	WRONG(trips_nowhere, ALL),
 	WRONG(keep_in_for, ALL),
 	WRONG(zero_bound, ALL),
+	WRONG(lanes_in_for, ALL),
+	WRONG(lanes_of_no_kind, ALL),
 	WRONG(take_short, ALL),
 	WRONG(take_scalar, ALL),
 	WRONG(take_vector, ALL),
