@@ -9,7 +9,8 @@
  *	}
  *
  * While capturing, the statements inside run once (an arm each for HOP_IF and HOP_SWITCH);
- * eagerly, as often as C would run them. t is the same pointer inside and outside. Whatever leaves
+ * eagerly, as often as C would run them, and those of a loop without trips once, captured, for
+ * what they stack and count. t is the same pointer inside and outside. Whatever leaves
  * a block other than by its end (break, return, goto) fails the trace; continue ends it. */
 #ifndef HOP_BLOCK_H
 #define HOP_BLOCK_H
@@ -108,7 +109,8 @@ extern "C" {
  * clamped. */
 hop_value hop_at_take(hop_trace *t, const char *file, int line, hop_value xs, hop_value i);
 #define hop_take(t, ...) hop_at_take(t, __FILE__, __LINE__, __VA_ARGS__)
-/** Directly in HOP_FOR or HOP_MAP, once a variable: after the block *ys is the stack of all v. */
+/** Directly in a loop, once a variable: after the block *ys is the stack of all v. Of a HOP_WHILE it
+ * has as many rows as hop_bound says, zero where no trip came. */
 void hop_at_stack_to(hop_trace *t, const char *file, int line, hop_value *ys, hop_value v);
 #define hop_stack(t, ys, v) hop_at_stack_to(t, __FILE__, __LINE__, ys, v)
 /** Directly in HOP_GRAD: after the block *to is v, which is not differentiated. */
@@ -127,8 +129,13 @@ void hop_at_every(hop_trace *t, const char *file, int line, int k);
  * the loop runs, and runs the other trips again; not together with hop_every. */
 void hop_at_slots(hop_trace *t, const char *file, int line, int n);
 #define hop_slots(t, ...) hop_at_slots(t, __FILE__, __LINE__, __VA_ARGS__)
-/** Directly in a loop: after the block *n is how often it ran, an i64 scalar. An eager HOP_WHILE
- * that never runs does not come to it: give n a value before. */
+/** Directly in HOP_FOR: one step of the loop runs k steps of the block. */
+void hop_at_unroll(hop_trace *t, const char *file, int line, int k);
+#define hop_unroll(t, ...) hop_at_unroll(t, __FILE__, __LINE__, __VA_ARGS__)
+/** Directly in HOP_MAP: k steps at a time, batched. */
+void hop_at_chunk(hop_trace *t, const char *file, int line, int k);
+#define hop_chunk(t, ...) hop_at_chunk(t, __FILE__, __LINE__, __VA_ARGS__)
+/** Directly in a loop: after the block *n is how often it ran, an i64 scalar. */
 void hop_at_trips(hop_trace *t, const char *file, int line, hop_value *n);
 #define hop_trips(t, ...) hop_at_trips(t, __FILE__, __LINE__, __VA_ARGS__)
 

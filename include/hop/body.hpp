@@ -255,6 +255,64 @@ auto while_loop(const C &init, T &&test, B &&body, while_opts o = {}, place at =
 	return detail::taken<C>(t, out.data(), n);
 }
 
+/** The same, keeping what every trip gives: body(carries) -> carries, what is stacked. Gives carries,
+ * then stacks of o.max_trips rows, which must be said; rows that no trip came to are zero. */
+template <typename C, typename T, typename B>
+auto while_stack_output(const C &init, T &&test, B &&body, while_opts o, place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(init);
+	std::vector<hop_value> in = detail::flat(t, init), out = detail::room<R>();
+	int n = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { n, n } }, test, body);
+	typedef decltype(b) Bodies;
+	hop_while_opts opts = {};
+	opts.size = sizeof opts;
+	opts.max_trips = o.max_trips;
+	hop_value trips = { 0, 0 };
+	n = hop_at_while_stack_output(t, at.file, at.line, &Bodies::template run<0>,
+	                              &Bodies::template run<1>, &b, n, in.data(), &opts,
+	                              detail::cap(out), out.data(), o.trips ? &trips : nullptr);
+	b.done(t);
+	if (o.trips)
+		*o.trips = value(t, trips);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/** Where a fori_loop begins and ends: a number, a size, or data. */
+struct limit {
+	hop_limit l;
+	limit(int n) : l(hop_limit_int(n)) {}
+	limit(int64_t n) : l(hop_limit_int(n)) {}
+	limit(const dim &n) : l(hop_limit_dim(n)) {}
+	limit(const value &v) : l(hop_limit_value(v.v)) {}
+};
+struct fori_opts {
+	int     every = 0, unroll = 0;
+	int64_t max_trips = 0;         /* where a limit is data */
+};
+
+/** body(i, carries) -> carries, for i from lower up to upper - 1. */
+template <typename C, typename B>
+auto fori_loop(limit lower, limit upper, const C &init, B &&body, fori_opts o = {},
+               place at = place())
+{
+	hop_trace *t = detail::inner_of(init);
+	std::vector<hop_value> in = detail::flat(t, init), out(in.size() + 1);
+	int n = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { n + 1 } }, body);
+	typedef decltype(b) Bodies;
+	hop_fori_opts opts = {};
+	opts.size = sizeof opts;
+	opts.every = o.every;
+	opts.unroll = o.unroll;
+	opts.max_trips = o.max_trips;
+	n = hop_at_fori_loop(t, at.file, at.line, lower.l, upper.l, &Bodies::template run<0>, &b, n,
+	                     in.data(), &opts, out.data());
+	b.done(t);
+	return detail::taken<C>(t, out.data(), n);
+}
+
 struct scan_opts {
 	int    axis = 0;
 	bool   reverse = false;
@@ -263,6 +321,7 @@ struct scan_opts {
 	value  count;                  /* set: only so many steps run */
 	value *steps = nullptr;        /* how many ran */
 	int    slots = 0;              /* as of while_opts; not together with every */
+	int    unroll = 0;             /* steps of the body in one step of the loop */
 };
 
 /** body(carries, slices of xs) -> carries, outputs. Gives carries, then the outputs stacked. init
@@ -282,6 +341,7 @@ auto scan(const C &init, const X &xs, B &&body, scan_opts o = {}, place at = pla
 	opts.reverse = o.reverse;
 	opts.every = o.every;
 	opts.slots = o.slots;
+	opts.unroll = o.unroll;
 	opts.has_length = o.length.has_value();
 	if (o.length)
 		opts.length = *o.length;
@@ -305,8 +365,14 @@ inline void stop_if(const value &pred, place at = place())
 	detail::check(t);
 }
 
+struct map_opts {
+	int axis, chunk;               /* chunk: so many slices at a time, batched; 0 = one */
+	map_opts(int axis_ = 0, int chunk_ = 0) : axis(axis_), chunk(chunk_) {}
+};
+
 /** body(slices of xs) -> outputs, stacked; in no order. */
-template <typename X, typename B> auto map(const X &xs, B &&body, int axis = 0, place at = place())
+template <typename X, typename B>
+auto map(const X &xs, B &&body, map_opts o = map_opts(), place at = place())
 {
 	typedef detail::result_of<B> R;
 	hop_trace *t = detail::inner_of(xs);
@@ -314,8 +380,8 @@ template <typename X, typename B> auto map(const X &xs, B &&body, int axis = 0, 
 	int nx = static_cast<int>(x.size());
 	auto b = detail::bodies_of(at, { { nx } }, body);
 	typedef decltype(b) Bodies;
-	int n = hop_at_map(t, at.file, at.line, &Bodies::template run<0>, &b, nx, x.data(), axis,
-	                   detail::cap(out), out.data());
+	int n = hop_at_map_chunked(t, at.file, at.line, &Bodies::template run<0>, &b, nx, x.data(),
+	                           o.axis, o.chunk, detail::cap(out), out.data());
 	b.done(t);
 	return detail::taken<R>(t, out.data(), n);
 }
@@ -336,6 +402,17 @@ auto region(const char *name, const X &inputs, B &&body, place at = place())
 	                      detail::cap(out), out.data());
 	b.done(t);
 	return detail::taken<R>(t, out.data(), n);
+}
+
+/** The body on each of a list, as a region: those of equal types share one graph. */
+template <typename X, typename B>
+auto foreach_map(const std::vector<X> &list, B &&body, place at = place())
+{
+	typedef detail::result_of<B> R;
+	std::vector<detail::type_of<R>> all;
+	for (const X &x : list)
+		all.push_back(region("foreach_map", x, body, at));
+	return all;
 }
 
 /* ---- transforms of a body at inputs, a value or a pack of them ---- */

@@ -61,6 +61,16 @@ int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_b
                  hop_value *out, hop_value *out_trips);
 #define hop_while(t, ...) hop_at_while(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/** The same, keeping what every trip gives: the body returns next carries, then what is stacked.
+ * out: carries, then stacks of max_trips rows (opts must say it), zero from row out_trips on.
+ * Returns how many. */
+int hop_at_while_stack_output(hop_trace *t, const char *file, int line, hop_body *test,
+                              hop_body *body, void *user, int ncarry, const hop_value *init,
+                              const hop_while_opts *opts, int cap, hop_value *out,
+                              hop_value *out_trips);
+#define hop_while_stack_output(t, ...) \
+	hop_at_while_stack_output(t, __FILE__, __LINE__, __VA_ARGS__)
+
 typedef struct hop_scan_opts {
 	size_t          size;          /**< sizeof in the caller's build; grows at the end only */
 	int             axis;          /**< of the xs, and where the ys are stacked; without xs,
@@ -73,6 +83,8 @@ typedef struct hop_scan_opts {
 	hop_value       count;
 	const hop_tree *carry, *x;     /**< names, for messages; or NULL */
 	int             slots;         /**< as of a while; not together with every */
+	int             unroll;        /**< so many steps of the body in one step of the loop; 0, 1:
+	                                * one */
 } hop_scan_opts;
 #ifndef __cplusplus
 #define HOP_SCAN_OPTS(...) (&(hop_scan_opts){ .size = sizeof(hop_scan_opts), __VA_ARGS__ })
@@ -95,6 +107,48 @@ void hop_at_stop_if(hop_trace *t, const char *file, int line, hop_value pred);
 int hop_at_map(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nx,
                const hop_value *xs, int axis, int cap, hop_value *out);
 #define hop_map(t, ...) hop_at_map(t, __FILE__, __LINE__, __VA_ARGS__)
+/** The same, `chunk` slices at a time: the body is batched over them (as by hop_vmap_at), and what
+ * is left over at the end runs slice by slice. For bodies that are faster batched, where a batch of
+ * all slices would take too much memory. Results are those of hop_map. */
+int hop_at_map_chunked(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nx,
+                       const hop_value *xs, int axis, int chunk, int cap, hop_value *out);
+#define hop_map_chunked(t, ...) hop_at_map_chunked(t, __FILE__, __LINE__, __VA_ARGS__)
+
+/* ---- on top of them ---- */
+
+/** The end of a count: a size, which is known when a function is captured or called, or data. */
+typedef struct hop_limit {
+	hop_dim   n;
+	hop_value v;                   /**< HOP_NONE = the size n */
+} hop_limit;
+typedef struct hop_fori_opts {
+	size_t          size;          /**< sizeof in the caller's build; grows at the end only */
+	int             every, unroll; /**< as in hop_scan_opts, where it is a scan */
+	int64_t         max_trips;     /**< of limits that are data: no more than so many; 0 = no
+	                                * bound */
+	const hop_tree *carry;         /**< names of the carries, for messages; or NULL */
+} hop_fori_opts;
+#ifndef __cplusplus
+#define HOP_FORI_OPTS(...) (&(hop_fori_opts){ .size = sizeof(hop_fori_opts), __VA_ARGS__ })
+#endif
+
+/** carries = body(i, carries) for i = lower, lower + 1 .. upper - 1, an i64 scalar. lower and upper
+ * are integers of C or sizes, and then it is a scan; or one of them is an i64 scalar, and then it is
+ * a scan of max_trips steps, of which as many run as there are, or without max_trips a while. opts
+ * NULL = defaults. Returns ncarry. In blocks: HOP_FOR, or HOP_WHILE for data. */
+int hop_at_fori_loop(hop_trace *t, const char *file, int line, hop_limit lower, hop_limit upper,
+                     hop_body *body, void *user, int ncarry, const hop_value *init,
+                     const hop_fori_opts *opts, hop_value *out);
+#define hop_fori_loop(t, lower, upper, ...) \
+	hop_at_fori_loop(t, __FILE__, __LINE__, HOP_LIMIT_(lower), HOP_LIMIT_(upper), __VA_ARGS__)
+
+/** One body for each of n groups of nin tensors, whose types need not be equal: body(in[0] ..
+ * in[nin-1]), body(in[nin] ..). Each is a region, so that groups of equal types share one graph,
+ * compiled once. out: the results of the first, of the second ..; all give equally many. Returns
+ * how many there are in all. In blocks: a loop of C around HOP_REGION. */
+int hop_at_foreach_map(hop_trace *t, const char *file, int line, hop_body *body, void *user, int n,
+                       int nin, const hop_value *in, int cap, hop_value *out);
+#define hop_foreach_map(t, ...) hop_at_foreach_map(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /** A body as a graph of its own, called here: equal regions are compiled once. */
 int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
@@ -153,8 +207,33 @@ int hop_at_vmap_at(hop_trace *t, const char *file, int line, hop_body *body, voi
                 const hop_value *in, const int *axes, int cap, hop_value *out);
 #define hop_vmap_at(t, ...) hop_at_vmap_at(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/* ---- what hop_fori_loop takes ---- */
+
+static inline hop_limit hop_limit_int(int64_t n)
+{
+	hop_limit l = { hop_n(n), { 0, 0 } };
+	return l;
+}
+static inline hop_limit hop_limit_dim(hop_dim n)
+{
+	hop_limit l = { n, { 0, 0 } };
+	return l;
+}
+static inline hop_limit hop_limit_value(hop_value v)
+{
+	hop_limit l = { hop_n(0), v };
+	return l;
+}
 #ifdef __cplusplus
 }
+inline hop_limit hop_limit_of(int n) { return hop_limit_int(n); }
+inline hop_limit hop_limit_of(int64_t n) { return hop_limit_int(n); }
+inline hop_limit hop_limit_of(hop_dim n) { return hop_limit_dim(n); }
+inline hop_limit hop_limit_of(hop_value v) { return hop_limit_value(v); }
+#define HOP_LIMIT_(n) hop_limit_of(n)
+#else
+#define HOP_LIMIT_(n) \
+	_Generic((n), hop_dim: hop_limit_dim, hop_value: hop_limit_value, default: hop_limit_int)(n)
 #endif
 
 #endif

@@ -43,6 +43,13 @@ struct hop_block_state {
 	hop_val     *param;                /* contents then, where the scope has parameters */
 	bool        *changed;              /* by any scope so far */
 	bool        *none;                 /* without value at the end of the last scope */
+	/* loops */
+	hop_value   *trips;                /* the user's, or NULL */
+	size_t       nstack, stackcap;
+	struct hop_block_stack {
+		hop_value *ys;             /* the user's */
+		hop_value  v;              /* in the scope */
+	}           *stack;
 };
 
 /* A block of this kind, or one that does nothing after a failure. init: the kind's own part, of
@@ -71,8 +78,6 @@ static inline bool hop_block_is(const hop_trace *t, const hop_block_kind *k)
 }
 
 extern const hop_block_kind hop_block_kind_while, hop_block_kind_for, hop_block_kind_map;
-/* Where the user wants the trips. */
-void hop_block_while_trips(hop_block_state *s, hop_value *n);
 /* What reverse mode keeps of a HOP_FOR. */
 void hop_block_for_slots(hop_trace *t, int n);
 
@@ -83,6 +88,10 @@ void hop_block_for_slots(hop_trace *t, int n);
  * number[i] is the place of variable i among them, or UINT32_MAX. */
 int hop_block_carried(hop_block_state *s, int n, hop_trace *const *body, bool *carried,
                       uint32_t *number);
+/* The results of a scope of a loop: the variables, then what is stacked. */
+void hop_block_collect_loop(hop_trace *c, hop_block_state *s);
+/* The loop is over: stacks, of which y[0] is the first, and trips go where the user wants them. */
+void hop_block_give(hop_block_state *s, bool ok, const hop_value *y, hop_value trips);
 /* Did both captures of a block record the same? Otherwise a failure. */
 bool hop_block_same(hop_block_state *s, const hop_trace *a, const hop_trace *b);
 

@@ -12,11 +12,6 @@ struct take {
 	hop_val   val;                     /* the parameter in the draft, next after i and those before */
 };
 
-struct stack {
-	hop_value *ys;                     /* the user's */
-	hop_value  v;                      /* in the body */
-};
-
 struct block {
 	hop_block_state      b;
 	struct hop_scan_call c;
@@ -24,13 +19,11 @@ struct block {
 	hop_dim              length;
 	hop_value            index;        /* i, in the open scope */
 	hop_value            counts;       /* eager: 0, 1, 2 .. */
-	hop_value           *trips;        /* the user's, or NULL */
 	hop_trace           *once;         /* body of the first of two captures */
 	const hop_type     **type;         /* parameters of the body: variables, i */
 	bool                 typed;        /* eager: captured for its types, nothing runs */
-	size_t               ntake, takecap, nstack, stackcap;
+	size_t               ntake, takecap;
 	struct take         *take;
-	struct stack        *stack;
 	uint32_t            *number;       /* per parameter of the draft: its place in the graph */
 };
 
@@ -78,7 +71,7 @@ static bool open_scope(struct block *f, bool eager)
 {
 	hop_block_state *s = &f->b;
 	hop_value *in;
-	f->ntake = f->nstack = 0;
+	f->ntake = s->nstack = 0;
 	if (!hop_block_open(s, &(hop_body_args){ .what = s->kind->name, .n = s->nvar + 1, .type = f->type,
 	                    .ten = eager ? f->c.ten : NULL, .eager = eager,
 	                    .in_scan = !unordered(s) }, &in))
@@ -87,28 +80,20 @@ static bool open_scope(struct block *f, bool eager)
 	return true;
 }
 
-/* What a step gives: next values of the variables, then what is stacked. */
 static void for_collect(hop_trace *c, hop_block_state *s)
 {
 	struct block *f = (struct block *)s;
-	hop_value *v = HOP_NEWN(&c->arena, hop_value, f->nstack);
-	for (size_t i = 0; i < f->nstack; i++)
-		v[i] = f->stack[i].v;
-	hop_block_collect(c, s, (int)f->nstack, v);
+	hop_block_collect_loop(c, s);
 	if (!f->c.out) {
-		f->c.cap = s->nvar + (int)f->nstack;
+		f->c.cap = s->nvar + (int)s->nstack;
 		f->c.out = HOP_NEWN(&s->t->arena, hop_value, f->c.cap);
 	}
 }
 
 static void finish(struct block *f, bool ok)
 {
-	hop_block_state *s = &f->b;
-	for (size_t i = 0; i < f->nstack; i++)
-		*f->stack[i].ys = ok ? f->c.out[f->c.ncarry + (int)i] : HOP_NONE;
-	if (f->trips)
-		*f->trips = ok ? f->c.steps : HOP_NONE;
-	hop_block_finish(s, ok);
+	hop_block_give(&f->b, ok, ok ? f->c.out + f->c.ncarry : NULL, f->c.steps);
+	hop_block_finish(&f->b, ok);
 }
 
 /* ---- captured ---- */
@@ -259,7 +244,7 @@ static void eager_finish(struct block *f)
 {
 	bool ok = hop_block_do(&f->b, eager_end, f);
 	hop_loop_release(f->b.t, f->c.ten, (uint32_t)(f->c.ncarry + f->c.nx));
-	hop_loop_release(f->b.t, f->c.ys, f->c.ny);
+	hop_loop_release(f->b.t, f->c.ys.y, f->c.ys.n);
 	finish(f, ok);
 }
 
@@ -430,38 +415,7 @@ hop_value hop_at_take(hop_trace *t, const char *file, int line, hop_value xs, ho
 	return hop_enter(t, "take", file, line, make_take, &x) ? x.r : HOP_NONE;
 }
 
-/* ---- hop_stack and options ---- */
-
-static void make_stack(hop_trace *t, void *arg)
-{
-	struct stack *x = arg;
-	struct block *f = (struct block *)t->block;
-	if (!is_for(t)) {
-		hop_trace_fail(t, HOP_EUSE, "stack: it belongs directly into HOP_FOR or HOP_MAP, this is %s",
-		               t->what);
-		return;
-	}
-	if (!x->ys) {
-		hop_trace_fail(t, HOP_EUSE, "stack: no variable was given");
-		return;
-	}
-	for (size_t i = 0; i < f->nstack; i++)
-		if (f->stack[i].ys == x->ys) {
-			hop_trace_fail(t, HOP_EUSE, "stack: two stacks for one variable");
-			return;
-		}
-	hop_val v = hop_value_read(t, x->v);
-	if (t->b.st)
-		return;
-	f->stack = hop_arena_grow(&f->b.t->arena, f->stack, sizeof *f->stack, f->nstack + 1,
-	                          &f->stackcap);
-	f->stack[f->nstack++] = (struct stack){ x->ys, hop_value_new(t, v) };
-}
-
-void hop_at_stack_to(hop_trace *t, const char *file, int line, hop_value *ys, hop_value v)
-{
-	hop_enter(t, "stack", file, line, make_stack, &(struct stack){ ys, v });
-}
+/* ---- options ---- */
 
 static void make_every(hop_trace *t, void *arg)
 {
@@ -491,20 +445,35 @@ void hop_block_for_slots(hop_trace *t, int n)
 		o->slots = n;
 }
 
-static void make_trips(hop_trace *t, void *arg)
+static void make_unroll(hop_trace *t, void *arg)
 {
-	hop_value *n = arg;
-	if (!n)
-		hop_trace_fail(t, HOP_EUSE, "trips: no variable was given");
-	else if (hop_block_is(t, &hop_block_kind_while))
-		hop_block_while_trips(t->block, n);
-	else if (is_for(t))
-		((struct block *)t->block)->trips = n;
+	int k = *(int *)arg;
+	if (!hop_block_is(t, &hop_block_kind_for))
+		hop_trace_fail(t, HOP_EUSE, "unroll: it belongs directly into HOP_FOR, this is %s", t->what);
+	else if (k < 0)
+		hop_trace_fail(t, HOP_EVALUE, "unroll: %d: it is how many steps of the block one step of the "
+		               "loop runs", k);
 	else
-		hop_trace_fail(t, HOP_EUSE, "trips: it belongs directly into a loop, this is %s", t->what);
+		((struct block *)t->block)->c.opts.unroll = k;
 }
 
-void hop_at_trips(hop_trace *t, const char *file, int line, hop_value *n)
+void hop_at_unroll(hop_trace *t, const char *file, int line, int k)
 {
-	hop_enter(t, "trips", file, line, make_trips, n);
+	hop_enter(t, "unroll", file, line, make_unroll, &k);
+}
+
+static void make_chunk(hop_trace *t, void *arg)
+{
+	int k = *(int *)arg;
+	if (!hop_block_is(t, &hop_block_kind_map))
+		hop_trace_fail(t, HOP_EUSE, "chunk: it belongs directly into HOP_MAP, this is %s", t->what);
+	else if (k < 0)
+		hop_trace_fail(t, HOP_EVALUE, "chunk: %d: it is how many steps are batched", k);
+	else
+		((struct block *)t->block)->c.chunk = k;
+}
+
+void hop_at_chunk(hop_trace *t, const char *file, int line, int k)
+{
+	hop_enter(t, "chunk", file, line, make_chunk, &k);
 }

@@ -1,5 +1,5 @@
-/* block_loop.c -- what the blocks of loops share: which variables are carried, what may stand in
- * them, and the comparison of two captures of one block. Bodies are looked at when they are closed;
+/* block_loop.c -- what the blocks of loops share: which variables are carried, what is stacked, and
+ * the comparison of two captures of one block. Bodies are looked at when they are closed;
  * nothing here opens or closes one. */
 #include "trace/block.h"
 #include "trace/loop.h"
@@ -57,6 +57,75 @@ int hop_block_carried(hop_block_state *s, int n, hop_trace *const *body, bool *c
 	for (int b = 0; b < n; b++)
 		capture_rest(s, body[b], carried);
 	return (int)k;
+}
+
+/* ---- what is stacked, and how often it ran ---- */
+
+void hop_block_collect_loop(hop_trace *c, hop_block_state *s)
+{
+	hop_value *v = HOP_NEWN(&c->arena, hop_value, s->nstack);
+	for (size_t i = 0; i < s->nstack; i++)
+		v[i] = s->stack[i].v;
+	hop_block_collect(c, s, (int)s->nstack, v);
+}
+
+void hop_block_give(hop_block_state *s, bool ok, const hop_value *y, hop_value trips)
+{
+	for (size_t i = 0; i < s->nstack; i++)
+		*s->stack[i].ys = ok ? y[i] : HOP_NONE;
+	if (s->trips)
+		*s->trips = ok ? trips : HOP_NONE;
+}
+
+static bool in_loop(const hop_trace *t)
+{
+	return hop_block_is(t, &hop_block_kind_for) || hop_block_is(t, &hop_block_kind_map) ||
+	       hop_block_is(t, &hop_block_kind_while);
+}
+
+static void make_stack(hop_trace *t, void *arg)
+{
+	struct hop_block_stack *x = arg;
+	hop_block_state *s = t->block;
+	if (!in_loop(t)) {
+		hop_trace_fail(t, HOP_EUSE, "stack: it belongs directly into a loop, this is %s", t->what);
+		return;
+	}
+	if (!x->ys) {
+		hop_trace_fail(t, HOP_EUSE, "stack: no variable was given");
+		return;
+	}
+	for (size_t i = 0; i < s->nstack; i++)
+		if (s->stack[i].ys == x->ys) {
+			hop_trace_fail(t, HOP_EUSE, "stack: two stacks for one variable");
+			return;
+		}
+	hop_val v = hop_value_read(t, x->v);
+	if (t->b.st)
+		return;
+	s->stack = hop_arena_grow(&s->t->arena, s->stack, sizeof *s->stack, s->nstack + 1,
+	                          &s->stackcap);
+	s->stack[s->nstack++] = (struct hop_block_stack){ x->ys, hop_value_new(t, v) };
+}
+
+void hop_at_stack_to(hop_trace *t, const char *file, int line, hop_value *ys, hop_value v)
+{
+	hop_enter(t, "stack", file, line, make_stack, &(struct hop_block_stack){ ys, v });
+}
+
+static void make_trips(hop_trace *t, void *arg)
+{
+	if (!arg)
+		hop_trace_fail(t, HOP_EUSE, "trips: no variable was given");
+	else if (!in_loop(t))
+		hop_trace_fail(t, HOP_EUSE, "trips: it belongs directly into a loop, this is %s", t->what);
+	else
+		t->block->trips = arg;
+}
+
+void hop_at_trips(hop_trace *t, const char *file, int line, hop_value *n)
+{
+	hop_enter(t, "trips", file, line, make_trips, n);
 }
 
 /* ---- two captures ---- */

@@ -6,8 +6,8 @@
 struct block {
 	hop_block_state       b;
 	struct hop_while_call c;
-	hop_value            *trips;       /* the user's, or NULL */
 	bool                  testing;     /* the open scope is the test's */
+	bool                  typed;       /* eager: the block is captured for its types, nothing ran */
 	hop_value             test;        /* and this its value */
 	hop_trace            *once[2];     /* test and body of the first of two captures */
 };
@@ -15,8 +15,8 @@ struct block {
 static void while_begin(hop_trace *t, hop_block_state *s)
 {
 	struct block *w = (struct block *)s;
-	w->c = (struct hop_while_call){ .ncarry = s->nvar, .init = s->init, .block = true,
-	                                .out = HOP_NEWN(&t->arena, hop_value, s->nvar) };
+	w->c = (struct hop_while_call){ .op = s->kind->op, .what = s->kind->name, .ncarry = s->nvar,
+	                                .init = s->init, .block = true, .stacks = true };
 	hop_while_begin(t, &w->c);
 	w->c.opts.carry = &s->tree;
 	if (t->eager)
@@ -25,9 +25,12 @@ static void while_begin(hop_trace *t, hop_block_state *s)
 
 static bool open_scope(struct block *w, bool test)
 {
+	bool eager = w->b.t->eager && !w->typed;
 	w->testing = test;
+	if (!test)
+		w->b.nstack = 0;
 	return hop_block_open(&w->b, &(hop_body_args){ .what = w->b.kind->name, .n = w->b.nvar,
-	                      .type = w->c.type, .ten = w->c.ten, .eager = w->b.t->eager }, NULL);
+	                      .type = w->c.type, .ten = eager ? w->c.ten : NULL, .eager = eager }, NULL);
 }
 
 static void while_next(hop_block_state *s)
@@ -95,10 +98,11 @@ static void end(struct block *w, hop_make_fn *last)
 	bool ok = hop_block_do(s, last, w);
 	hop_body_drop(w->c.body);
 	hop_body_drop(w->c.test);
-	if (s->t->eager)
+	if (s->t->eager) {
 		hop_loop_release(s->t, w->c.ten, (uint32_t)s->nvar);
-	if (ok && w->trips)
-		*w->trips = w->c.trips;
+		hop_loop_release(s->t, w->c.ys.y, w->c.ys.n);
+	}
+	hop_block_give(s, ok, ok ? w->c.out + w->c.ncarry : NULL, w->c.trips);
 	hop_block_finish(s, ok);
 }
 
@@ -130,9 +134,11 @@ static void while_closed(hop_block_state *s, hop_trace *c)
 	struct block *w = (struct block *)s;
 	w->c.body = c;
 	if (s->t->eager) {
-		hop_block_do(s, hop_while_stepped, &w->c);
+		bool ok = hop_block_do(s, w->typed ? hop_while_typed : hop_while_stepped, &w->c);
 		hop_body_drop(c);
 		w->c.body = NULL;
+		if (ok && w->typed)
+			end(w, eager_end);
 	} else if (!again(w)) {
 		compare(w);
 		end(w, capture_end);
@@ -154,23 +160,36 @@ static bool tested(struct block *w, hop_trace *test)
 		return false;
 	if (c->go && (!c->opts.max_trips || c->count < c->opts.max_trips))
 		return open_scope(w, false);
+	w->typed = !c->count;
+	if (w->typed)
+		return open_scope(w, false);
 	end(w, eager_end);
 	return false;
 }
 
 static void while_collect(hop_trace *c, hop_block_state *s)
 {
-	const struct block *w = (const struct block *)s;
+	struct block *w = (struct block *)s;
 	for (int i = 0; w->testing && i < s->nvar; i++)
 		if (s->var[i]->trace != s->bound[i].trace || s->var[i]->id != s->bound[i].id) {
 			hop_trace_fail(c, HOP_EUSE, "%s: the test assigns %s: only the block may do so",
 			               s->kind->name, s->name[i]);
 			return;
 		}
-	if (w->testing)
+	if (w->testing) {
 		hop_set_results(c, 1, &w->test);
-	else
-		hop_block_collect(c, s, 0, NULL);
+		return;
+	}
+	if (s->nstack && !w->c.opts.max_trips) {
+		hop_trace_fail(c, HOP_EUSE, "stack: a HOP_WHILE has room for what it stacks if it has a "
+		               "bound: call hop_bound in it");
+		return;
+	}
+	hop_block_collect_loop(c, s);
+	if (!w->c.out) {
+		w->c.cap = s->nvar + (int)s->nstack;
+		w->c.out = HOP_NEWN(&s->t->arena, hop_value, w->c.cap);
+	}
 }
 
 const hop_block_kind hop_block_kind_while = {
@@ -256,9 +275,4 @@ static void make_lanes(hop_trace *t, void *arg)
 void hop_at_lanes(hop_trace *t, const char *file, int line, enum hop_lanes_how how)
 {
 	hop_enter(t, "lanes", file, line, make_lanes, &how);
-}
-
-void hop_block_while_trips(hop_block_state *s, hop_value *n)
-{
-	((struct block *)s)->trips = n;
 }

@@ -31,6 +31,63 @@ static bool settled(hop_trace *t, hop_trace *child)
 	return !t->b.st;
 }
 
+/* ---- rows that are stacked ---- */
+
+/* Where the rows of one step go. */
+struct stacking {
+	const char *op;
+	uint32_t    first;                 /* results of the body before those that are stacked */
+	int64_t     rows, place, step;     /* there is room for; of this step; its number, for messages */
+};
+
+static bool make_rows(hop_trace *t, struct hop_rows *r, const struct stacking *s, hop_trace *body)
+{
+	r->n = body->nret - s->first;
+	r->y = HOP_NEWN(&t->arena, hop_array *, r->n);
+	for (uint32_t i = 0; i < r->n; i++) {
+		const hop_type *y = hop_typeof(&body->b, body->out[s->first + i]);
+		int64_t dim[HOP_MAXRANK + 1] = { s->rows };
+		for (int d = 0; d < y->rank; d++)
+			dim[d + 1] = y->dim[d].k;
+		if (y->rank == HOP_MAXRANK) {
+			hop_trace_fail(t, HOP_ESHAPE, "%s: output %u has %d axes already", s->op, i,
+			               HOP_MAXRANK);
+			return false;
+		}
+		r->y[i] = hop_interp_new(&t->root->ip, (hop_dtype)y->dtype, y->rank + 1, dim);
+	}
+	return true;
+}
+
+static void put_row(hop_trace *t, const struct stacking *s, uint32_t i, hop_array *y,
+                    const hop_array *row)
+{
+	size_t bytes = (size_t)row->count * hop_dtype_bytes(row->dtype);
+	bool fits = y->dtype == row->dtype && y->rank == row->rank + 1;
+	for (int d = 0; fits && d < row->rank; d++)
+		fits = y->dim[d + 1] == row->dim[d];
+	if (!fits)
+		hop_trace_fail(t, HOP_ESHAPE, "%s: output %u has another type in step %lld", s->op, i,
+		               (long long)s->step);
+	else if (bytes)
+		memcpy((char *)y->data + (size_t)s->place * bytes, row->data, bytes);
+}
+
+/* The first step makes them. */
+static bool put_rows(hop_trace *t, struct hop_rows *r, const struct stacking *s, hop_trace *body)
+{
+	if (!r->y && !make_rows(t, r, s, body))
+		return false;
+	if (body->nret != s->first + r->n) {
+		hop_trace_fail(t, HOP_ETYPE, "%s: step %lld gives %u results, the first gave %u", s->op,
+		               (long long)s->step, body->nret, s->first + r->n);
+		return false;
+	}
+	for (uint32_t i = 0; i < r->n; i++)
+		put_row(t, s, i, r->y[i], hop_eager_array(body, body->out[s->first + i]));
+	return !t->b.st;
+}
+
 /* ---- while ---- */
 
 void hop_while_arrays(hop_trace *t, void *arg)
@@ -60,7 +117,9 @@ void hop_while_tested(hop_trace *t, void *arg)
 void hop_while_stepped(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
-	if (!hop_while_body_ok(t, c, c->body) || !settled(t, c->body))
+	struct stacking s = { "while", (uint32_t)c->ncarry, c->opts.max_trips, c->count, c->count };
+	if (!hop_while_body_ok(t, c, c->body) || !settled(t, c->body) ||
+	    !put_rows(t, &c->ys, &s, c->body))
 		return;
 	for (int i = 0; i < c->ncarry; i++)
 		replace(t, &c->ten[i], hop_eager_array(c->body, c->body->out[i]));
@@ -68,13 +127,24 @@ void hop_while_stepped(hop_trace *t, void *arg)
 	c->count++;
 }
 
+void hop_while_typed(hop_trace *t, void *arg)
+{
+	struct hop_while_call *c = arg;
+	struct stacking s = { "while", (uint32_t)c->ncarry, c->opts.max_trips, 0, 0 };
+	if (hop_while_body_ok(t, c, c->body))
+		make_rows(t, &c->ys, &s, c->body);
+}
+
 void hop_while_results(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	for (int i = 0; i < c->ncarry; i++)
 		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_array_retain(c->ten[i])));
+	for (uint32_t i = 0; i < c->ys.n; i++)
+		c->out[c->ncarry + (int)i] = hop_value_new(t, hop_eager_leaf(t,
+		                                           hop_array_retain(c->ys.y[i])));
 	c->trips = hop_value_new(t, hop_emit_const_i(&t->b, HOP_i64, c->count));
-	c->n = t->b.st ? 0 : c->ncarry;
+	c->n = t->b.st ? 0 : c->ncarry + (int)c->ys.n;
 }
 
 /* One scope: run, let `step` take its results, close. */
@@ -98,11 +168,17 @@ bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_
 		if (!ok || !c->go || (c->opts.max_trips && c->count == c->opts.max_trips))
 			break;
 		a.fn = c->body_fn;
-		a.what = "the body of while";
+		a.what = c->what;
 		ok = scope(t, file, line, &a, hop_while_stepped, c, &c->body);
+	}
+	if (ok && c->stacks && !c->count) {
+		hop_body_args a = { .fn = c->body_fn, .user = c->user, .what = c->what,
+		                    .n = c->ncarry, .type = c->type };
+		ok = scope(t, file, line, &a, hop_while_typed, c, &c->body);
 	}
 	ok = ok && hop_enter(t, NULL, file, line, hop_while_results, c);
 	hop_loop_release(t, c->ten, (uint32_t)c->ncarry);
+	hop_loop_release(t, c->ys.y, c->ys.n);
 	return ok;
 }
 
@@ -146,43 +222,18 @@ void hop_scan_sliced(hop_trace *t, void *arg)
 	}
 }
 
-static bool make_ys(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
+static struct stacking stacking_of(const struct hop_scan_call *c)
 {
-	c->ny = body->nret - (uint32_t)c->ncarry;
-	if (body->nret > (uint32_t)c->cap) {
-		hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", c->op,
-		               body->nret, c->cap);
-		return false;
-	}
-	c->ys = HOP_NEWN(&t->arena, hop_array *, c->ny);
-	for (uint32_t i = 0; i < c->ny; i++) {
-		const hop_type *y = hop_typeof(&body->b, body->out[(uint32_t)c->ncarry + i]);
-		int64_t dim[HOP_MAXRANK + 1] = { c->length.k };
-		for (int d = 0; d < y->rank; d++)
-			dim[d + 1] = y->dim[d].k;
-		if (y->rank == HOP_MAXRANK) {
-			hop_trace_fail(t, HOP_ESHAPE, "%s: output %u has %d axes already", c->op, i,
-			               HOP_MAXRANK);
-			return false;
-		}
-		c->ys[i] = hop_interp_new(&t->root->ip, (hop_dtype)y->dtype, y->rank + 1, dim);
-	}
-	return true;
+	return (struct stacking){ c->op, (uint32_t)c->ncarry, c->length.k, place_of(c), c->step };
 }
 
-static void put_row(hop_trace *t, const struct hop_scan_call *c, uint32_t i,
-                    const hop_array *row)
+static bool room(hop_trace *t, const struct hop_scan_call *c, const hop_trace *body)
 {
-	hop_array *y = c->ys[i];
-	size_t bytes = (size_t)row->count * hop_dtype_bytes(row->dtype);
-	bool fits = y->dtype == row->dtype && y->rank == row->rank + 1;
-	for (int d = 0; fits && d < row->rank; d++)
-		fits = y->dim[d + 1] == row->dim[d];
-	if (!fits)
-		hop_trace_fail(t, HOP_ESHAPE, "%s: output %u has another type in step %lld", c->op, i,
-		               (long long)c->step);
-	else if (bytes)
-		memcpy((char *)y->data + (size_t)place_of(c) * bytes, row->data, bytes);
+	if (body->nret <= (uint32_t)c->cap)
+		return true;
+	hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", c->op, body->nret,
+	               c->cap);
+	return false;
 }
 
 void hop_scan_stepped(hop_trace *t, void *arg)
@@ -190,18 +241,13 @@ void hop_scan_stepped(hop_trace *t, void *arg)
 	struct hop_scan_call *c = arg;
 	hop_trace *b = c->body;
 	uint32_t nc = (uint32_t)c->ncarry;
-	if (!hop_scan_body_ok(t, c, b) || !settled(t, b) || (!c->ys && !make_ys(t, c, b)) ||
-	    (c->unordered && !hop_body_pure(t, b, c->op)))
+	struct stacking s = stacking_of(c);
+	if (!hop_scan_body_ok(t, c, b) || !settled(t, b) ||
+	    (!c->ys.y && !room(t, c, b)) || (c->unordered && !hop_body_pure(t, b, c->op)) ||
+	    !put_rows(t, &c->ys, &s, b))
 		return;
-	if (b->nret != nc + c->ny) {
-		hop_trace_fail(t, HOP_ETYPE, "%s: step %lld gives %u results, the first gave %u", c->op,
-		               (long long)c->step, b->nret, nc + c->ny);
-		return;
-	}
 	for (uint32_t i = 0; i < nc; i++)
 		replace(t, &c->ten[i], hop_eager_array(b, b->out[i]));
-	for (uint32_t i = 0; i < c->ny; i++)
-		put_row(t, c, i, hop_eager_array(b, b->out[nc + i]));
 	if (!hop_is_bad(b->stop))
 		c->stop = hop_array_i(hop_eager_array(b, b->stop), 0) != 0;
 	hop_eager_commit(t, b);
@@ -212,9 +258,10 @@ void hop_scan_stepped(hop_trace *t, void *arg)
 void hop_scan_typed(hop_trace *t, void *arg)
 {
 	struct hop_scan_call *c = arg;
-	if (hop_scan_body_ok(t, c, c->body) &&
+	struct stacking s = stacking_of(c);
+	if (hop_scan_body_ok(t, c, c->body) && room(t, c, c->body) &&
 	    (!c->unordered || hop_body_pure(t, c->body, c->op)))
-		make_ys(t, c, c->body);
+		make_rows(t, &c->ys, &s, c->body);
 }
 
 void hop_scan_results(hop_trace *t, void *arg)
@@ -223,11 +270,11 @@ void hop_scan_results(hop_trace *t, void *arg)
 	uint32_t nc = (uint32_t)c->ncarry;
 	for (uint32_t i = 0; i < nc; i++)
 		c->out[i] = hop_value_new(t, hop_eager_leaf(t, hop_array_retain(c->ten[i])));
-	for (uint32_t i = 0; i < c->ny; i++)
+	for (uint32_t i = 0; i < c->ys.n; i++)
 		c->out[nc + i] = hop_scan_stacked(t, c,
-		                                  hop_eager_leaf(t, hop_array_retain(c->ys[i])));
+		                                  hop_eager_leaf(t, hop_array_retain(c->ys.y[i])));
 	c->steps = hop_value_new(t, hop_emit_const_i(&t->b, HOP_i64, c->nrun));
-	c->n = t->b.st ? 0 : (int)(nc + c->ny);
+	c->n = t->b.st ? 0 : (int)(nc + c->ys.n);
 }
 
 bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
@@ -244,6 +291,6 @@ bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_ca
 		     scope(t, file, line, &a, hop_scan_stepped, c, &c->body);
 	ok = ok && hop_enter(t, NULL, file, line, hop_scan_results, c);
 	hop_loop_release(t, c->ten, (uint32_t)(c->ncarry + c->nx));
-	hop_loop_release(t, c->ys, c->ny);
+	hop_loop_release(t, c->ys.y, c->ys.n);
 	return ok;
 }

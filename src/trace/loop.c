@@ -129,7 +129,7 @@ SAME(COMPACT, compact);
 void hop_while_begin(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
-	if (c->ncarry < 0 || (c->ncarry && (!c->init || !c->out))) {
+	if (c->ncarry < 0 || (c->ncarry && (!c->init || (!c->out && !c->block)))) {
 		hop_trace_fail(t, HOP_EUSE, "while: a count is negative or a list is missing");
 		return;
 	}
@@ -154,6 +154,16 @@ void hop_while_begin(hop_trace *t, void *arg)
 	if ((unsigned)c->opts.lanes >= HOP_NHOW) {
 		hop_trace_fail(t, HOP_EVALUE, "while: lanes is %d: give one of enum hop_lanes_how",
 		               (int)c->opts.lanes);
+		return;
+	}
+	if (c->stacks && !c->block && !c->opts.max_trips) {
+		hop_trace_fail(t, HOP_EVALUE, "while: what is stacked needs room: give max_trips in the "
+		               "options");
+		return;
+	}
+	if (c->stacks && !c->block && (c->cap < c->ncarry || (c->cap && !c->out))) {
+		hop_trace_fail(t, HOP_EUSE, "while: %d carries, there is room for %d results", c->ncarry,
+		               c->cap);
 		return;
 	}
 	if (c->opts.carry && hop_tree_count(c->opts.carry) != c->ncarry) {
@@ -193,11 +203,18 @@ bool hop_while_test_ok(hop_trace *t, hop_trace *test)
 
 bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body)
 {
-	if (body->nret == (uint32_t)c->ncarry)
-		return hop_carry_check(t, body, &(hop_carries){ "while", c->ncarry, c->type, c->number,
+	uint32_t nc = (uint32_t)c->ncarry;
+	if (c->stacks && body->nret > (uint32_t)c->cap) {
+		hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", c->op, body->nret,
+		               c->cap);
+		return false;
+	}
+	if (body->nret == nc || (c->stacks && body->nret > nc))
+		return hop_carry_check(t, body, &(hop_carries){ c->op, c->ncarry, c->type, c->number,
 		                                                c->opts.carry, c->block }, body->out);
 	t->b.st = hop_fail(hop_env_of(t), body->b.loc, HOP_ETYPE,
-	                   "while: the body gives %u results for %d carries", body->nret,
+	                   c->stacks ? "%s: the body gives %u results, fewer than the %d carries"
+	                   : "%s: the body gives %u results for %d carries", c->op, body->nret,
 	                   c->ncarry);
 	hop_note(hop_env_of(t), body->site, "in %s", body->what);
 	return false;
@@ -227,7 +244,7 @@ static hop_val *after_test(hop_trace *test, const struct hop_while_call *c)
 /* The loop of a test that writes. The test runs once before, and then after each body; its
  * answer is one more carry:
  *	go, c = test(c); while (go) { c = body(c); go, c = test(c) }
- * test: (carries, consts) -> go, carries;  body: (carries, consts) -> carries. */
+ * test: (carries, consts) -> go, carries;  body: (carries, consts) -> carries, stacked. */
 static hop_status fuse_test(hop_trace *t, const hop_graph *test, const hop_graph *body,
                             uint32_t ncarry, const hop_graph **out_test,
                             const hop_graph **out_body)
@@ -242,7 +259,9 @@ static hop_status fuse_test(hop_trace *t, const hop_graph *test, const hop_graph
 	for (int k = 0; k < 2; k++) {
 		hop_build b;
 		hop_graph *g;
-		hop_val *in = HOP_NEWN(a, hop_val, n), *out = HOP_NEWN(a, hop_val, n + 1);
+		uint32_t nout = k ? body->nout + 1 : 1;
+		hop_val *in = HOP_NEWN(a, hop_val, n), *out = HOP_NEWN(a, hop_val, body->nout + 1);
+		hop_val *res = HOP_NEWN(a, hop_val, test->nout);
 		hop_build_open(&b, e);
 		hop_build_syms_of(&b, body);
 		for (uint32_t i = 0; i < ncarry; i++)
@@ -253,14 +272,14 @@ static hop_status fuse_test(hop_trace *t, const hop_graph *test, const hop_graph
 		if (k) {
 			hop_emit_inline(&b, body, s, in, out);
 			memcpy(in, out, ncarry * sizeof *in);
-			hop_emit_inline(&b, test, s, in, out);
-			go = out[0];
-			memmove(out, out + 1, ncarry * sizeof *out);
-			out[ncarry] = go;
+			hop_emit_inline(&b, test, s, in, res);
+			memmove(out + ncarry + 1, out + ncarry, (body->nout - ncarry) * sizeof *out);
+			memcpy(out, res + 1, ncarry * sizeof *out);
+			out[ncarry] = res[0];
 		} else {
 			out[0] = go;
 		}
-		HOP_TRY(hop_seal(&b, k ? ncarry + 1 : 1, out, NULL, &g));
+		HOP_TRY(hop_seal(&b, nout, out, NULL, &g));
 		*dst[k] = g;
 	}
 	return HOP_OK;
@@ -277,7 +296,8 @@ static void emit_while(hop_trace *t, struct hop_while_call *c, hop_join *j,
 	                     .nconst = j->nk, .max_trips = c->opts.max_trips, .slots = c->opts.slots,
 	                     .how = (int64_t)c->opts.lanes, .konst = j->kval };
 	hop_val *carry = HOP_NEWN(a, hop_val, l->ncarry + 1);
-	hop_val *res = HOP_NEWN(a, hop_val, l->ncarry + 2);
+	uint32_t nstack = body->nout - l->ncarry;
+	hop_val *res = HOP_NEWN(a, hop_val, l->ncarry + 2 + nstack);
 	memcpy(carry, l->carry, l->ncarry * sizeof *carry);
 	if (fused) {
 		hop_val *in = HOP_NEWN(a, hop_val, l->ncarry + j->nk);
@@ -297,7 +317,9 @@ static void emit_while(hop_trace *t, struct hop_while_call *c, hop_join *j,
 	for (int i = 0; i < c->ncarry; i++)
 		c->out[i] = hop_value_new(t, res[i]);
 	c->trips = hop_value_new(t, res[w.ncarry]);
-	c->n = t->b.st ? 0 : c->ncarry;
+	for (uint32_t i = 0; i < nstack; i++)
+		c->out[c->ncarry + (int)i] = hop_value_new(t, res[w.ncarry + 1 + i]);
+	c->n = t->b.st ? 0 : c->ncarry + (int)nstack;
 }
 
 void hop_while_end(hop_trace *t, void *arg)
@@ -310,9 +332,9 @@ void hop_while_end(hop_trace *t, void *arg)
 	if (!hop_while_test_ok(t, test) || !hop_while_body_ok(t, c, body))
 		return;
 	bool fused = writes(test);
-	uint32_t nc = (uint32_t)c->ncarry;
+	uint32_t nc = (uint32_t)c->ncarry, n = body->nret;
 	const hop_val *tv = fused ? after_test(test, c) : test->out;
-	hop_outs o[2] = { { test, fused ? 1 + nc : 1, tv }, { body, nc, body->out } };
+	hop_outs o[2] = { { test, fused ? 1 + nc : 1, tv }, { body, n, body->out } };
 	if (!hop_join_open(&j, t, 2, o, 0, NULL))
 		return;
 	hop_loop_lists(&j, &l, nc, c->val, 0, NULL);
@@ -322,8 +344,8 @@ void hop_while_end(hop_trace *t, void *arg)
 	if (fused)
 		memcpy(to + 1 + nc, j.wout[0], j.nw * sizeof *to);
 	if (hop_join_seal(&j, 0, &l.layout, fused ? 1 + nc + j.nw : 1, to, NULL, &g[0]) ||
-	    hop_join_seal(&j, 1, &l.layout, nc + j.nw,
-	                  hop_loop_outs(&j, 1, nc, nc, body->out, HOP_BAD), NULL, &g[1]))
+	    hop_join_seal(&j, 1, &l.layout, n + j.nw,
+	                  hop_loop_outs(&j, 1, nc, n, body->out, HOP_BAD), NULL, &g[1]))
 		return;
 	emit_while(t, c, &j, &l, g[0], g[1], fused);
 }
@@ -334,7 +356,7 @@ static bool capture(hop_trace *t, const char *file, int line, struct hop_while_c
 	                    .n = c->ncarry, .type = c->type };
 	c->test = hop_body_run(t, file, line, &a);
 	a.fn = c->body_fn;
-	a.what = "the body of while";
+	a.what = c->what;
 	if (c->test)
 		c->body = hop_body_run(t, file, line, &a);
 	bool ok = c->body && hop_enter(t, NULL, file, line, hop_while_end, c);
@@ -343,19 +365,39 @@ static bool capture(hop_trace *t, const char *file, int line, struct hop_while_c
 	return ok;
 }
 
+int hop_while_run(hop_trace *t, const char *file, int line, struct hop_while_call *c)
+{
+	t = hop_here(t);
+	if (!hop_enter(t, c->op, file, line, hop_while_begin, c))
+		return 0;
+	if (!(t->eager ? hop_while_eager(t, file, line, c) : capture(t, file, line, c)))
+		c->trips = HOP_NONE;
+	return c->n;
+}
+
 int hop_at_while(hop_trace *t, const char *file, int line, hop_body *test, hop_body *body,
                  void *user, int ncarry, const hop_value *init, const hop_while_opts *opts,
                  hop_value *out, hop_value *out_trips)
 {
-	struct hop_while_call c = { .test_fn = test, .body_fn = body, .user = user,
-	                            .ncarry = ncarry, .init = init, .out = out, .given = opts };
+	struct hop_while_call c = { .op = "while", .what = "the body of while", .test_fn = test,
+	                            .body_fn = body, .user = user, .ncarry = ncarry, .init = init,
+	                            .out = out, .given = opts };
+	int n = hop_while_run(t, file, line, &c);
 	if (out_trips)
-		*out_trips = (hop_value){ 0, 0 };
-	t = hop_here(t);
-	if (!hop_enter(t, "while", file, line, hop_while_begin, &c))
-		return 0;
-	bool ok = t->eager ? hop_while_eager(t, file, line, &c) : capture(t, file, line, &c);
-	if (ok && out_trips)
 		*out_trips = c.trips;
-	return c.n;
+	return n;
+}
+
+int hop_at_while_stack_output(hop_trace *t, const char *file, int line, hop_body *test,
+                              hop_body *body, void *user, int ncarry, const hop_value *init,
+                              const hop_while_opts *opts, int cap, hop_value *out,
+                              hop_value *out_trips)
+{
+	struct hop_while_call c = { .op = "while", .what = "the body of while", .test_fn = test,
+	                            .body_fn = body, .user = user, .ncarry = ncarry, .init = init,
+	                            .out = out, .given = opts, .stacks = true, .cap = cap };
+	int n = hop_while_run(t, file, line, &c);
+	if (out_trips)
+		*out_trips = c.trips;
+	return n;
 }

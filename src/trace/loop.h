@@ -35,10 +35,19 @@ void hop_draft_subst(hop_trace *body, const hop_val *map);
 /* Parameter i of the draft becomes number[i]; UINT32_MAX = it is not read. */
 void hop_params_renumber(hop_trace *body, const uint32_t *number);
 
+/* Rows that the steps of an eager loop gave, stacked: n outputs, of so many rows each. */
+struct hop_rows {
+	hop_array **y;
+	uint32_t    n;
+};
+
 struct hop_while_call {
+	const char      *op, *what;    /* while, or what is made of it; its body, for notes */
 	hop_body        *test_fn, *body_fn;
 	void            *user;
 	int              ncarry, n;
+	bool             stacks;       /* the body may give more than carries: room for cap results */
+	int              cap;
 	const hop_value *init;
 	const void      *given;        /* the caller's options */
 	hop_while_opts   opts;
@@ -51,18 +60,23 @@ struct hop_while_call {
 	bool             block;        /* no functions; carries are the user's variables */
 	/* eager */
 	hop_array     **ten;
+	struct hop_rows  ys;
 	int64_t          count;
 	bool             go;
 };
+/* All of it, for functions. Returns c->n. */
+int  hop_while_run(hop_trace *t, const char *file, int line, struct hop_while_call *c);
 void hop_while_begin(hop_trace *t, void *arg);
 bool hop_while_test_ok(hop_trace *t, hop_trace *test);
 bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body);
 void hop_while_end(hop_trace *t, void *arg);
 bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c);
-/* Its steps: start; after the test, which sets go; after the body; the results. */
+/* Its steps: start; after the test, which sets go; after the body; after a body captured for its
+ * types, when there was no trip; the results. */
 void hop_while_arrays(hop_trace *t, void *arg);
 void hop_while_tested(hop_trace *t, void *arg);
 void hop_while_stepped(hop_trace *t, void *arg);
+void hop_while_typed(hop_trace *t, void *arg);
 void hop_while_results(hop_trace *t, void *arg);
 /* Arrays that a loop held, n of them, given back. */
 void hop_loop_release(hop_trace *t, hop_array **x, uint32_t n);
@@ -70,6 +84,7 @@ void hop_loop_release(hop_trace *t, hop_array **x, uint32_t n);
 struct hop_scan_call {
 	const char      *op, *what;    /* scan or map; its body, for notes */
 	bool             unordered;    /* a map */
+	int              chunk;        /* of a map: slices at a time; 0 = one */
 	int              ncarry, nx, cap, n;
 	const hop_value *init, *xs;
 	const void      *given;        /* the caller's options; NULL = opts are filled in */
@@ -85,14 +100,17 @@ struct hop_scan_call {
 	/* Called when all that the body captures is known: says what the xs are; or NULL. */
 	void           (*choose_xs)(hop_trace *t, struct hop_scan_call *c, const hop_join *j);
 	/* eager */
-	hop_array     **ten, **ys;
-	uint32_t         ny;
+	hop_array     **ten;
+	struct hop_rows  ys;
 	int64_t          step, total, nrun;
 	bool             stop;
 };
 /* A stacked output, its scanned axis moved to where the user wants it. */
 hop_value hop_scan_stacked(hop_trace *t, const struct hop_scan_call *c, hop_val y);
 bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body);
+/* All of it, for functions. Returns c->n. */
+int  hop_scan_run(hop_trace *t, const char *file, int line, struct hop_scan_call *c, hop_body *body,
+                  void *user);
 void hop_scan_begin(hop_trace *t, void *arg);
 void hop_scan_end(hop_trace *t, void *arg);
 bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_call *c,

@@ -1,5 +1,6 @@
 /* scan.c -- scan and map, captured. The scanned axis is brought to the front outside the loop, so
  * that the operator itself knows one axis only; nothing is flipped for reverse. */
+#include "hops/scan_group.h"
 #include "trace/loop.h"
 
 #include <string.h>
@@ -98,6 +99,12 @@ void hop_scan_begin(hop_trace *t, void *arg)
 		               c->op, o->slots, o->every);
 		return;
 	}
+	if (o->unroll < 0 || c->chunk < 0) {
+		hop_trace_fail(t, HOP_EVALUE, o->unroll < 0 ? "%s: unroll is %d: it is how many steps of the "
+		               "body one step of the loop runs" : "%s: chunk is %d: it is how many slices are "
+		               "batched", c->op, o->unroll < 0 ? o->unroll : c->chunk);
+		return;
+	}
 	if (o->x && hop_tree_count(o->x) != c->nx) {
 		hop_trace_fail(t, HOP_EUSE, "%s: the tree names %d values, there are %d xs", c->op,
 		               hop_tree_count(o->x), c->nx);
@@ -181,7 +188,7 @@ void hop_scan_end(hop_trace *t, void *arg)
 	                    .slots = c->opts.slots, .count = c->count, .carry = l.carry,
 	                    .x = c->val + nc, .konst = j.kval };
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, n + j.nw + 1);
-	if (hop_emit_scan(&t->b, &a, res))
+	if (hop_emit_scan_group(&t->b, &a, c->unordered ? c->chunk : c->opts.unroll, res))
 		return;
 	hop_join_wrote(&j, res + nc);
 	for (uint32_t i = 0; i < n; i++)
@@ -196,23 +203,24 @@ void hop_scan_end(hop_trace *t, void *arg)
 	c->n = t->b.st ? 0 : (int)n;
 }
 
-static void run(hop_trace *t, const char *file, int line, struct hop_scan_call *c,
-                hop_body *body, void *user)
+int hop_scan_run(hop_trace *t, const char *file, int line, struct hop_scan_call *c, hop_body *body,
+                 void *user)
 {
 	hop_body_args a = { .fn = body, .user = user, .what = c->what, .n = c->ncarry + c->nx,
 	                    .in_scan = !c->unordered };
 	t = hop_here(t);
 	if (!hop_enter(t, c->op, file, line, hop_scan_begin, c))
-		return;
+		return 0;
 	a.type = c->type;
 	if (t->eager) {
 		hop_scan_eager(t, file, line, c, &a);
-		return;
+		return c->n;
 	}
 	c->body = hop_body_run(t, file, line, &a);
 	if (c->body)
 		hop_enter(t, NULL, file, line, hop_scan_end, c);
 	hop_body_drop(c->body);
+	return c->n;
 }
 
 int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *user,
@@ -222,10 +230,10 @@ int hop_at_scan(hop_trace *t, const char *file, int line, hop_body *body, void *
 	struct hop_scan_call c = { .op = "scan", .what = "the body of scan", .ncarry = ncarry,
 	                           .nx = nx, .cap = cap, .init = init, .xs = xs, .out = out,
 	                           .given = opts };
-	run(t, file, line, &c, body, user);
+	int n = hop_scan_run(t, file, line, &c, body, user);
 	if (out_steps)
 		*out_steps = c.steps;
-	return c.n;
+	return n;
 }
 
 int hop_at_map(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nx,
@@ -234,8 +242,16 @@ int hop_at_map(hop_trace *t, const char *file, int line, hop_body *body, void *u
 	struct hop_scan_call c = { .op = "map", .what = "the body of map", .unordered = true,
 	                           .nx = nx, .cap = cap, .xs = xs, .out = out,
 	                           .opts = { .axis = axis } };
-	run(t, file, line, &c, body, user);
-	return c.n;
+	return hop_scan_run(t, file, line, &c, body, user);
+}
+
+int hop_at_map_chunked(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nx,
+                       const hop_value *xs, int axis, int chunk, int cap, hop_value *out)
+{
+	struct hop_scan_call c = { .op = "map", .what = "the body of map", .unordered = true,
+	                           .nx = nx, .cap = cap, .xs = xs, .out = out, .chunk = chunk,
+	                           .opts = { .axis = axis } };
+	return hop_scan_run(t, file, line, &c, body, user);
 }
 
 /* ---- stop_if ---- */

@@ -10,6 +10,8 @@ hop_value apply_call(hop_trace *t, const chain *c, hop_value x)
 {
 	hop_value out = HOP_NONE;
 
+	if (c->s->form == FORM_FOREACH)
+		return form_call(t, c, x);
 	hop_region(t, "part", body, (void *)c, 1, &x, 1, &out);
 	return hop_mulf(t, out, 1.1);
 }

@@ -25,7 +25,7 @@ hop_value apply_map(hop_trace *t, const chain *c, hop_value x)
 	hop_value xs[2] = { hop_mul(t, hop_mulf(t, j, 0.3), x), chain_ramp(t, x, 3, 0.5, 0.25) };
 	int first = 0;
 
-	hop_map(t, step, &m, 2, xs, 0, 1, &y);
+	hop_map_chunked(t, step, &m, 2, xs, 0, c->s->form == FORM_CHUNK ? 2 : 0, 1, &y);
 	return hop_mulf(t, hop_sum(t, y, 1, &first), 0.5);
 }
 

@@ -30,6 +30,10 @@ double    ref_total(int n, const double *x);
 /* a, a + step, ..: n numbers of the dtype of x. */
 hop_value chain_ramp(hop_trace *t, hop_value x, int n, double a, double step);
 
+/* forms.c: a scan, a call, written as s->form says. */
+hop_value form_scan(hop_trace *t, const chain *c, hop_value x);
+hop_value form_call(hop_trace *t, const chain *c, hop_value x);
+
 /* Of each operator: apply wraps it around chain_inner, on a vector; ref does the same to doubles
  * with ref_inner, by loops of C. Both are continuous almost everywhere. The last three fill the
  * cells of those names: what bodies may do that other systems refuse, or how it is refused. Beside

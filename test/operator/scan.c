@@ -23,9 +23,12 @@ hop_value apply_scan(hop_trace *t, const chain *c, hop_value x)
 	hop_value w = chain_ramp(t, x, c->s->steps ? c->s->steps : STEPS, 0.5, 0.25);
 	hop_value out[2] = { HOP_NONE, HOP_NONE };
 
+	if (c->s->form > FORM_UNROLL && c->s->form <= FORM_WHILE_STACK && !c->s->stops)
+		return form_scan(t, c, x);
 	memset(&o, 0, sizeof o);
 	o.size = sizeof o;
 	o.every = c->s->every;
+	o.unroll = c->s->form == FORM_UNROLL ? 2 : 0;
 	hop_scan(t, step, (void *)c, 1, &x, 1, &w, &o, 2, out, NULL);
 	return hop_add(t, out[0], hop_mulf(t, hop_sum_all(t, out[1]), 0.1));
 }

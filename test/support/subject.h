@@ -16,7 +16,21 @@ typedef struct subject {
 	/* how scans run: so many steps (0 = as they are), keeping carries, with early exit */
 	int  steps, every;
 	bool stops;
+	int  form;             /* what scans, maps and calls are written as: see below */
 } subject;
+
+/* Forms made of other operators, which compute the same. */
+enum subject_form {
+	FORM_PLAIN,
+	FORM_UNROLL,           /* scan, two steps in one */
+	FORM_FORI,             /* a scan as fori_loop between numbers; from 2 on */
+	FORM_FORI_DATA,        /* the upper limit is data: a while */
+	FORM_FORI_BOUND,       /* it is, and there are at most five trips: a counted scan */
+	FORM_WHILE_STACK,      /* a scan as while_stack_output */
+	FORM_CHUNK,            /* map, two slices at a time */
+	FORM_FOREACH,          /* a call as foreach_map of x and a part of x */
+	NFORM
+};
 
 /* hop_body: inputs x (vector) and k (scalar) of one float dtype, user is a subject. */
 hop_body subject_body;

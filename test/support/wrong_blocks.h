@@ -371,6 +371,51 @@ BODY(every_and_slots)
 	hop_return(t, x);
 }
 
+BODY(unroll_in_map)
+{
+	(void)user;
+	HOP_MAP(t, i, 3)
+		hop_unroll(t, 2);
+	hop_return(t, in[0]);
+}
+
+BODY(unroll_negative)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_FOR(t, i, 3, x)
+		hop_unroll(t, -2);
+	hop_return(t, x);
+}
+
+BODY(chunk_in_for)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_FOR(t, i, 3, x)
+		hop_chunk(t, 2);
+	hop_return(t, x);
+}
+
+BODY(chunk_negative)
+{
+	(void)user;
+	HOP_MAP(t, i, 3)
+		hop_chunk(t, -1);
+	hop_return(t, in[0]);
+}
+
+BODY(stack_unbounded)
+{
+	hop_value x = in[0], ys = HOP_NONE;
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, x, hop_f(t, 9)), x) {
+		hop_stack(t, &ys, x);
+		x = hop_mulf(t, x, 2);
+	}
+	hop_return(t, x);
+}
+
 BODY(trips_nowhere)
 {
 	hop_value n = HOP_NONE;
@@ -528,6 +573,11 @@ static const struct wrong_block wrong_blocks[] = {
 	WRONG(slots_none, ALL),
 	WRONG(slots_and_every, ALL),
 	WRONG(every_and_slots, ALL),
+	WRONG(unroll_in_map, ALL),
+	WRONG(unroll_negative, ALL),
+	WRONG(chunk_in_for, ALL),
+	WRONG(chunk_negative, ALL),
+	WRONG(stack_unbounded, ALL),
 	WRONG(trips_nowhere, ALL),
 	WRONG(keep_in_for, ALL),
 	WRONG(zero_bound, ALL),

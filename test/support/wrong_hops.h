@@ -21,6 +21,7 @@ static hop_value *outside;             /* a value of the trace around */
 BODY(same_, hop_return(t, in[0]))
 BODY(both_, hop_return(t, in[0], in[1]))
 BODY(none_, hop_return_n(t, 0, NULL))
+BODY(twice_two_, hop_return(t, in[0], in[0]))
 BODY(half_, hop_return(t, hop_mulf(t, in[0], 0.5)))
 BODY(never_, hop_return(t, hop_lt(t, hop_f(t, 1), hop_f(t, 0))))
 BODY(always_, hop_return(t, hop_lt(t, hop_f(t, 0), hop_f(t, 1))))
@@ -204,6 +205,29 @@ BODY(vmap_sizes, hop_value two = hop_narrow(t, in[X], 0, 0, 2); hop_vmap_at(t, b
      (hop_value[]){ in[X], two }, WRT(0, 0), OUT); DONE)
 BODY(vmap_room, hop_vmap_at(t, half_, NULL, 1, in, WRT(0), 0, NULL); DONE)
 
+static const hop_while_opts four = { .size = sizeof four, .max_trips = 4 };
+BODY(stack_bound, hop_while_stack_output(t, never_, both_, NULL, 1, in, NULL, OUT, NULL); DONE)
+BODY(stack_few, hop_while_stack_output(t, never_, none_, NULL, 1, in, &four, OUT, NULL); DONE)
+BODY(stack_cap, hop_while_stack_output(t, never_, same_, NULL, 1, in, &four, 0, out, NULL); DONE)
+BODY(stack_room, hop_while_stack_output(t, never_, twice_two_, NULL, 1, in, &four, 1, out, NULL); DONE)
+SCAN(scan_unroll, same_, 1, in, 0, NULL, 4, LEN(2), .unroll = -1)
+BODY(map_chunk, hop_map_chunked(t, same_, NULL, 1, in, 0, -3, OUT); DONE)
+BODY(fori_fn, hop_fori_loop(t, 0, 3, NULL, NULL, 1, in, NULL, out); DONE)
+BODY(fori_count, hop_fori_loop(t, 0, 3, same_, NULL, -1, in, NULL, out); DONE)
+BODY(fori_list, hop_fori_loop(t, 0, 3, same_, NULL, 1, NULL, NULL, out); DONE)
+BODY(fori_float, hop_fori_loop(t, 0, in[S], same_, NULL, 1, in, NULL, out); DONE)
+BODY(fori_vector, hop_value k = hop_cast(t, in[X], HOP_i64);
+     hop_fori_loop(t, k, 3, same_, NULL, 1, in, NULL, out); DONE)
+BODY(fori_few, hop_fori_loop(t, 0, 3, none_, NULL, 1, in, NULL, out); DONE)
+BODY(fori_many, hop_fori_loop(t, 0, in[K], both_, NULL, 1, in, NULL, out); DONE)
+BODY(fori_carry, hop_fori_loop(t, 0, in[K], same_, NULL, 1, in, NULL, out); DONE)
+static const hop_fori_opts fori_four = { .size = sizeof fori_four, .max_trips = 4 };
+BODY(fori_trips, hop_fori_loop(t, 0, 3, same_, NULL, 1, in, &fori_four, out); DONE)
+BODY(each_fn, hop_foreach_map(t, NULL, NULL, 1, 1, in, OUT); DONE)
+BODY(each_count, hop_foreach_map(t, same_, NULL, -1, 1, in, OUT); DONE)
+BODY(each_list, hop_foreach_map(t, same_, NULL, 2, 1, NULL, OUT); DONE)
+BODY(each_room, hop_foreach_map(t, same_, NULL, 2, 1, in, 1, out); DONE)
+
 /* functions to apply: of f64[3]; of f64[n], f64[n] with n of 1..4; of f64[n], f64[m] that
  * adds them; of another context */
 static hop_fn *three, *pairs, *sums, *foreign_fn;
@@ -305,6 +329,16 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(vmap_axes, "vmap: no axes"), W(vmap_axis, "vmap: axis 1"), W(vmap_back, "vmap: axis -2"),
 	W(vmap_nothing, "vmap: no input has"), W(vmap_empty, "vmap: no input has"),
 	W(vmap_sizes, "vmap: input 1"), W(vmap_room, "vmap: gives 1"),
+	W(stack_bound, "while: what is stacked needs room"), W(stack_few, "fewer than the 1 carries"),
+	W(stack_cap, "while: 1 carries, there is room for 0"), W(stack_room, "while: gives 2"),
+	W(scan_unroll, "scan: unroll is -1"), W(map_chunk, "map: chunk is -3"),
+	W(fori_fn, "body of fori_loop"), W(fori_count, "fori_loop: a count"),
+	W(fori_list, "fori_loop: a count"), W(fori_float, "fori_loop: the upper limit is f64"),
+	W(fori_vector, "fori_loop: the lower limit is i64[3]"),
+	W(fori_few, "fori_loop: the body gives 0"), W(fori_many, "fori_loop: the body gives 2"),
+	W(fori_carry, "fori_loop: carry[0] is f64[3]"), W(fori_trips, "but the limits say"),
+	W(each_fn, "body of region"), W(each_count, "foreach_map: a count"),
+	W(each_list, "foreach_map: a count"), W(each_room, "room for 0"),
 	W(apply_fn, "apply: the function is missing"), W(apply_foreign, "apply: the function"),
 	W(apply_nin, "apply: the function takes 1"), W(apply_list, "apply: a count"),
 	W(apply_rank, "apply: input 0"), W(apply_size, "apply: input 0 is f64[2]"),
