@@ -33,7 +33,10 @@ template <typename F> static void test(const char *name, F &&f)
 	std::printf("%sok %d - %s\n", trouble.empty() ? "" : "not ", ++cases, name);
 }
 
-static inline bool has(const std::string &s, const char *part) { return s.find(part) != std::string::npos; }
+static inline bool has(const std::string &s, const char *part)
+{
+	return s.find(part) != std::string::npos;
+}
 
 /* ---- the same graph as in C ---- */
 
