@@ -36,7 +36,7 @@
  *         to 0 .. length when counted. When a step says stop, its results are kept and
  *         no later step runs. ys of steps not run are zero. steps = number of steps run.
  *         every: what reverse mode keeps: 0 = all residuals, k > 0 = carries every k steps
- *         and recompute, -1 = k near the square root of length. slots: as of while; not
+ *         and runs the others again, -1 = k near the square root of length. slots: as of while; not
  *         together with every.
  *
  * map     in: nx xs of type [length, t], then consts.   out: ys of type [length, t].
@@ -68,7 +68,8 @@
  * replay  the reverse of a loop whose states were not kept. Only transforms make it.
  *         in: trips (steps that ran), stride, count (i64 scalars); ncarry carries as the loop
  *         began; nx xs of type [length, t]; consts; for each carry the states kept, of type
- *         [rows, t], that of step i * stride in row i, for i < count; cotangents of the
+ *         [rows, t], that of step i * stride in row i, for i < count (rows = 0: a row for
+ *         every `leaf` steps of the length, with the stride `leaf`); cotangents of the
  *         results of the loop that `live` names: of final carries, and of ys [length, t].
  *         step(carries, slices of xs, consts) -> carries', ys: the body without effects.
  *         out: the cotangents of the parameters of step that `wrt` names.
@@ -76,7 +77,8 @@
  *         residuals kept, then the reverse scan. What was kept is only a shortcut, and a
  *         constant to every derivative: of the states, `slots` more, and what `leaf` steps
  *         save, are alive at a time. length is a constant or size argument number `size`;
- *         with `grow` there are neither xs nor ys, and trips has no bound.
+ *         `whole`: trips is the length; with `grow` there are neither xs nor ys, and trips has
+ *         no bound.
  *
  * root    in: nx start values x0 (floats), then consts.    out: nx values x, info.
  *         f(x, consts) -> residuals, of the types of x: x is where they are all zero.
@@ -163,8 +165,6 @@ hop_assoc  hop_assoc_of(const hop_node *n);
 /* in: inits, xs, consts as a says; out: one result a leaf. */
 hop_status hop_emit_assoc(hop_build *b, const hop_assoc *a, const hop_val *in, hop_val *out);
 
-/* `every` of a scan whose steps are recomputed from their carries: made by the chunked form
- * of every = k. */
-enum { HOP_EVERY_SQRT = -1, HOP_EVERY_RECOMPUTE = -2 };
+enum { HOP_EVERY_SQRT = -1 };        /* of a scan: near the square root of its length */
 
 #endif

@@ -53,6 +53,10 @@ bool hop_replay_read(hop_env *e, hop_arena *m, const struct hop_attr_replay *a, 
 	r->dcarry = r->kept + l->nc;
 	r->dy = r->dcarry + r->nca;
 	r->length = hop_size_const(a->length) ? a->length : hop_size_sym(e, (int)a->size);
+	r->rows = hop_size_int(a->rows);
+	if (!a->rows && a->leaf > 0)
+		r->rows = hop_size_div(e, hop_size_add(e, r->length, hop_size_int(a->leaf - 1)),
+		                       hop_size_int(a->leaf));
 	return nin == r->dy + r->nya && (!a->grow || (!l->nx && !l->ny));
 }
 
@@ -75,7 +79,7 @@ const hop_type *hop_replay_type(hop_env *e, const hop_replay *r, uint32_t i)
 		return i >= r->x && i < r->konst ? hop_type_prepend(e, t, r->length) : t;
 	}
 	if (i < r->dcarry)
-		return hop_type_prepend(e, g->type[i - r->kept], hop_size_int(r->a->rows));
+		return hop_type_prepend(e, g->type[i - r->kept], r->rows);
 	if (i < r->dy)
 		return g->type[nth(r->l.act, i - r->dcarry)];
 	uint32_t y = nth(r->l.live + r->l.nc, i - r->dy);
@@ -101,9 +105,9 @@ static hop_status check_attrs(hop_infer *f, hop_replay *r)
 		                      "%lld live do not fit %u operands and the step",
 		                      (long long)a->ncarry, (long long)a->nx, (long long)a->wrt.n,
 		                      (long long)a->live.n, f->nin);
-	if (a->rows < 1 || a->slots < 0 || a->leaf < 1)
+	if (a->rows < 0 || a->slots < 0 || a->leaf < 1 || (!a->rows && a->grow))
 		return hop_infer_fail(f, HOP_EVALUE, "replay: %lld rows, %lld slots, a leaf of %lld "
-		                      "steps: rows and leaf are at least 1, slots not negative",
+		                      "steps: a leaf has steps, a loop that grows has rows",
 		                      (long long)a->rows, (long long)a->slots, (long long)a->leaf);
 	if (!hop_size_const(a->length) && (a->size < 0 || a->size >= a->sargs.n ||
 	                                   !hop_size_eq(a->length, a->sargs.v[a->size])))
@@ -183,10 +187,7 @@ static hop_status counted(hop_env *e, const hop_loop *l, bool test, const hop_gr
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam);
 	hop_val *res = HOP_NEWN(&e->tmp, hop_val, g->nout), *out = HOP_NEWN(&e->tmp, hop_val, g->nout + 1);
 	uint32_t n = 1;
-	if (test)
-		hop_body_open_wide(&b, e, g);
-	else
-		hop_body_open(&b, e, g);
+	hop_body_open(&b, e, g);
 	for (uint32_t k = 0; k < l->nc; k++)
 		in[k] = hop_build_param(&b, g->type[k]);
 	hop_val i = hop_build_param(&b, i64);
@@ -237,9 +238,9 @@ static hop_status again_scan(hop_build *b, const hop_replay *r, hop_sizes sargs,
 {
 	const hop_loop *l = &r->l;
 	hop_scan_args s = { .body = l->fwd, .sargs = sargs, .ncarry = l->nc, .nx = l->nx,
-	                    .nconst = l->nk, .length = r->length, .reverse = r->a->reverse,
-	                    .count = p[HOP_REPLAY_TRIPS], .carry = p + r->carry, .x = p + r->x,
-	                    .konst = p + r->konst };
+	                    .nconst = l->nk, .length = r->length,
+	                    .count = r->a->whole ? HOP_ZERO : p[HOP_REPLAY_TRIPS],
+	                    .carry = p + r->carry, .x = p + r->x, .konst = p + r->konst };
 	return hop_emit_scan(b, &s, out);
 }
 
@@ -250,7 +251,7 @@ static hop_status make_plain(hop_env *e, const hop_node *n, hop_graph **out_g)
 	bool ok = hop_replay_read(e, &e->tmp, HOP_ATTR(n, replay), n->nin, &r);
 	HOP_ASSERT(ok);
 	hop_loop *l = &r.l;
-	hop_body_open_wide(&b, e, l->body);
+	hop_body_open(&b, e, l->body);
 	hop_sizes sargs = hop_own_sizes(e, l->body->nsym);
 	hop_val *p = HOP_NEWN(&e->tmp, hop_val, n->nin);
 	hop_val *dc = HOP_NEWN(&e->tmp, hop_val, l->nc), *dx = HOP_NEWN(&e->tmp, hop_val, l->nx);
@@ -265,8 +266,8 @@ static hop_status make_plain(hop_env *e, const hop_node *n, hop_graph **out_g)
 	hop_replay_spread(&r, p, dc, dy);
 	hop_loop_vals v = { .x = p + r.x, .konst = p + r.konst, .y = res + l->nc,
 	                    .stacked = res + l->nc + l->ny, .dcarry = dc, .dy = dy, .carry = res,
-	                    .count = p[HOP_REPLAY_TRIPS], .length = cap,
-	                    .reverse = !r.a->reverse, .sargs = sargs };
+	                    .count = r.a->whole ? HOP_ZERO : p[HOP_REPLAY_TRIPS], .length = cap,
+	                    .reverse = true, .sargs = sargs };
 	if (!st)
 		st = hop_loop_reverse(&b, l, &v, dc, dx, dk);
 	if (!b.st)
@@ -296,8 +297,8 @@ hop_status hop_replay_memo(hop_env *e, const hop_node *n, uint64_t kind,
 	k->kind = kind;
 	k->step = g;
 	bool fixed = hop_size_const(a->length);
-	const int64_t num[] = { a->ncarry, a->nx, fixed, fixed ? a->length.k : a->size, a->reverse,
-	                        a->grow, a->rows, a->slots, a->leaf };
+	const int64_t num[] = { a->ncarry, a->nx, fixed, fixed ? a->length.k : a->size, a->grow,
+	                        a->whole, a->rows, a->slots, a->leaf };
 	_Static_assert(sizeof num == sizeof k->num, "the key holds all numbers");
 	memcpy(k->num, num, sizeof num);
 	named(a->wrt, g->nparam, k->on);

@@ -11,7 +11,7 @@ typedef struct hop_replay {
 	hop_loop  l;                     /* the step; act and live as wrt and live say, not cut */
 	uint32_t  nca, nxa, nka, nya;    /* carries, xs, consts, ys with derivatives */
 	uint32_t  carry, x, konst, kept, dcarry, dy;      /* where the operands begin */
-	hop_size  length;                /* over the size parameters of the step */
+	hop_size  length, rows;          /* over the size parameters of the step */
 } hop_replay;
 enum { HOP_REPLAY_TRIPS, HOP_REPLAY_STRIDE, HOP_REPLAY_COUNT, HOP_REPLAY_LEAD };
 
@@ -31,16 +31,18 @@ hop_status hop_replay_memo(hop_env *e, const hop_node *n, uint64_t kind,
                            const hop_graph **out_g);
 /* The definition: all is kept. */
 hop_status hop_replay_plain(hop_env *e, const hop_node *n, const hop_graph **out_g);
-/* The same bits in bounded memory, as loops of other operators. */
+/* The same bits in bounded memory, as loops of other operators: a scan over the states kept if
+ * there is one for every leaf (replay_rows.c), else rounds that put more of them on a stack. */
 hop_status hop_replay_expand(hop_env *e, const hop_node *n, const hop_graph **out_g);
+hop_status hop_replay_rows(hop_env *e, const hop_node *n, hop_graph **out_g);
 
 /* A loop to be reversed by replay: what the rule of while or scan knows of it. */
 typedef struct hop_replay_args {
 	const hop_loop *l;               /* its step, active and live results known */
 	hop_sizes       sargs;           /* with room for one more */
 	hop_size        length;          /* of xs and ys; without `grow` */
-	bool            reverse, grow;
-	int64_t         rows, slots, leaf;
+	bool            grow, whole;     /* trips has no bound; is the length */
+	int64_t         rows, slots, leaf;       /* as of the node */
 	hop_val         trips, stride, count;
 	const hop_val  *carry, *x, *konst;       /* operands of the loop */
 	const hop_val  *kept;            /* NULL = the first state only */

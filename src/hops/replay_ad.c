@@ -7,18 +7,24 @@
 
 /* ---- emitting ---- */
 
-/* The body as a step: without effects and without stop, and with one size parameter more if
- * the length is to be one. */
-static hop_status make_step(hop_env *e, const hop_loop *l, bool more, const hop_graph **out_g)
+/* The body as a step: without effects and without stop. Its size parameters are as wide as the
+ * size arguments, not as the body says, since that is tested where a step runs. */
+static hop_status make_step(hop_build *at, const hop_loop *l, hop_sizes sargs,
+                            const hop_graph **out_g)
 {
 	const hop_graph *g;
+	hop_env *e = at->env;
 	hop_build b;
 	hop_graph *made;
 	HOP_TRY(hop_ad_pure(e, l->body, &g));
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam), *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
-	hop_body_open(&b, e, g);
-	if (more)
-		hop_build_sym(&b, (hop_range){ 0, HOP_SIZE_MAX }, NULL);
+	hop_build_open(&b, e);
+	for (int64_t i = 0; i < sargs.n; i++) {
+		hop_range r = hop_size_range(sargs.v[i], at->range, (int)(at->nsym + at->nlocal));
+		r.lo = r.lo < 0 ? 0 : r.lo;
+		r.hi = r.hi < r.lo ? r.lo : r.hi;
+		hop_build_sym(&b, r, i < g->nsym ? g->symname[i] : NULL);
+	}
 	for (uint32_t i = 0; i < g->nparam; i++)
 		in[i] = hop_build_param(&b, g->type[i]);
 	hop_body_inline(&b, g, in, out);
@@ -57,15 +63,15 @@ hop_status hop_emit_replay(hop_build *b, const hop_replay_args *a, hop_val *dcar
 	hop_env *e = b->env;
 	const hop_loop *l = a->l;
 	uint32_t np = l->nc + l->nx + l->nk, n = 0;
-	struct hop_attr_replay t = { .ncarry = l->nc, .nx = l->nx, .reverse = a->reverse,
-	                             .grow = a->grow, .rows = a->rows, .slots = a->slots,
+	struct hop_attr_replay t = { .ncarry = l->nc, .nx = l->nx, .grow = a->grow,
+	                             .whole = a->whole, .rows = a->rows, .slots = a->slots,
 	                             .leaf = a->leaf, .sargs = a->sargs,
 	                             .length = a->grow ? hop_size_int(0) : a->length };
 	t.wrt = list_on(e, l->act, np);
 	t.live = list_on(e, l->live, l->nc + l->ny);
 	if (!hop_size_const(t.length))
 		t.size = length_arg(&t.sargs, t.length);
-	HOP_TRY(make_step(e, l, t.sargs.n > a->sargs.n, &t.step));
+	HOP_TRY(make_step(b, l, t.sargs, &t.step));
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, HOP_REPLAY_LEAD + np + 2 * l->nc + l->ny);
 	in[n++] = a->trips;
 	in[n++] = a->stride;

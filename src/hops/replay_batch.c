@@ -1,8 +1,8 @@
 /* replay_batch.c -- replay under batching: a replay of the batched step.
  *
  * What a step gives a derivative to is batched, since each lane has its own cotangent. Where lanes
- * ran different numbers of steps, all run as many as the longest did; a lane that is not
- * there yet, or no more, keeps its carries, and computes with the values of an active one. The
+ * ran different numbers of steps, all run as many as the longest did; a lane that is done keeps
+ * its carries, and computes with the values of an active one. The
  * states that each lane kept at its own trips do not fit together then: the replay starts from
  * the first. */
 #include "hops/batch.h"
@@ -120,8 +120,7 @@ static hop_status split_step(hop_env *e, const struct batcher *t, hop_graph **ou
 		out[k < l->nc ? k : k + 1] = hop_emit_lanes(&b, active, res[k], k < l->nc ? in[k]
 		                             : hop_emit_zeros(&b, hop_typeof(&b, res[k])));
 	if (!b.st)
-		out[l->nc] = hop_emit(&b, add, i, hop_emit_const_i(&b, HOP_i64,
-		                                                   t->p.a->reverse ? -1 : 1));
+		out[l->nc] = hop_emit(&b, add, i, hop_emit_const_i(&b, HOP_i64, 1));
 	return hop_seal(&b, no + 1, out, NULL, out_g);
 }
 
@@ -156,22 +155,22 @@ static hop_status batch_split(hop_build *b, struct batcher *t)
 	a->wrt = shifted(e, a->wrt, l->nc);
 	a->live = shifted(e, a->live, l->nc);
 	a->ncarry++;
-	a->slots += a->rows - 1;
+	a->slots += a->rows ? a->rows - 1 : a->leaf;
 	a->rows = 1;
+	a->whole = false;
 	hop_val one = hop_emit_const_i(b, HOP_i64, 1), zero = hop_emit_const_i(b, HOP_i64, 0);
 	hop_val trips = solid(b, t, HOP_REPLAY_TRIPS, false);
 	if (!b->st && !hop_is_zero(r->mask))             /* lanes that are not there ran no step */
 		trips = hop_emit_lanes(b, r->mask, trips, hop_emit_zeros(b, hop_typeof(b, trips)));
 	hop_val most = hop_emit_amax(b, trips, 1, (const int64_t[]){ 0 });
 	most = b->st ? HOP_BAD : hop_emit(b, max, most, zero);
-	hop_val first = b->st ? HOP_BAD : !a->reverse ? zero : hop_emit(b, sub, most, one);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, r->n->nin + 4);
 	in[n++] = most;
 	in[n++] = one;
 	in[n++] = one;
 	for (uint32_t i = p->carry; i < p->x; i++)
 		in[n++] = operand(b, t, i);
-	in[n++] = first;
+	in[n++] = zero;
 	for (uint32_t i = p->x; i < p->kept; i++)
 		in[n++] = operand(b, t, i);
 	in[n++] = trips;

@@ -22,7 +22,7 @@ struct rounds {
 	hop_val  t, left, sp, pos;       /* steps to reverse, kept states left, stack */
 	hop_val *stack;                  /* [nc] of [slots + 1, t]: the last row is waste */
 	hop_val *dc, *dk, *dx;           /* active ones; dx has one row of waste, too */
-	hop_val  trips, stride;
+	hop_val  stride;
 	hop_val *x, *konst, *kept, *dy;  /* dy: live ones */
 };
 
@@ -41,20 +41,9 @@ static hop_val num(hop_build *b, int64_t v)
 
 #define DO(op, ...) (b->st ? HOP_BAD : hop_emit(b, op, __VA_ARGS__))
 
-/* Where the slices of step i lie. */
-static hop_val place(hop_build *b, const struct expander *x, hop_val i, hop_val trips)
-{
-	if (!x->r.a->reverse)
-		return i;
-	hop_val last = DO(sub, trips, num(b, 1));
-	if (!b->st && hop_typeof(b, i)->rank)
-		last = hop_emit_lead(b, last, hop_typeof(b, i)->dim[0]);
-	return DO(sub, last, i);
-}
-
 /* ---- running on ---- */
 
-/* Parameters: i, carries; end, trips, xs, consts. */
+/* Parameters: i, carries; end, xs, consts. */
 static hop_status make_run(const struct expander *x, bool test, const hop_graph **out_g)
 {
 	const hop_loop *l = &x->r.l;
@@ -63,22 +52,18 @@ static hop_status make_run(const struct expander *x, bool test, const hop_graph 
 	hop_build bd, *b = &bd;
 	hop_graph *made;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam), *out = HOP_NEWN(&e->tmp, hop_val, g->nout + 1);
-	if (test)
-		hop_body_open_wide(b, e, g);
-	else
-		hop_body_open(b, e, g);
+	hop_body_open(b, e, g);
 	hop_val i = hop_build_param(b, x->i64);
 	for (uint32_t k = 0; k < l->nc; k++)
 		in[k] = hop_build_param(b, g->type[k]);
-	hop_val end = hop_build_param(b, x->i64), trips = hop_build_param(b, x->i64);
+	hop_val end = hop_build_param(b, x->i64);
 	for (uint32_t k = l->nc; k < g->nparam; k++)
 		in[k] = hop_build_param(b, hop_replay_type(e, &x->r, x->r.carry + k));
 	if (test) {
 		out[0] = DO(lt, i, end);
 	} else {
-		hop_val at = place(b, x, i, trips);
 		for (uint32_t k = l->nc; k < l->nc + l->nx; k++)
-			in[k] = hop_emit_gather(b, in[k], at, 0, 0);
+			in[k] = hop_emit_gather(b, in[k], i, 0, 0);
 		hop_body_inline(b, g, in, out + 1);
 		out[0] = DO(add, i, num(b, 1));
 	}
@@ -98,11 +83,10 @@ static hop_status run_on(hop_build *b, const struct expander *x, const struct ro
 	HOP_TRY(make_run(x, true, &test));
 	HOP_TRY(make_run(x, false, &body));
 	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, l->nc + 1), *out = HOP_NEWN(&e->tmp, hop_val, l->nc + 2);
-	hop_val *konst = HOP_NEWN(&e->tmp, hop_val, l->nx + l->nk + 2);
+	hop_val *konst = HOP_NEWN(&e->tmp, hop_val, l->nx + l->nk + 1);
 	carry[0] = from;
 	memcpy(carry + 1, state, l->nc * sizeof *carry);
 	konst[nk++] = to;
-	konst[nk++] = s->trips;
 	memcpy(konst + nk, s->x, l->nx * sizeof *konst);
 	memcpy(konst + nk + l->nx, s->konst, l->nk * sizeof *konst);
 	hop_while_args w = { .test = test, .body = body, .sargs = x->own, .ncarry = l->nc + 1,
@@ -152,7 +136,7 @@ static hop_val split(hop_build *b, const struct expander *x, hop_val s, hop_val 
 
 /* ---- a leaf ---- */
 
-/* Parameters: from, to, trips, state, dc, dk, xs, dy, consts; results: dc, dk, rows of dx.
+/* Parameters: from, to, state, dc, dk, xs, dy, consts; results: dc, dk, rows of dx.
  * run: else nothing is reversed. */
 static hop_status make_leaf(const struct expander *x, bool run, hop_graph **out_g)
 {
@@ -166,9 +150,8 @@ static hop_status make_leaf(const struct expander *x, bool run, hop_graph **out_
 	hop_val *dk = HOP_NEWN(&e->tmp, hop_val, l.nk), *dx = HOP_NEWN(&e->tmp, hop_val, l.nx);
 	hop_val *dy = HOP_NEWN(&e->tmp, hop_val, l.ny), *out = HOP_NEWN(&e->tmp, hop_val, np);
 	hop_size n = hop_size_int(x->leaf);
-	hop_body_open_wide(b, e, g);
+	hop_body_open(b, e, g);
 	hop_val from = hop_build_param(b, x->i64), to = hop_build_param(b, x->i64);
-	hop_val trips = hop_build_param(b, x->i64);
 	for (uint32_t i = 0; i < l.nc; i++)
 		p[i] = hop_build_param(b, g->type[i]);
 	for (uint32_t i = 0; i < l.nc; i++)
@@ -182,8 +165,7 @@ static hop_status make_leaf(const struct expander *x, bool run, hop_graph **out_
 	for (uint32_t i = 0; i < l.nk; i++)
 		p[l.nc + l.nx + i] = hop_build_param(b, g->type[l.nc + l.nx + i]);
 	if (run) {
-		hop_val at = hop_emit_iota(b, HOP_i64, 1, &n, 0);
-		at = place(b, x, DO(add, at, hop_emit_lead(b, from, n)), trips);
+		hop_val at = DO(add, hop_emit_iota(b, HOP_i64, 1, &n, 0), hop_emit_lead(b, from, n));
 		for (uint32_t i = l.nc; i < l.nc + l.nx; i++)
 			p[i] = hop_emit_gather(b, p[i], at, 0, 0);
 		for (uint32_t i = 0; i < l.ny; i++)
@@ -232,7 +214,6 @@ static hop_status reverse_leaf(hop_build *b, const struct expander *x, const str
 	hop_val *in = HOP_NEWN(&x->e->tmp, hop_val, then->nparam);
 	in[n++] = from;
 	in[n++] = s->t;
-	in[n++] = s->trips;
 	const struct { const hop_val *v; uint32_t n; } part[] = {
 		{ state, l->nc }, { s->dc, r->nca }, { s->dk, r->nka }, { s->x, l->nx },
 		{ s->dy, r->nya }, { s->konst, l->nk }
@@ -278,7 +259,6 @@ static void round_params(hop_build *b, const struct expander *x, struct rounds *
 	for (uint32_t i = l->nc; i < l->nc + l->nx; i++)
 		if (l->act[i])
 			s->dx[nx++] = hop_build_param(b, rows_of(x, l->body->type[i], len));
-	s->trips = hop_build_param(b, x->i64);
 	s->stride = hop_build_param(b, x->i64);
 	for (uint32_t i = 0; i < l->nx; i++)
 		s->x[i] = hop_build_param(b, hop_replay_type(x->e, r, r->x + i));
@@ -294,7 +274,7 @@ static hop_status make_test(const struct expander *x, hop_graph **out_g)
 {
 	hop_build bd, *b = &bd;
 	struct rounds s;
-	hop_body_open_wide(b, x->e, x->r.l.body);
+	hop_body_open(b, x->e, x->r.l.body);
 	round_params(b, x, &s);
 	hop_val go = DO(lt, num(b, 0), s.t);
 	return hop_seal(b, 1, &go, NULL, out_g);
@@ -311,7 +291,7 @@ static void put_rows(hop_build *b, const struct expander *x, const struct rounds
 	hop_val end = DO(select, on, s->t, from);
 	hop_val in = DO(lt, i, hop_emit_lead(b, end, n));
 	hop_val waste = hop_emit_lead(b, hop_emit_size(b, x->r.length), n);
-	hop_val at = DO(select, in, place(b, x, i, s->trips), waste);
+	hop_val at = DO(select, in, i, waste);
 	for (uint32_t k = 0; k < x->r.nxa; k++)
 		out[k] = hop_emit_scatter(b, HOP_MODE_set, s->dx[k], at, rows[k], 0, 0);
 }
@@ -322,7 +302,7 @@ static hop_status make_round(const struct expander *x, hop_graph **out_g)
 	const hop_loop *l = &r->l;
 	hop_build bd, *b = &bd;
 	struct rounds s;
-	hop_body_open_wide(b, x->e, l->body);
+	hop_body_open(b, x->e, l->body);
 	round_params(b, x, &s);
 	uint32_t nd = r->nca + r->nka, n = 0;
 	hop_val *state = HOP_NEWN(&x->e->tmp, hop_val, l->nc);
@@ -389,7 +369,7 @@ static hop_status make_expand(hop_env *e, const hop_node *n, hop_graph **out_g)
 	hop_val *p = HOP_NEWN(&e->tmp, hop_val, n->nin), *out = HOP_NEWN(&e->tmp, hop_val, body->nout + 1);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, body->nparam), *res = HOP_NEWN(&e->tmp, hop_val, n->nout);
 	uint32_t nc = 0, k = 0, first = 4 + l->nc;
-	hop_body_open_wide(b, e, l->body);
+	hop_body_open(b, e, l->body);
 	for (uint32_t i = 0; i < n->nin; i++)
 		p[i] = hop_build_param(b, hop_replay_type(e, r, i));
 	in[nc++] = p[HOP_REPLAY_TRIPS];
@@ -405,7 +385,6 @@ static hop_status make_expand(hop_env *e, const hop_node *n, hop_graph **out_g)
 	}
 	hop_while_args w = { .test = test, .body = body, .sargs = x.own, .ncarry = nc,
 	                     .nconst = body->nparam - nc, .carry = in, .konst = in + nc };
-	in[nc++] = p[HOP_REPLAY_TRIPS];
 	in[nc++] = p[HOP_REPLAY_STRIDE];
 	for (uint32_t i = r->x; i < r->dcarry; i++)
 		in[nc++] = p[i];
@@ -430,7 +409,8 @@ static hop_status make_expand(hop_env *e, const hop_node *n, hop_graph **out_g)
 
 hop_status hop_replay_expand(hop_env *e, const hop_node *n, const hop_graph **out_g)
 {
-	return hop_replay_memo(e, n, 'E', make_expand, out_g);
+	return hop_replay_memo(e, n, 'E', HOP_ATTR(n, replay)->rows ? make_expand : hop_replay_rows,
+	                       out_g);
 }
 
 hop_status hop_lower_replay(hop_lower *l, const hop_node *n)

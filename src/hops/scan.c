@@ -63,10 +63,7 @@ static hop_status check_counts(hop_infer *f, hop_steps *s)
 		return too_many(f, s->body);
 	if (s->lead && !hop_type_is_scalar(f->in[0], HOP_i64))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: the count must be an i64 scalar", op);
-	if (s->stops && s->reverse)
-		return hop_infer_fail(f, HOP_EREFUSED, "%s: a scan that stops early runs forward: "
-		                      "reverse its xs with a slice of step -1", op);
-	if (s->every < HOP_EVERY_RECOMPUTE)
+	if (s->every < HOP_EVERY_SQRT)
 		return hop_infer_fail(f, HOP_EVALUE, "%s: every is %lld: the number of steps between "
 		                      "saved carries, 0 to save all, -1 for their square root", op,
 		                      (long long)s->every);

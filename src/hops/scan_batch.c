@@ -87,8 +87,10 @@ static hop_status split_body(hop_env *e, const hop_rule *r, const hop_graph *g,
 	for (uint32_t k = nc; k < nc + ny && !b.st; k++)
 		out[n++] = hop_emit_lanes(&b, active, res[k],
 		                          hop_emit_zeros(&b, hop_typeof(&b, res[k])));
-	if (a->stops && !b.st) {           /* no lane left that runs and is due */
-		hop_val next = hop_emit(&b, add, t, hop_emit_const_i(&b, HOP_i64, 1));
+	if (a->stops && !b.st) {           /* no lane left that runs and is due, now or later */
+		hop_val next = hop_emit_const_i(&b, HOP_i64, a->reverse ? 0 : 1);
+		if (!a->reverse)
+			next = hop_emit(&b, add, t, next);
 		due = hop_emit(&b, lt, hop_emit_lead(&b, next, lanes), count);
 		out[n++] = b.st ? HOP_BAD :
 		           hop_emit(&b, not, hop_emit_any(&b, hop_emit(&b, and, out[0], due)));
