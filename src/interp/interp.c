@@ -58,6 +58,8 @@ static hop_status run_node(hop_interp *p, const hop_node *n, hop_array **val, ui
 	if (!(hop_optab[n->op].flags & HOP_F_R))
 		for (uint32_t k = 0; k < n->nout; k++)
 			out[k] = hop_interp_of(p, g->type[n->out0.id + k]);
+	if (p->ran)
+		p->ran[n->op]++;
 	hop_status st = hop_optab[n->op].eval(p, n, in, out);
 	if (st)
 		return st;

@@ -19,6 +19,7 @@ struct hop_interp {
 	hop_print_fn *print;           /* NULL = stdout */
 	void         *print_user;
 	const hop_cancel *cancel;      /* not NULL: stop soon after it is set */
+	int64_t      *ran;             /* [HOP_NOPS] how often each op ran; or NULL */
 };
 
 /* HOP_OK, or HOP_ECANCELED when the run is to stop. */

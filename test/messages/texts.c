@@ -25,15 +25,24 @@ static const struct { const char *name, *text; } texts[] = {
 	{ "while_results", "graph @t(%h: f64) {\n %b = lt %h, %h\n return %b\n}\n"
 	                   "graph @none(%h: f64) {\n return\n}\n"
 	                   FN("%r, %n = while %x {ncarry = 1, test = @t, body = @none}") },
+	{ "while_slots", ID FN("%r, %n = while %x {ncarry = 1, slots = -2, test = @id, body = @id}") },
 	{ "while_tape", TWO "graph @t(%h: f64) {\n %b = lt %h, %h\n return %b\n}\n"
 	                FN("%r, %n, %t = while %x {ncarry = 1, test = @t, body = @two}") },
 	{ "scan_operands", ID FN("%r = scan %x {ncarry = 2, nx = 1, length = 3, body = @id}") },
 	{ "scan_results", "graph @none(%h: f64) {\n return\n}\n"
 	                  FN("%r = scan %x {ncarry = 1, length = 3, body = @none}") },
 	{ "scan_count", ID FN("%r = scan %x, %x {ncarry = 1, length = 3, counted = true, body = @id}") },
-	{ "scan_stops_back", "graph @s(%h: f64) {\n %b = lt %h, %h\n return %h, %b\n}\n"
-	                     FN("%r, %n = scan %x {ncarry = 1, length = 3, reverse = true, "
-	                        "stops = true, body = @s}") },
+	{ "scan_slots", ID FN("%r = scan %x {ncarry = 1, length = 3, slots = -1, body = @id}") },
+	{ "scan_slots_every", ID FN("%r = scan %x {ncarry = 1, length = 3, every = 2, slots = 2, "
+	                            "body = @id}") },
+	{ "replay_lists", ID FN("%r = replay %x {ncarry = 1, length = 0, rows = 1, leaf = 1, "
+	                        "wrt = [0], live = [0], step = @id}") },
+	{ "replay_leaf", ID FN("%i = constant {value = i64 1}\n %r = replay %i, %i, %i, %x, %x, %x "
+	                       "{ncarry = 1, length = 0, rows = 1, leaf = 0, wrt = [0], live = [0], "
+	                       "step = @id}") },
+	{ "replay_states", ID FN("%i = constant {value = i64 1}\n %r = replay %i, %i, %i, %x, %x, %x "
+	                         "{ncarry = 1, length = 0, rows = 1, leaf = 1, wrt = [0], live = [0], "
+	                         "step = @id}") },
 	{ "scan_stop_type", TWO FN("%r, %n = scan %x {ncarry = 1, length = 3, stops = true, "
 	                           "body = @two}") },
 	{ "scan_every", ID FN("%r = scan %x {ncarry = 1, length = 3, every = -5, body = @id}") },

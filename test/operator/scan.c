@@ -29,6 +29,7 @@ hop_value apply_scan(hop_trace *t, const chain *c, hop_value x)
 	o.size = sizeof o;
 	o.every = c->s->every;
 	o.unroll = c->s->form == FORM_UNROLL ? 2 : 0;
+	o.slots = c->s->slots;
 	hop_scan(t, step, (void *)c, 1, &x, 1, &w, &o, 2, out, NULL);
 	return hop_add(t, out[0], hop_mulf(t, hop_sum_all(t, out[1]), 0.1));
 }

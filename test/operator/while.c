@@ -22,8 +22,12 @@ static void trip(hop_trace *t, const hop_value *in, void *user)
 hop_value apply_while(hop_trace *t, const chain *c, hop_value x)
 {
 	hop_value in[2] = { hop_full(t, HOP_i64, 0, NULL, 0), x }, out[2] = { HOP_NONE, HOP_NONE };
+	hop_while_opts o;
 
-	hop_while(t, test, trip, (void *)c, 2, in, NULL, out, NULL);
+	memset(&o, 0, sizeof o);
+	o.size = sizeof o;
+	o.slots = c->s->slots;
+	hop_while(t, test, trip, (void *)c, 2, in, &o, out, NULL);
 	return out[1];
 }
 

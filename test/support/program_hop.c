@@ -168,6 +168,7 @@ static hop_status while_body(gen_scope *s, uint32_t nc, uint32_t n, const hop_va
 
 static void make_while(gen_scope *s)
 {
+	static const int64_t slots[] = { 0, 0, 1, 2, 4, 9 };
 	hop_val in[GEN_IN + 1], out[GEN_IN + GEN_OUT + 2];
 	hop_graph *test, *body;
 	uint32_t n = gen_capture(s, in + 1), nc = n ? gen_below(s->g, n + 1) : 0;
@@ -178,7 +179,8 @@ static void make_while(gen_scope *s)
 	if (while_test(s, n, in + 1, &test) || while_body(s, nc, n, in + 1, nt, &body))
 		return;
 	hop_while_args w = { .test = test, .body = body, .sargs = gen_sargs(s), .ncarry = nc + 1,
-	                     .nconst = n - nc, .max_trips = max, .carry = in,
+	                     .nconst = n - nc, .max_trips = max,
+	                     .slots = slots[gen_below(s->g, 6)], .carry = in,
 	                     .konst = in + 1 + nc, .trips = { 0, HOP_SIZE_MAX },
 	                     .out_cap = nt ? &cap : NULL };
 	if (hop_emit_while(&s->b, &w, out))
@@ -221,7 +223,9 @@ static hop_status scan_body(gen_scope *s, struct steps q, const hop_val *in,
 /* A scan, or a map: no carries, every step runs. */
 static void make_scan(gen_scope *s, bool map)
 {
-	static const int64_t every[] = { 0, 0, 0, 1, 2, -1 };
+	static const struct { int64_t every, slots; } keep[] = {
+		{ 0, 0 }, { 0, 0 }, { 1, 0 }, { 2, 0 }, { -1, 0 }, { 0, 1 }, { 0, 2 }, { 0, 4 }, { 0, 7 }
+	};
 	gen *g = s->g;
 	hop_val in[3 * GEN_IN], out[GEN_IN + GEN_OUT + 1];
 	hop_graph *body;
@@ -230,7 +234,7 @@ static void make_scan(gen_scope *s, bool map)
 	if (g->o->nsym && gen_below(g, 2))
 		length = hop_size_sym(g->e, (int)gen_below(g, (uint32_t)g->o->nsym));
 	bool reverse = !map && !gen_below(g, 3), counted = !map && !gen_below(g, 3);
-	q.stops = !map && !reverse && !gen_below(g, 3);
+	q.stops = !map && !gen_below(g, 3);
 	hop_val rest[GEN_IN];
 	uint32_t n = gen_capture(s, rest);
 	q.nc = n && !map ? gen_below(g, n + 1) : 0;
@@ -242,10 +246,11 @@ static void make_scan(gen_scope *s, bool map)
 	hop_val count = counted ? gen_want(s, hop_type_scalar(g->e, HOP_i64)) : HOP_ZERO;
 	if (q.nc + q.ny + q.stops == 0 || s->b.st || scan_body(s, q, in, &body))
 		return;
+	uint32_t k = map ? 0 : gen_below(g, sizeof keep / sizeof *keep);
 	hop_scan_args w = { .body = body, .sargs = gen_sargs(s), .ncarry = q.nc, .nx = q.nx,
 	                    .nconst = q.nk, .length = length, .reverse = reverse,
-	                    .stops = q.stops, .unordered = map,
-	                    .every = map ? 0 : every[gen_below(g, 6)], .count = count,
+	                    .stops = q.stops, .unordered = map, .every = keep[k].every,
+	                    .slots = keep[k].slots, .count = count,
 	                    .carry = in, .x = in + q.nc, .konst = in + q.nc + q.nx };
 	if (!hop_emit_scan(&s->b, &w, out))
 		gen_add_all(s, body->nout, out);

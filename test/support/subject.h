@@ -13,8 +13,9 @@ typedef struct subject {
 	int  n;
 	int  ops[SUBJECT_DEPTH];
 	bool scalar;           /* return the weighted sum of the result, not the result */
-	/* how scans run: so many steps (0 = as they are), keeping carries, with early exit */
-	int  steps, every;
+	/* how scans run: so many steps (0 = as they are), keeping carries, with early exit; slots are
+	 * for every loop */
+	int  steps, every, slots;
 	bool stops;
 	int  form;             /* what scans, maps and calls are written as: see below */
 } subject;
