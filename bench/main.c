@@ -10,6 +10,7 @@
 #include "lanes.h"
 #include "layers.h"
 #include "linalg.h"
+#include "loops.h"
 #include "memory.h"
 #include "targets.h"
 #include "threads.h"
@@ -103,6 +104,8 @@ int main(int argc, char **argv)
 		return bench_lanes();
 	if (argc > 1 && !strcmp(argv[1], "linalg"))
 		return bench_linalg();
+	if (argc > 1 && !strcmp(argv[1], "loops"))
+		return bench_loops();
 	if (argc > 1 && !strcmp(argv[1], "memory"))
 		return bench_memory();
 	if (argc > 1 && !strcmp(argv[1], "door") && !hop_ctx_new(NULL, &c)) {
@@ -171,6 +174,7 @@ int main(int argc, char **argv)
 	bench_layers();
 	bench_threads();
 	bench_memory();
+	bench_loops();
 	bench_growth(0, NULL);
 	hop_ctx_free(c);
 	free(d.W), free(d.U), free(d.x), free(d.h0), free(d.out), free(d.big);

@@ -300,7 +300,7 @@ hop_status hop_emit_scan_group(hop_build *b, const hop_scan_args *s, int64_t gro
 	                   .nk = s->nconst, .k = group, .total = s->count };
 	if (hop_size_const(s->length) && s->length.k < group)
 		p.k = s->length.k;
-	if (p.k < 2)
+	if (p.k < 2 || (s->stops && s->reverse))       /* what is left over might stop it first */
 		return hop_emit_scan(b, s, out);
 	p.ny = p.g->nout - p.nc - s->stops;
 	p.groups = hop_size_div(e, s->length, hop_size_int(p.k));
