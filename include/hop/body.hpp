@@ -386,6 +386,55 @@ auto map(const X &xs, B &&body, map_opts o = map_opts(), place at = place())
 	return detail::taken<R>(t, out.data(), n);
 }
 
+struct assoc_opts {
+	int  axis = 0;                 /* of all xs and results */
+	bool reverse = false;
+	bool exclusive = false;        /* without the slice it stands at; needs init */
+	std::vector<value> init;       /* what comes before the first slice, one a leaf */
+};
+
+/** All prefixes of the slices of xs under combine(left leaves, right leaves) -> leaves, which is
+ * associative. xs is a value or a pack of them; so is what it gives. */
+template <typename X, typename B>
+auto associative_scan(const X &xs, B &&combine, const assoc_opts &o = {}, place at = place())
+{
+	hop_trace *t = detail::inner_of(xs);
+	std::vector<hop_value> x = detail::flat(t, xs), init = detail::flat(t, o.init),
+	                       out(x.size() + 1);
+	int nx = static_cast<int>(x.size());
+	auto b = detail::bodies_of(at, { { 2 * nx } }, combine);
+	typedef decltype(b) Bodies;
+	hop_assoc_opts opts = {};
+	opts.size = sizeof opts;
+	opts.axis = o.axis;
+	opts.reverse = o.reverse;
+	opts.exclusive = o.exclusive;
+	if (!init.empty() && init.size() != x.size())
+		b.fail(t, "associative_scan: give one init for each xs, or none");
+	opts.init = init.empty() ? nullptr : init.data();
+	int n = hop_at_associative_scan(t, at.file, at.line, &Bodies::template run<0>, &b, nx,
+	                                x.data(), &opts, out.data());
+	b.done(t);
+	return detail::taken<X>(t, out.data(), n);
+}
+
+/** init and all slices of xs under the combine. */
+template <typename I, typename X, typename B>
+auto reduce_with(const I &init, const X &xs, B &&combine, int axis = 0, place at = place())
+{
+	hop_trace *t = detail::inner_of(init, xs);
+	std::vector<hop_value> i = detail::flat(t, init), x = detail::flat(t, xs), out(x.size() + 1);
+	int nx = static_cast<int>(x.size());
+	auto b = detail::bodies_of(at, { { 2 * nx } }, combine);
+	typedef decltype(b) Bodies;
+	if (i.size() != x.size())
+		b.fail(t, "reduce_with: give one init for each xs");
+	int n = hop_at_reduce_with(t, at.file, at.line, &Bodies::template run<0>, &b, nx, i.data(),
+	                           x.data(), axis, out.data());
+	b.done(t);
+	return detail::taken<X>(t, out.data(), n);
+}
+
 /* ---- regions ---- */
 
 /** A body as a graph of its own; inputs are a value or a pack of them, which the body gets. */

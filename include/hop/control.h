@@ -150,6 +150,35 @@ int hop_at_foreach_map(hop_trace *t, const char *file, int line, hop_body *body,
                        int nin, const hop_value *in, int cap, hop_value *out);
 #define hop_foreach_map(t, ...) hop_at_foreach_map(t, __FILE__, __LINE__, __VA_ARGS__)
 
+typedef struct hop_assoc_opts {
+	size_t           size;         /**< sizeof in the caller's build; grows at the end only */
+	int              axis;         /**< of all xs and results */
+	bool             reverse;      /**< from the last slice to the first */
+	bool             exclusive;    /**< without the slice it stands at; needs init */
+	const hop_value *init;         /**< what comes before the first slice, one a leaf; or NULL */
+	const hop_tree  *x;            /**< names of the leaves, for messages; or NULL */
+} hop_assoc_opts;
+#ifndef __cplusplus
+#define HOP_ASSOC_OPTS(...) (&(hop_assoc_opts){ .size = sizeof(hop_assoc_opts), __VA_ARGS__ })
+#endif
+
+/** All prefixes of the xs under an associative combine: y[0] = x[0], y[i] = combine(y[i-1], x[i]);
+ * with init they begin with it, exclusive ones with it alone. Leaves are slices of the xs, along
+ * one axis; else they may differ. combine gets the leaves of what comes first, then those of what
+ * comes next, and returns leaves of the same types; it may capture values, but neither write to
+ * them nor have effects: how its calls are grouped depends on sizes alone. An init that is a number
+ * is repeated. Returns nx. */
+int hop_at_associative_scan(hop_trace *t, const char *file, int line, hop_body *combine,
+                            void *user, int nx, const hop_value *xs,
+                            const hop_assoc_opts *opts, hop_value *out);
+#define hop_associative_scan(t, ...) hop_at_associative_scan(t, __FILE__, __LINE__, __VA_ARGS__)
+/** init and all slices of the xs under an associative combine, as above: of no slices it is init.
+ * Returns nx. */
+int hop_at_reduce_with(hop_trace *t, const char *file, int line, hop_body *combine, void *user,
+                       int nx, const hop_value *init, const hop_value *xs, int axis,
+                       hop_value *out);
+#define hop_reduce_with(t, ...) hop_at_reduce_with(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /** A body as a graph of its own, called here: equal regions are compiled once. */
 int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out);

@@ -105,6 +105,8 @@ struct hop_scan_call {
 	int64_t          step, total, nrun;
 	bool             stop;
 };
+/* x with an axis moved to the front, or the front axis moved back to it. */
+hop_val hop_move_axis(hop_trace *t, hop_val x, int axis, bool back);
 /* A stacked output, its scanned axis moved to where the user wants it. */
 hop_value hop_scan_stacked(hop_trace *t, const struct hop_scan_call *c, hop_val y);
 bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body);
@@ -122,5 +124,8 @@ void hop_scan_sliced(hop_trace *t, void *arg);
 void hop_scan_stepped(hop_trace *t, void *arg);
 void hop_scan_typed(hop_trace *t, void *arg);
 void hop_scan_results(hop_trace *t, void *arg);
+
+/* The node of an associative_scan or a reduce; eager, a graph of it that is run at once. */
+hop_status hop_assoc_here(hop_trace *t, const hop_assoc *a, const hop_val *in, hop_val *out);
 
 #endif

@@ -1,7 +1,8 @@
-/* running.c -- composites that go along an axis step by step: sums, products and extremes of all
- * that came before, and the k largest elements. Each is a scan over a body of few ops, with the
- * derivatives of a scan: no division, so zeros in a product do no harm. */
+/* running.c -- composites that go along an axis: sums, products and extremes of all that came
+ * before, each an associative_scan over few ops, with its derivatives: no division, so zeros in a
+ * product do no harm; and the k largest elements, a scan. */
 #include "trace/compose.h"
+#include "trace/loop.h"
 #include "hop/nn.h"
 #include "hop/shape.h"
 
@@ -37,13 +38,13 @@ static hop_status run_alone(hop_trace *t, const hop_scan_args *a, hop_val *out)
 	hop_build b;
 	hop_graph *g;
 	hop_scan_args s = *a;
-	hop_val in[2] = { a->carry[0], a->nx ? a->x[0] : a->konst[0] }, p[2];
+	hop_val in[2] = { a->carry[0], a->konst[0] }, p[2];
 	hop_build_open(&b, hop_env_of(t));
 	b.loc = t->b.loc;
 	for (int i = 0; i < 2; i++)
 		p[i] = hop_build_param(&b, hop_typeof(&t->b, in[i]));
 	s.carry = &p[0];
-	s.x = s.konst = &p[1];
+	s.konst = &p[1];
 	hop_emit_scan(&b, &s, out);
 	if ((t->b.st = hop_seal(&b, 2, out, NULL, &g)))
 		return t->b.st;
@@ -155,7 +156,7 @@ static hop_val extreme(hop_build *b, hop_val had, hop_val x, bool max)
 	return hop_emit(b, select, take, x, had);
 }
 
-static hop_val next(hop_build *b, enum hop_cum kind, hop_val had, hop_val x)
+static hop_val joined(hop_build *b, enum hop_cum kind, hop_val had, hop_val x)
 {
 	switch (kind) {
 	case HOP_CUM_SUM:
@@ -217,18 +218,27 @@ static void make_running(hop_trace *t, void *arg)
 	struct front f = front_of(hop_env_of(t), hop_typeof(b, x), axis);
 	hop_dtype d = (hop_dtype)f.type->dtype;
 	const hop_type *outer = hop_type_get(hop_env_of(t), d, f.nrest, f.rest);
+	bool exclusive = c->how & HOP_CUM_EXCLUSIVE;
+	hop_val in[2] = { HOP_BAD, to_front(b, &f, x) }, y = HOP_BAD;
+	if (exclusive)
+		in[0] = start(b, c->kind, outer);
 	struct steps s;
 	hop_size dim[2];
+	hop_graph *g;
 	steps_open(&s, t);
 	for (int i = 0; i < f.nrest; i++)
 		dim[i] = steps_size(&s, f.rest[i]);
 	const hop_type *inner = hop_type_get(hop_env_of(t), d, f.nrest, dim);
-	hop_val had = hop_build_param(&s.b, inner), in = hop_build_param(&s.b, inner);
-	hop_val now = next(&s.b, c->kind, had, in);
-	hop_val res[2] = { now, c->how & HOP_CUM_EXCLUSIVE ? had : now };
-	x = to_front(b, &f, x);
-	hop_scan_args a = { .nx = 1, .x = &x, .length = f.n, .reverse = c->how & HOP_CUM_REVERSE };
-	hop_val y = steps_run(t, &s, res, start(b, c->kind, outer), &a);
+	hop_val had = hop_build_param(&s.b, inner), next = hop_build_param(&s.b, inner);
+	hop_val both = joined(&s.b, c->kind, had, next);
+	hop_status st = hop_seal(&s.b, 1, &both, NULL, &g);
+	b->st = b->st ? b->st : st;
+	if (b->st)
+		return;
+	hop_assoc a = { .combine = g, .sargs = { s.narg, s.arg }, .length = f.n,
+	                .ninit = exclusive, .nx = 1, .reverse = c->how & HOP_CUM_REVERSE,
+	                .exclusive = exclusive };
+	hop_assoc_here(t, &a, in + !exclusive, &y);
 	if (!b->st)
 		c->r = hop_rounded(t, from_front(b, &f, y), 1, &c->x);
 }

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-/* x with an axis moved to the front, or the front axis moved back to it. */
-static hop_val move_axis(hop_trace *t, hop_val x, int axis, bool back)
+hop_val hop_move_axis(hop_trace *t, hop_val x, int axis, bool back)
 {
 	if (!axis)
 		return x;
@@ -26,7 +25,7 @@ hop_value hop_scan_stacked(hop_trace *t, const struct hop_scan_call *c, hop_val 
 {
 	int rank = hop_typeof(&t->b, y)->rank;
 	int axis = c->opts.axis < rank ? c->opts.axis : 0;
-	return hop_value_new(t, move_axis(t, y, axis, true));
+	return hop_value_new(t, hop_move_axis(t, y, axis, true));
 }
 
 static bool scan_xs(hop_trace *t, struct hop_scan_call *c)
@@ -44,7 +43,7 @@ static bool scan_xs(hop_trace *t, struct hop_scan_call *c)
 			               c->opts.axis);
 			return false;
 		}
-		x = move_axis(t, x, c->opts.axis, false);
+		x = hop_move_axis(t, x, c->opts.axis, false);
 		if (hop_is_bad(x))
 			return false;
 		type = hop_typeof(&t->b, x);

@@ -86,6 +86,34 @@ BODY(map_sizes, hop_value two = hop_narrow(t, in[X], 0, 0, 2);
 BODY(map_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
      hop_map(t, writes_, NULL, 1, in, 0, OUT); DONE)
 BODY(stops_, hop_stop_if(t, hop_lt(t, in[0], hop_f(t, 0))); hop_return(t, in[0]))
+BODY(first_sum_, hop_return(t, hop_sum_all(t, in[0])))
+BODY(prints_, hop_print(t, "{}", 1, in); hop_return(t, in[0]))
+#define ASSOC(f, nx, xs, ...) \
+	hop_associative_scan(t, f, NULL, nx, xs, HOP_ASSOC_OPTS(__VA_ARGS__), out); DONE
+BODY(assoc_fn, ASSOC(NULL, 1, in, .axis = 0))
+BODY(assoc_none, ASSOC(same_, 0, in, .axis = 0))
+BODY(assoc_list, ASSOC(same_, 1, NULL, .axis = 0))
+BODY(assoc_axis, ASSOC(same_, 1, in, .axis = 1))
+BODY(assoc_scalar, ASSOC(same_, 1, &in[S], .axis = 0))
+BODY(assoc_value, ASSOC(same_, 1, &unset, .axis = 0))
+BODY(assoc_sizes, hop_value two[2] = { in[X], hop_narrow(t, in[X], 0, 0, 2) };
+     ASSOC(both_, 2, two, .axis = 0))
+BODY(assoc_init, ASSOC(same_, 1, in, .exclusive = true))
+BODY(assoc_init_type, ASSOC(same_, 1, in, .init = in))
+BODY(assoc_init_value, ASSOC(same_, 1, in, .init = &unset))
+BODY(assoc_many, ASSOC(both_, 1, in, .axis = 0))
+BODY(assoc_type, ASSOC(whole_, 1, in, .axis = 0))
+BODY(assoc_shape, hop_value m = hop_expand(t, hop_unsqueeze(t, in[X], 0), 2,
+     (hop_dim[]){ hop_n(2), hop_n(3) }); ASSOC(first_sum_, 1, &m, .axis = 0))
+BODY(assoc_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
+     ASSOC(writes_, 1, in, .axis = 0))
+BODY(assoc_prints, ASSOC(prints_, 1, in, .axis = 0))
+BODY(assoc_stops, ASSOC(stops_, 1, in, .axis = 0))
+BODY(reduce_list, hop_reduce_with(t, same_, NULL, 1, NULL, in, 0, out); DONE)
+BODY(reduce_axis, hop_reduce_with(t, same_, NULL, 1, &in[S], in, 2, out); DONE)
+BODY(reduce_init, hop_reduce_with(t, same_, NULL, 1, &in[K], in, 0, out); DONE)
+BODY(reduce_type, hop_reduce_with(t, whole_, NULL, 1, &in[S], in, 0, out); DONE)
+#undef ASSOC
 BODY(map_stops, hop_map(t, stops_, NULL, 1, in, 0, OUT); DONE)
 
 BODY(region_fn, hop_region(t, "r", NULL, NULL, 1, in, OUT); DONE)
@@ -276,6 +304,23 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(switch_hole, "branch 2 of switch"), W(switch_float, "switch: the index is f64"),
 	W(switch_many, "switch: the index is i64[3]"), W(switch_unset, "switch: a value that was"),
 	W(switch_list, "switch: a count"), W(switch_twice, "return: nothing may follow"),
+	W(assoc_fn, "combine of associative_scan"), W(assoc_none, "associative_scan: there are no xs"),
+	W(assoc_list, "associative_scan: there are no xs, or a list"),
+	W(assoc_axis, "associative_scan: x[0] is f64[3], it has no axis 1"),
+	W(assoc_scalar, "it has no axis 0"), W(assoc_value, "associative_scan: a value"),
+	W(assoc_sizes, "axis 0 of x[1], which is f64[2], has another size"),
+	W(assoc_init, "associative_scan: an exclusive scan begins with init"),
+	W(assoc_init_type, "associative_scan: init[0] is f64[3], a slice of x[0] is f64"),
+	W(assoc_init_value, "associative_scan: a value"),
+	W(assoc_many, "associative_scan: combine gives 2 results for 1 leaves"),
+	W(assoc_type, "a slice of x[0] is f64, combine gives i64 for it: cast"),
+	W(assoc_shape, "a slice of x[0] is f64[3], combine gives f64 for it: a leaf keeps"),
+	W(assoc_writes, "associative_scan: a captured tensor is written"),
+	W(assoc_prints, "associative_scan: combine has an effect (print)"),
+	W(assoc_stops, "stop_if: it belongs"), W(reduce_list, "reduce_with: there are no xs"),
+	W(reduce_axis, "reduce_with: x[0] is f64[3], it has no axis 2"),
+	W(reduce_init, "reduce_with: init[0] is i64, a slice of x[0] is f64"),
+	W(reduce_type, "reduce_with: a slice of x[0] is f64, combine gives i64"),
 	W(map_fn, "body of map"), W(map_none, "map: without xs"), W(map_count, "map: a count"),
 	W(map_list, "map: a count"), W(map_axis, "map: x[0] is f64[3], it has no axis 1"),
 	W(map_scalar, "no axis 0"), W(map_room, "map: gives 1"), W(map_value, "map: a value"),
