@@ -216,7 +216,8 @@ typedef struct hop_bind {
 	bool    light  : 1;    /* the body is small: worth repeating */
 	bool    turned : 1;    /* RED in a vector loop: one row after the other, along itself, the
 	                          partial sums of all rows turned at the end */
-	bool    thread : 1;    /* PAR: threads share the iterations, steps are not divided */
+	bool    thread : 1;    /* PAR: threads share the iterations, steps are not divided. SEQ
+	                          that is apart: those of its parallel loop, each all steps */
 	bool    blocks : 1;    /* RED: taken in blocks, by the number of iterations alone, which
 	                          threads may share */
 	bool    ordered : 1;   /* iterations, or those of a block, share a private temporary: they
@@ -236,6 +237,9 @@ struct hop_stmt {
 	uint8_t           loop;         /* LOOP: enum hop_loop_kind */
 	uint8_t           na;
 	bool              reverse : 1;  /* SEQ: from last to first */
+	bool              apart : 1;    /* SEQ: its step is one parallel loop, behind operations
+	                                   at most, and two iterations of that never meet, be it
+	                                   in other steps */
 	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,
 	                                   and nothing is passed */
 	hop_loc           loc;
@@ -350,6 +354,7 @@ int64_t    hop_stmt_weight(const hop_stmt *s);
  * millisecond, so that a run should ask before it whether it is canceled. */
 bool       hop_stmt_is_nest(const hop_stmt *s);
 bool       hop_nest_is_long(const hop_stmt *s);
+bool       hop_block_steps(const hop_block *b);     /* a statement goes step by step */
 
 /* Print as text (hop show --after=lower), and check that a program keeps the rules above:
  * registers defined before use and in scope, buffers in range, dtypes agreeing. Every

@@ -195,6 +195,16 @@ static bool power_of_two(int n)
 	return n > 0 && !(n & (n - 1));
 }
 
+/* As far as its form says. */
+static bool is_apart(const hop_stmt *s)
+{
+	const hop_stmt *b = s->body.first;
+	while (b && b->kind == HOP_L_OP && b->sop != HOP_SOP_store)
+		b = b->next;
+	return s->apart && s->loop == HOP_LOOP_SEQ && !s->ncarry && b && !b->next &&
+	       b->kind == HOP_L_LOOP && b->loop == HOP_LOOP_PAR && !b->bound;
+}
+
 /* Vectors hold no vectors and forks no forks; a step is a power of two. */
 static hop_status check_bind(scope *v, const hop_stmt *s)
 {
@@ -204,7 +214,8 @@ static hop_status check_bind(scope *v, const hop_stmt *s)
 		return bad(v, s, "loop program: %d x %d lanes here", b->width, b->jam);
 	if (b->turned && (s->loop != HOP_LOOP_RED || s->nacc != 1))
 		return bad(v, s, "loop program: a loop turned that is no reduction");
-	if ((b->thread && s->loop != HOP_LOOP_PAR) || (b->blocks && s->loop != HOP_LOOP_RED) ||
+	if ((b->thread && s->loop != HOP_LOOP_PAR && !is_apart(s)) ||
+	    (b->blocks && s->loop != HOP_LOOP_RED) ||
 	    ((b->thread || b->blocks) && (v->vector || v->forked || b->least < 1)))
 		return bad(v, s, "loop program: a loop forked that cannot be");
 	if (b->ordered && (b->width || v->vector))

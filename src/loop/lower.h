@@ -37,6 +37,9 @@ void hop_loop_reuse(hop_env *e, hop_lfunc *f);
 void hop_loop_carries(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Join perfect nests that run through memory in order into one loop. */
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);
+/* Find steps whose lanes never meet; each goes step by step alone where that is better. */
+void hop_loop_interchange(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f,
+                          const hop_range *r);
 /* Bind the loops to the machine (schedule.c). needs: the last form of the nests. */
 void hop_loop_schedule(hop_env *e, const hop_machine *m, hop_lfunc *f);
 /* Temporaries that live inside an iteration become as large as it needs (shrink.c). */

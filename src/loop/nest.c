@@ -29,3 +29,11 @@ bool hop_nest_is_long(const hop_stmt *s)
 {
 	return hop_stmt_is_nest(s) && work(s) > 1e6;
 }
+
+bool hop_block_steps(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind == HOP_L_WHILE || (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ))
+			return true;
+	return false;
+}

@@ -95,6 +95,24 @@ static double bind_vector(sched *c, hop_stmt *s, double plain)
 	return vec;
 }
 
+static hop_stmt *lanes_of(const hop_stmt *s)
+{
+	return s->body.last;
+}
+
+/* Threads share the lanes and go through all steps. */
+static void bind_steps(sched *c, hop_stmt *s, double cost)
+{
+	if (!s->apart || c->m->fork <= 0 || !c->m->threads)
+		return;
+	double n = hop_loop_trips(lanes_of(s)), each = n > 0 ? cost / n : 1;
+	bool known = hop_size_const(s->extent) && hop_size_const(lanes_of(s)->extent);
+	if (n < 2 || cost * (known ? 1 : LARGE / HOP_SIZE_USUAL) <= c->m->fork)
+		return;
+	s->bind.thread = true;
+	s->bind.least = (int64_t)(c->m->fork / (each > 0.01 ? each : 0.01)) + 1;
+}
+
 /* Binds s as if it stood alone, and gives its cost. Forks where that many instructions are worth
  * it; where the number of iterations is not known it may be large. */
 static double bind_loop(sched *c, hop_stmt *s)
@@ -103,8 +121,11 @@ static double bind_loop(sched *c, hop_stmt *s)
 	bool known = hop_size_const(s->extent);
 	s->bind = (hop_bind){ 0 };
 	cost = bind_vector(c, s, cost);
-	if (c->m->fork <= 0 || n < 2 || s->loop == HOP_LOOP_SEQ ||
-	    cost * (known ? 1 : LARGE / HOP_SIZE_USUAL) <= c->m->fork)
+	if (s->loop == HOP_LOOP_SEQ) {
+		bind_steps(c, s, cost);
+		return cost;
+	}
+	if (c->m->fork <= 0 || n < 2 || cost * (known ? 1 : LARGE / HOP_SIZE_USUAL) <= c->m->fork)
 		return cost;
 	s->bind.thread = s->loop == HOP_LOOP_PAR && c->m->threads;
 	s->bind.blocks = s->loop == HOP_LOOP_RED && s->nacc;
@@ -164,7 +185,9 @@ static void settle_block(sched *c, hop_block *b);
 /* Not in a nest, where threads have other work. */
 static void settle_forks(const sched *c, hop_stmt *s)
 {
-	if (s->bind.thread)
+	if (s->bind.thread && s->loop == HOP_LOOP_SEQ)
+		s->bind.thread = !c->nest && !c->forked;
+	else if (s->bind.thread)
 		s->bind.thread = !c->vector && !c->forked && owns(&s->body, s->dst);
 	if (s->bind.blocks)
 		s->bind.blocks = !c->vector && c->nest == 1 && owns(&s->body, s->dst);

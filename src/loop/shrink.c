@@ -225,19 +225,20 @@ static void shrink_loop(shrink *p, hop_stmt *s)
 	}
 }
 
-/* A loop whose iterations are lanes has many at once; the loops in it too. */
-static void shrink_block(shrink *p, hop_block *b)
+/* A loop whose iterations are lanes has many at once; the loops in it too. shared: threads go
+ * through the steps around, each with iterations of its own. */
+static void shrink_block(shrink *p, hop_block *b, bool shared)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
 		int k = hop_stmt_blocks(s, sub);
 		if (s->kind == HOP_L_LOOP && s->bind.width)
 			continue;
-		if (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ && !s->bound &&
+		if (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ && !s->bound && !shared &&
 		    hop_size_nsym(s->extent) <= p->f->nsym)
 			shrink_loop(p, s);
 		for (int i = 0; i < k; i++)
-			shrink_block(p, sub[i]);
+			shrink_block(p, sub[i], s->kind == HOP_L_LOOP && s->apart && s->bind.thread);
 	}
 }
 
@@ -251,6 +252,6 @@ void hop_loop_shrink(hop_env *e, const hop_machine *m, hop_lfunc *f)
 	p.made = HOP_NEWN(&e->tmp, uint8_t, f->nreg + 1 + hop_block_count(&f->body));
 	for (hop_stmt *s = f->body.first; s; s = s->next)
 		hop_stmt_all_addrs(f, s, count, &p);
-	shrink_block(&p, &f->body);
+	shrink_block(&p, &f->body, false);
 	hop_rewind(&e->tmp, at);
 }

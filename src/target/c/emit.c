@@ -192,11 +192,17 @@ void hop_c_stop_if(hop_cemit *e, const char *call)
 	hop_c_line(e, "\treturn st;");
 }
 
+/* A piece has no status: who forked looks again. */
 void hop_c_poll(hop_cemit *e)
 {
-	if (e->nest)
+	if (e->nest > (e->part.s || e->asks))
 		return;
 	e->rt = true;
+	if (e->outlined) {
+		hop_c_line(e, "if (hop_poll(rt))");
+		hop_c_line(e, "\treturn;");
+		return;
+	}
 	hop_c_stop_if(e, "hop_poll(rt)");
 }
 

@@ -26,6 +26,11 @@ typedef struct hop_cemit {
 	hop_loc          loc;              /* the last one named in a comment */
 	int              nvar;             /* loop variables in scope */
 	int              nest;             /* parallel loops around */
+	bool             outlined;         /* a piece that threads take */
+	bool             asks;             /* the outermost of them is long: steps right in it ask
+	                                      whether to go on */
+	struct hop_cpart { const hop_stmt *s; const char *from, *to; } part;     /* a loop of which only
+	                                      these iterations are run; s = NULL: none */
 	int              nfix, ngemm;      /* names given by hop_c_fix_bases and gemm.c */
 	const char     **reg;              /* [nreg+1+OWN] text of the register, once defined */
 	uint8_t         *dtype;            /* [nreg+1+OWN] */

@@ -248,13 +248,39 @@ static void share(hop_cemit *e, const hop_stmt *s)
 	hop_c_fork(e, s, extent(e, s), s->bind.least, grain, plain_for);
 }
 
+/* All steps, for lanes from .. to-1 of the parallel loop in s. */
+static void steps(hop_cemit *e, const hop_stmt *s, const char *from, const char *to)
+{
+	e->part = (struct hop_cpart){ s->body.last, from, to };
+	plain_for(e, s, "0", extent(e, s));
+	e->part = (struct hop_cpart){ 0 };
+}
+
+/* Threads that have seen that the run is canceled have left early. */
+static void share_steps(hop_cemit *e, const hop_stmt *s)
+{
+	const hop_stmt *p = s->body.last;
+	int64_t grain = is_simple(&p->body) ? 4 * LANES : hop_c_has_strips(e, p) ? LANES : 1;
+	hop_c_fork(e, s, extent(e, p), s->bind.least, grain, steps);
+	hop_c_poll(e);
+}
+
 void hop_c_loop(hop_cemit *e, const hop_stmt *s)
 {
 	int nest = s->loop != HOP_LOOP_SEQ && known(s) != 1;
 
 	HOP_ASSERT(e->nvar < HOP_C_MAXVAR);
+	bool asks = nest && !e->nest && hop_nest_is_long(s);
+	if (s->bind.thread && s->loop == HOP_LOOP_SEQ) {
+		share_steps(e, s);
+		return;
+	}
+	e->asks |= asks;
 	if (s->bind.thread) {
 		share(e, s);
+		e->asks &= !asks;
+		if (asks && hop_block_steps(&s->body))
+			hop_c_poll(e);
 		return;
 	}
 	if (s->bind.slice)                   /* a sum, which is not divided here */
@@ -262,9 +288,12 @@ void hop_c_loop(hop_cemit *e, const hop_stmt *s)
 	e->nest += nest;
 	if (s->loop == HOP_LOOP_RED)
 		reduce(e, s);
+	else if (s == e->part.s)
+		plain_for(e, s, e->part.from, e->part.to);
 	else if (known(s) == 1)
 		once(e, s);
 	else
 		plain_for(e, s, "0", extent(e, s));
 	e->nest -= nest;
+	e->asks &= !asks;
 }

@@ -119,6 +119,7 @@ static void put_piece(hop_cemit *e, const hop_stmt *s, const char *name, int64_t
 	e->sym = HOP_NEWN(&e->env->tmp, bool, e->f->nsym + 1);
 	e->params = e->syms = e->ws = e->rt = e->status = false;
 	e->nest++;
+	e->outlined = true;
 	hop_c_fix_bases(e, s);
 	if (has_slice(s)) {
 		put_blocks(e, s, body);

@@ -172,11 +172,26 @@ void hop_e_stop_if(hop_emit *e, hop_lv *st)
 	hop_e_at(e, go);
 }
 
+/* The same in a body for rt->parallel, which has no status: who forked looks again. */
+static void leave_if(hop_emit *e, hop_lv *flag)
+{
+	hop_lbb *here = e->L->GetInsertBlock(e->b), *go = hop_e_block(e);
+	if (!e->s.stop) {
+		e->s.stop = hop_e_block(e);
+		hop_e_at(e, e->s.stop);
+		e->L->BuildRetVoid(e->b);
+		hop_e_at(e, here);
+	}
+	e->L->BuildCondBr(e->b, hop_e_icmp(e, LL_NE, flag, e->L->ConstInt(e->i32, 0, 0)),
+	                  e->s.stop, go);
+	hop_e_at(e, go);
+}
+
 /* The address of the flag is read once; the flag itself changes behind our back. */
 void hop_e_poll(hop_emit *e)
 {
 	hop_lv *v;
-	if (e->s.outlined || e->nest)
+	if (e->nest > e->asks || (e->s.outlined && !e->part.s && !e->asks))
 		return;
 	if (!e->s.cancel) {
 		hop_lbb *back = e->L->GetInsertBlock(e->b);
@@ -186,7 +201,10 @@ void hop_e_poll(hop_emit *e)
 	}
 	v = e->L->BuildLoad2(e->b, e->i32, e->s.cancel, "");
 	e->L->SetVolatile(v, 1);
-	hop_e_stop_if(e, v);
+	if (e->s.outlined)
+		leave_if(e, v);
+	else
+		hop_e_stop_if(e, v);
 }
 
 static void emit_grow(hop_emit *e, const hop_stmt *s)
@@ -404,8 +422,8 @@ static void emit_func(hop_emit *e, int i)
 
 /* ---- threads ---- */
 
-/* The closure of an outlined body: 4 pointers, the count, then outer registers. */
-enum { AT_PARAMS, AT_SYMS, AT_WS, AT_RT, AT_N, AT_REGS };
+/* The closure of an outlined body: 4 pointers, the count and the grain, then outer registers. */
+enum { AT_PARAMS, AT_SYMS, AT_WS, AT_RT, AT_N, AT_GRAIN, AT_REGS };
 
 static void mark(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 {
@@ -428,12 +446,11 @@ void hop_e_classify(hop_emit *e, const hop_stmt *s)
 	hop_rewind(&e->env->tmp, m);
 }
 
-static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint8_t *use,
-                       hop_e_piece *body)
+static hop_lv *outline(hop_emit *e, const hop_stmt *s, const uint8_t *use, hop_e_piece *body)
 {
 	hop_efn outer = e->s;
 	hop_lbb *back = e->L->GetInsertBlock(e->b), *start;
-	hop_lv *fn, *env, *from, *to, *lim, *g = hop_e_int(e, grain);
+	hop_lv *fn, *env, *from, *to, *lim, *g;
 	char name[32];
 	snprintf(name, sizeof name, "piece%d", e->nparallel++);
 	fn = e->L->AddFunction(e->mod, name, e->body_type);
@@ -449,6 +466,7 @@ static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint
 	e->s.ws = hop_e_ptr_load(e, e->ptr, env, 8 * AT_WS);
 	e->s.rt = hop_e_ptr_load(e, e->ptr, env, 8 * AT_RT);
 	lim = hop_e_ptr_load(e, e->i64, env, 8 * AT_N);
+	g = hop_e_ptr_load(e, e->i64, env, 8 * AT_GRAIN);
 	for (int i = 1, k = AT_REGS; i <= e->f->nreg; i++) {
 		hop_ev v = outer.reg[i];
 
@@ -470,7 +488,7 @@ static hop_lv *outline(hop_emit *e, const hop_stmt *s, int64_t grain, const uint
 	return fn;
 }
 
-void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
+void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, hop_lv *grain,
                     hop_lv *enough, hop_e_piece *body, hop_reg also)
 {
 	uint8_t *use = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1);
@@ -482,7 +500,7 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 	hop_e_uses(s, use);
 	use[also] = 1;
 	use[0] = 0;
-	fn = outline(e, s, grain, use, body);
+	fn = outline(e, s, use, body);
 	for (int i = 1; i <= e->f->nreg; i++)
 		k += use[i] == 1;
 	env = hop_e_stack(e, e->i64, k);
@@ -491,6 +509,7 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 	hop_e_ptr_store(e, e->s.ws, env, 8 * AT_WS);
 	hop_e_ptr_store(e, e->s.rt, env, 8 * AT_RT);
 	hop_e_ptr_store(e, n, env, 8 * AT_N);
+	hop_e_ptr_store(e, grain, env, 8 * AT_GRAIN);
 	k = AT_REGS;
 	for (int i = 1; i <= e->f->nreg; i++) {
 		const hop_ev *v = &e->s.reg[i];
@@ -499,8 +518,8 @@ void hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
 			hop_e_ptr_store(e, hop_e_to_mem(e, v->dtype, v->v, 1), env,
 			                8 * (int64_t)k++);
 	}
-	blocks = hop_e_bin(e, LL_ADD, n, hop_e_int(e, grain - 1));
-	blocks = hop_e_bin(e, LL_SDIV, blocks, hop_e_int(e, grain));
+	blocks = hop_e_bin(e, LL_ADD, n, hop_e_bin(e, LL_SUB, grain, hop_e_int(e, 1)));
+	blocks = hop_e_bin(e, LL_SDIV, blocks, grain);
 	many = hop_e_ptr_load(e, e->i32, e->s.rt, offsetof(hop_rt, nthread));
 	many = hop_e_icmp(e, LL_SGT, many, e->L->ConstInt(e->i32, 1, 0));
 	e->L->BuildCondBr(e->b, hop_e_bin(e, LL_AND, many, enough), fork, serial);

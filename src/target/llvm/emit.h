@@ -61,6 +61,8 @@ typedef struct hop_emit {
 	hop_lv         **fn;             /* [nfunc] */
 	const hop_machine *m;            /* that the program was scheduled for */
 	int              nest;           /* parallel loops around */
+	bool             asks;           /* the outermost of them is long: steps right in it ask
+	                                    whether to go on */
 	unsigned         md_invariant;
 	hop_lv          *md_empty;
 	hop_efn          s;
@@ -71,6 +73,8 @@ typedef struct hop_emit {
 	hop_lv         **data;           /* [nbuf] bytes of a CONST, for outlined parts too */
 	hop_reg          xreg;           /* first of HOP_XREG registers kept: all but one for
 	                                    tiles as loops, one for emit_sum.c */
+	struct hop_epart { const hop_stmt *s; hop_lv *begin, *end; } part;       /* a loop of which
+	                                    only these iterations are run; s = NULL: none */
 	const hop_stmt  *fresh;          /* a loop that starts from neutral elements, not from
 	                                    its inits */
 	int              nparallel;
@@ -157,7 +161,7 @@ void      hop_e_call(hop_emit *e, const hop_stmt *s);
 const hop_stmt *hop_e_calls(hop_emit *e, const hop_stmt *s);
 /* emit.c: leave the function with this status unless it is 0. */
 void      hop_e_stop_if(hop_emit *e, hop_lv *status);
-/* Leave it if the run is canceled. Nothing in the pieces of parallel loops. */
+/* Leave it if the run is canceled. Nothing in parallel loops, but for steps in a long one. */
 void      hop_e_poll(hop_emit *e);
 
 /* emit_loop.c */
@@ -200,7 +204,7 @@ void       hop_e_set(hop_emit *e, hop_reg r, hop_ev v);
  * enough work; pieces are whole multiples of `grain`. They see the registers that s uses,
  * and `also` unless it is 0. */
 typedef void hop_e_piece(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
-void       hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, int64_t grain,
+void       hop_e_parallel(hop_emit *e, const hop_stmt *s, hop_lv *n, hop_lv *grain,
                           hop_lv *enough, hop_e_piece *body, hop_reg also);
 
 /* Options of this target. */

@@ -2,6 +2,7 @@
  * whole vectors and a masked rest; a static extent needs only the parts it has. Does not
  * decide: the schedule did. */
 #include "loop/lower.h"
+#include "target/abi.h"
 #include "target/llvm/emit.h"
 
 /* ---- the skeleton: guard, preheader, body, test at the bottom ---- */
@@ -590,13 +591,41 @@ void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end
 		plain_loop(e, s, begin, end);
 }
 
+/* All steps, for lanes begin .. end-1 of the parallel loop in s. */
+static void steps_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
+{
+	e->part = (struct hop_epart){ s->body.last, begin, end };
+	plain_loop(e, s, hop_e_int(e, 0),
+	           s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent));
+	e->part = (struct hop_epart){ 0 };
+}
+
+/* Two pieces a thread, no more: the more lanes go together, the longer are the rows that a step
+ * takes from memory. Threads that have seen that the run is canceled have left early. */
+static void shared_steps(hop_emit *e, const hop_stmt *s)
+{
+	const hop_stmt *p = s->body.last;
+	hop_lv *n = hop_e_size(e, p->extent), *step = hop_e_int(e, hop_e_step(p)), *grain;
+	grain = hop_e_ptr_load(e, e->i32, e->s.rt, offsetof(hop_rt, nthread));
+	grain = hop_e_bin(e, LL_MUL, hop_e_cast(e, LL_SEXT, grain, e->i64), hop_e_int(e, 2));
+	grain = hop_e_bin(e, LL_SDIV, n, hop_e_bin(e, LL_MUL, grain, step));
+	grain = hop_e_sel(e, hop_e_icmp(e, LL_SGT, grain, hop_e_int(e, 1)), grain, hop_e_int(e, 1));
+	hop_e_parallel(e, s, n, hop_e_bin(e, LL_MUL, grain, step),
+	               hop_e_icmp(e, LL_SGE, n, hop_e_int(e, s->bind.least)), steps_range, 0);
+	hop_e_poll(e);
+}
+
 static void emit_loop(hop_emit *e, const hop_stmt *s, hop_lv *n)
 {
 	hop_lv *least = hop_e_int(e, s->bind.least);
-	if (s->bind.blocks || s->bind.slice)
+	if (s == e->part.s)
+		hop_e_loop_range(e, s, e->part.begin, e->part.end);
+	else if (s->loop == HOP_LOOP_SEQ && s->bind.thread)
+		shared_steps(e, s);
+	else if (s->bind.blocks || s->bind.slice)
 		hop_e_sum(e, s, n);
 	else if (s->bind.thread)
-		hop_e_parallel(e, s, n, hop_e_step(s), hop_e_icmp(e, LL_SGE, n, least),
+		hop_e_parallel(e, s, n, hop_e_int(e, hop_e_step(s)), hop_e_icmp(e, LL_SGE, n, least),
 		               hop_e_loop_range, 0);
 	else
 		hop_e_loop_range(e, s, hop_e_int(e, 0), n);
@@ -606,7 +635,14 @@ void hop_e_loop(hop_emit *e, const hop_stmt *s)
 {
 	hop_lv *n = s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent);
 	int nest = s->loop != HOP_LOOP_SEQ && hop_e_known(e, n, -1) != 1;
+	bool asks = nest && !e->nest && !e->s.outlined && hop_nest_is_long(s);
+	e->asks |= asks;
 	e->nest += nest;
 	emit_loop(e, s, n);
 	e->nest -= nest;
+	if (!asks)
+		return;
+	e->asks = false;
+	if (hop_block_steps(&s->body) && s->bind.thread)
+		hop_e_poll(e);
 }

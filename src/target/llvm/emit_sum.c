@@ -107,6 +107,6 @@ void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n)
 	nblock = hop_e_bin(e, LL_SDIV, nblock, len);
 	hop_e_set(e, place(e), (hop_ev){ .v = hop_e_cast(e, LL_PTRTOINT, part, e->i64),
 	                                 .dtype = HOP_i64, .depth = e->s.depth });
-	hop_e_parallel(e, s, nblock, 1, hop_e_icmp(e, LL_SGT, nblock, one), piece, place(e));
+	hop_e_parallel(e, s, nblock, one, hop_e_icmp(e, LL_SGT, nblock, one), piece, place(e));
 	combine(e, s, part, nblock);
 }

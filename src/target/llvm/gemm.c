@@ -533,6 +533,6 @@ void hop_e_gemm(hop_emit *e, const hop_stmt *s)
 	if (hop_e_known(e, work, INT64_MAX) < 1 << 19)
 		gemm_rows(e, s, hop_e_int(e, 0), m);
 	else
-		hop_e_parallel(e, s, m, 48, hop_e_icmp(e, LL_SGE, work, hop_e_int(e, 1 << 19)),
+		hop_e_parallel(e, s, m, hop_e_int(e, 48), hop_e_icmp(e, LL_SGE, work, hop_e_int(e, 1 << 19)),
 		               gemm_rows, 0);
 }
