@@ -1,35 +1,65 @@
 /* assoc_lower.c -- lowering of associative_scan and reduce as the fold they mean: one sequential
- * loop, what was combined so far in buffers.
+ * loop, what was combined so far in buffers. Where lanes are many that is all it takes: the loop
+ * passes let threads and vectors share them. A long row of scalars goes in blocks before.
  *
  * Where the first result needs no combine (no init: it is x_0; exclusive: it is init), a head
  * writes it and the loop begins one step later. */
-#include "hops/hops.h"
-#include "hops/loop_lower.h"
+#include "hops/assoc_lower.h"
 
-typedef struct fold {
-	const hop_node *n;
-	hop_assoc       a;
-	int             nx;
-	hop_size        length;
-	bool            head;         /* the first result is no combine */
-	hop_carries     c;
-	hop_view       *ys, *dest;
-	hop_linst      *in;
-} fold;
+enum { FEW = 4096, LINE = 64 };
 
-static void bind(hop_lower *l, fold *s, const hop_ix *t)
+/* ---- one combine ---- */
+
+static void bind(hop_lower *l, const hop_fold *s, hop_linst *in, const hop_combined *of)
 {
 	int first = (int)s->a.ninit;
-	for (int i = 0; i < (int)s->in->g->nparam; i++)
+	for (int i = 0; i < (int)in->g->nparam; i++)
 		if (i < s->nx)
-			hop_lower_bind_view(l, s->in, i, &s->c.now[i]);
+			hop_lower_bind_view(l, in, i, &of->left[i]);
+		else if (i < 2 * s->nx && of->right)
+			hop_lower_bind_view(l, in, i, &of->right[i - s->nx]);
 		else
-			hop_lower_bind_arg(l, s->n, first + i - s->nx, s->in, i,
-			                   i < 2 * s->nx ? t : NULL);
+			hop_lower_bind_arg(l, s->n, first + i - s->nx, in, i,
+			                   i < 2 * s->nx ? of->t : NULL);
 }
 
+hop_status hop_combine_new(hop_lower *l, const hop_fold *s, const hop_combined *of,
+                           const hop_view *dest, hop_combine *out)
+{
+	hop_linst *in = hop_lower_body(l, s->n, s->a.combine);
+	bool *fixed = HOP_NEWN(l->w, bool, in->g->nparam);
+	*out = (hop_combine){ in, HOP_NEWN(l->w, hop_view, s->nx) };
+	in->many = !hop_size_const(s->length) || s->length.k >= 8;
+	for (int i = 0; i < (int)in->g->nparam; i++)
+		fixed[i] = i >= 2 * s->nx;
+	for (int k = 0; k < s->nx; k++)
+		out->dest[k] = dest[k];
+	bind(l, s, in, of);
+	HOP_TRY(hop_lower_decide(l, in, out->dest, fixed));
+	return hop_lower_emit(l, in, out->dest, true);
+}
+
+hop_status hop_combine_step(hop_lower *l, const hop_fold *s, const hop_combine *q,
+                            const hop_combined *of, const hop_view *dest)
+{
+	bind(l, s, q->in, of);
+	for (int k = 0; k < s->nx; k++) {
+		hop_lval *x = &q->in->val[q->in->g->out[k].id];
+		q->dest[k] = dest[k];
+		if (x->has_dest && x->dest.buf == dest[k].buf)
+			x->dest = dest[k];
+	}
+	HOP_TRY(hop_lower_emit(l, q->in, q->dest, false));
+	for (int k = 0; k < s->nx; k++)
+		if (dest[k].buf != of->left[k].buf)
+			hop_view_copy(l, s->c.type[k], &dest[k], &of->left[k]);
+	return HOP_OK;
+}
+
+/* ---- the fold ---- */
+
 /* Where the fold begins: the inits, or nothing yet. */
-static hop_status begin(hop_lower *l, fold *s)
+static hop_status begin(hop_lower *l, hop_fold *s)
 {
 	s->ys = HOP_NEWN(l->w, hop_view, s->nx);
 	if (s->a.whole)
@@ -38,7 +68,7 @@ static hop_status begin(hop_lower *l, fold *s)
 	                      HOP_NEWN(l->w, hop_view, s->nx),
 	                      HOP_NEWN(l->w, const hop_type *, s->nx) };
 	for (int k = 0; k < s->nx; k++) {
-		s->ys[k] = hop_lower_result(l, s->n, k);
+		s->ys[k] = hop_stack_result(l, s->n, k);
 		s->c.type[k] = hop_type_drop(l->env, hop_lower_out(l, s->n, k));
 		s->c.now[k] = hop_lower_temp(l, s->c.type[k]);
 		if (s->a.ninit)
@@ -47,24 +77,8 @@ static hop_status begin(hop_lower *l, fold *s)
 	return HOP_OK;
 }
 
-/* What no step changes, before the loop. */
-static hop_status before(hop_lower *l, fold *s)
-{
-	bool *fixed = HOP_NEWN(l->w, bool, s->in->g->nparam);
-	for (int i = 0; i < (int)s->in->g->nparam; i++)
-		fixed[i] = i >= 2 * s->nx;
-	bind(l, s, hop_ix_size(l, hop_size_int(0)));
-	if (s->a.whole)
-		hop_carries_plan(l, &s->c, s->in, s->dest);
-	else
-		for (int k = 0; k < s->nx; k++)
-			s->dest[k] = s->ys[k];
-	HOP_TRY(hop_lower_decide(l, s->in, s->dest, fixed));
-	return hop_lower_emit(l, s->in, s->dest, true);
-}
-
 /* The first result, where there is one: s->c begins with it. */
-static void head(hop_lower *l, fold *s)
+static void head(hop_lower *l, hop_fold *s)
 {
 	hop_size one = hop_size_int(1), last = hop_size_sub(l->env, s->length, one);
 	bool sure = hop_lower_nonneg(l, last);
@@ -88,51 +102,50 @@ static void head(hop_lower *l, fold *s)
 		hop_lower_close(l);
 }
 
-/* The step that reads slice t and, in a scan, writes slice `to`. */
-static hop_status step(hop_lower *l, fold *s, const hop_ix *t, const hop_ix *to)
+/* Slices low .. low + count - 1 of the operands. */
+static hop_status steps(hop_lower *l, hop_fold *s, hop_size low, hop_size count)
 {
-	bind(l, s, t);
-	for (int k = 0; k < s->nx && !s->a.whole; k++) {
-		hop_lval *x = &s->in->val[s->in->g->out[k].id];
-		s->c.next[k] = s->dest[k] = hop_view_lead(l, &s->ys[k], to);
-		if (x->has_dest && x->dest.buf == s->ys[k].buf)
-			x->dest = s->dest[k];
-	}
-	HOP_TRY(hop_lower_emit(l, s->in, s->dest, false));
-	hop_carries_step(l, s->n, &s->c);
-	return HOP_OK;
-}
-
-static hop_status steps(hop_lower *l, fold *s)
-{
-	hop_size one = hop_size_int(1), left = s->length;
-	if (s->head)
-		left = hop_size_max(l->env, hop_size_int(0), hop_size_sub(l->env, left, one));
-	const hop_ix *t = hop_lower_open(l, HOP_LOOP_SEQ, left, NULL), *to = t;
-	const hop_ix *next = hop_ix_add(l, t, hop_ix_size(l, one));
+	hop_view *dest = HOP_NEWN(l->w, hop_view, s->nx);
+	hop_combined of = { .left = s->c.now, .t = hop_ix_size(l, low) };
+	hop_combine q;
+	for (int k = 0; k < s->nx; k++)
+		dest[k] = s->a.whole ? hop_lower_temp(l, s->c.type[k]) : s->ys[k];
+	HOP_TRY(hop_combine_new(l, s, &of, dest, &q));
+	of.t = hop_ix_add(l, hop_lower_open(l, HOP_LOOP_SEQ, count, NULL), of.t);
 	l->q.cur->stmt->reverse = s->a.reverse;
-	/* backwards, the index counts from the end, where the head is */
-	if (s->head && !s->a.reverse)
-		to = next;
-	if (s->head && s->a.exclusive == s->a.reverse)
-		t = next;
-	HOP_TRY(step(l, s, t, to));
+	/* exclusive: the result at a slice is that of those before it */
+	const hop_ix *to = of.t;
+	if (s->a.exclusive)
+		to = hop_ix_add(l, to, hop_ix_size(l, hop_size_int(s->a.reverse ? -1 : 1)));
+	for (int k = 0; k < s->nx && !s->a.whole; k++)
+		dest[k] = hop_view_lead(l, &s->ys[k], to);
+	HOP_TRY(hop_combine_step(l, s, &q, &of, dest));
 	hop_lower_close(l);
+	for (int k = 0; k < s->nx && s->a.whole; k++)
+		hop_lower_copied(l, s->n->loc, dest[k].buf, "carry", k,
+		                 "its new value is computed from other elements of the old one");
 	return HOP_OK;
 }
 
 hop_status hop_lower_assoc(hop_lower *l, const hop_node *n)
 {
-	fold s = { .n = n, .a = hop_assoc_of(n) };
+	hop_fold s = { .n = n, .a = hop_assoc_of(n) };
 	s.nx = (int)s.a.nx;
 	s.length = hop_lower_size(l, s.a.length);
-	s.head = !s.a.whole && (!s.a.ninit || s.a.exclusive);
-	s.dest = HOP_NEWN(l->w, hop_view, s.nx);
+	bool first = !s.a.whole && (!s.a.ninit || s.a.exclusive);
+	hop_size zero = hop_size_int(0), from = hop_size_int(first && !s.a.exclusive), left;
 	HOP_TRY(begin(l, &s));
-	if (s.head)
+	if (first)
 		head(l, &s);
-	s.in = hop_lower_body(l, n, s.a.combine);
-	s.in->many = !hop_size_const(s.length) || s.length.k >= 8;
-	HOP_TRY(before(l, &s));
-	return steps(l, &s);
+	if (!s.a.exclusive && hop_fold_is_plain(&s)) {
+		/* blocks begin where lines of the cache do */
+		if (first && hop_size_const(s.length) && s.length.k >= FEW && !s.a.reverse) {
+			HOP_TRY(steps(l, &s, from, hop_size_int(LINE - 1)));
+			from = hop_size_int(LINE);
+		}
+		HOP_TRY(hop_fold_blocks(l, &s, &from));
+	}
+	left = hop_size_sub(l->env, s.length, s.a.exclusive ? hop_size_int(1) : from);
+	left = hop_size_max(l->env, zero, left);
+	return steps(l, &s, s.a.reverse ? hop_size_int(s.a.exclusive) : from, left);
 }

@@ -27,6 +27,36 @@ hop_view hop_view_lead(hop_lower *l, const hop_view *v, const hop_ix *t)
 	                   v->stride + 1 };
 }
 
+/* The live permute of value v that has a place of its own, or NULL. */
+static const hop_node *placed(const hop_linst *in, uint32_t v)
+{
+	for (uint32_t k = 0; k < in->g->nnode; k++) {
+		const hop_node *p = &in->g->node[k];
+		const hop_lval *to = p->nout ? &in->val[p->out0.id] : NULL;
+		if (p->op == HOP_OP_permute && p->in[0].id == v && in->live[k] && to->has_dest &&
+		    !to->fixed && to->kind == HOP_LV_NODE)
+			return p;
+	}
+	return NULL;
+}
+
+hop_view hop_stack_result(hop_lower *l, const hop_node *n, int i)
+{
+	hop_lval *x = &l->q.inst->val[n->out0.id + (uint32_t)i], *to;
+	const hop_node *p = x->has_dest ? NULL : placed(l->q.inst, n->out0.id + (uint32_t)i);
+	int order[HOP_MAXRANK];
+	if (!p)
+		return hop_lower_result(l, n, i);
+	to = &l->q.inst->val[p->out0.id];
+	hop_ints axes = HOP_ATTR(p, permute)->axes;
+	for (int k = 0; k < (int)axes.n; k++)
+		order[k] = (int)axes.v[k];
+	to->kind = x->kind = HOP_LV_BUF;
+	to->scope = x->scope = l->q.cur;
+	to->view = to->dest;
+	return x->view = hop_view_permuted(l, &to->dest, (int)axes.n, order);
+}
+
 hop_status hop_carries_init(hop_lower *l, const hop_node *n, int first, int ncarry,
                             hop_carries *c)
 {

@@ -24,6 +24,10 @@ hop_view hop_cell_new(hop_lower *l, hop_dtype d, hop_reg init);
 hop_reg  hop_cell_get(hop_lower *l, hop_dtype d, const hop_view *v);
 void     hop_cell_set(hop_lower *l, hop_dtype d, const hop_view *v, hop_reg r);
 
+/* Result i of the node, which steps write slice by slice: where a permute of it is wanted, so that
+ * nothing is rearranged afterwards, else as hop_lower_result. */
+hop_view hop_stack_result(hop_lower *l, const hop_node *n, int i);
+
 /* v at leading index t. */
 hop_view hop_view_lead(hop_lower *l, const hop_view *v, const hop_ix *t);
 

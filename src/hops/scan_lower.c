@@ -149,7 +149,7 @@ hop_status hop_lower_scan(hop_lower *l, const hop_node *n)
 	s.dest = HOP_NEWN(l->w, hop_view, s.a.body->nout);
 	HOP_TRY(hop_carries_init(l, n, s.first, s.nc, &s.c));
 	for (int k = 0; k < s.ny; k++) {
-		s.ys[k] = hop_lower_result(l, n, s.nc + k);
+		s.ys[k] = hop_stack_result(l, n, s.nc + k);
 		if (s.a.lead || s.a.stops)
 			hop_lower_fill(l, hop_lower_out(l, n, s.nc + k), &s.ys[k]);
 	}

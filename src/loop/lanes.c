@@ -89,6 +89,69 @@ static void look_access(look *k, const hop_stmt *s, double times)
 		widen(k, s->dtype);
 }
 
+/* ---- steps along rows ---- */
+
+enum { STEP_ROWS = 6, STEP_STMTS = 32 };         /* at most */
+
+bool hop_lanes_row(const hop_stmt *s, const hop_stmt *access, const uint8_t *cls)
+{
+	const hop_addr *a = &access->u.addr;
+	bool along = false, far = false;
+	for (int i = 0; i < a->nterm; i++) {
+		hop_size z = a->term[i].stride;
+		if (a->term[i].reg == s->dst)
+			along = hop_size_is(z, 1);
+		else if (cls[a->term[i].reg] == HOP_VAR)
+			return false;
+		else if (cls[a->term[i].reg] == HOP_LIN)
+			far = !hop_size_is(z, 0) && !hop_size_is(z, 1) && !hop_size_is(z, -1);
+	}
+	return along && far;
+}
+
+static bool is_access(const hop_stmt *s)
+{
+	return s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
+}
+
+/* Nobody else touches in the step what is written when the square is full, or read before. */
+static bool alone(const hop_stmt *s, const hop_stmt *access)
+{
+	for (const hop_stmt *b = s->body.first; b; b = b->next)
+		if (b != access && is_access(b) && b->u.addr.buf == access->u.addr.buf &&
+		    (access->sop == HOP_SOP_store || b->sop == HOP_SOP_store))
+			return false;
+	return true;
+}
+
+bool hop_lanes_steps(const hop_stmt *s, const uint8_t *cls)
+{
+	int rows = 0, n = 0;
+	if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_SEQ || s->ncarry ||
+	    hop_loop_trips(s) < HOP_TURN_MOST)
+		return false;
+	for (const hop_stmt *b = s->body.first; b; b = b->next, n++) {
+		if (b->kind != HOP_L_OP)
+			return false;
+		if (!is_access(b) || !hop_lanes_row(s, b, cls))
+			continue;
+		if (b->na > (b->sop == HOP_SOP_store) || !alone(s, b))
+			return false;
+		rows++;
+	}
+	return rows && rows <= STEP_ROWS && n <= STEP_STMTS;
+}
+
+/* What of a step is not as dear as it looked. */
+static double steps_gain(const hop_stmt *s, const uint8_t *cls)
+{
+	double n = 0;
+	for (const hop_stmt *b = s->body.first; b; b = b->next)
+		if (is_access(b) && hop_lanes_row(s, b, cls))
+			n += b->sop == HOP_SOP_store ? 24 - 5 : 14 - 5;
+	return n;
+}
+
 static void look_loop(look *k, const hop_stmt *s, double times)
 {
 	double n = hop_loop_trips(s), before = k->r.cost;
@@ -98,6 +161,10 @@ static void look_loop(look *k, const hop_stmt *s, double times)
 	k->cls[s->dst] = HOP_UNI;
 	k->r.cost += times * (2 * n + 3);
 	look_block(k, &s->body, times * n);
+	if (k->r.ok && w >= HOP_TURN_LEAST && w <= HOP_TURN_MOST && hop_lanes_steps(s, k->cls)) {
+		k->r.turned = true;
+		k->r.cost -= times * n * steps_gain(s, k->cls);
+	}
 	if (k->r.ok && w >= HOP_TURN_LEAST && w <= HOP_TURN_MOST &&
 	    hop_lanes_turn(k->w, s, k->cls)) {
 		k->r.turned = true;

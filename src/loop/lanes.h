@@ -35,6 +35,10 @@ void hop_lanes_clear(const hop_stmt *s, uint8_t *cls);
  * in the outer loop. It may have so many lanes: */
 enum { HOP_TURN_LEAST = 4, HOP_TURN_MOST = 16 };
 bool hop_lanes_turn(hop_lanes *w, const hop_stmt *s, const uint8_t *cls);
+/* Should steps s of rows, in a vector loop, go through squares of steps and lanes that are turned?
+ * cls: classes in the vector loop. And which accesses of them: along their row, far from others. */
+bool hop_lanes_steps(const hop_stmt *s, const uint8_t *cls);
+bool hop_lanes_row(const hop_stmt *s, const hop_stmt *access, const uint8_t *cls);
 
 /* schedule.c: bind loops that a target makes of a tile, in so many parallel loops; forked: one of
  * them may be. */

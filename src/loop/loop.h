@@ -215,7 +215,8 @@ typedef struct hop_bind {
 	uint8_t jam;           /* registers a step: lanes = width * jam */
 	bool    light  : 1;    /* the body is small: worth repeating */
 	bool    turned : 1;    /* RED in a vector loop: one row after the other, along itself, the
-	                          partial sums of all rows turned at the end */
+	                          partial sums of all rows turned at the end. SEQ: squares of
+	                          steps and rows, turned */
 	bool    thread : 1;    /* PAR: threads share the iterations, steps are not divided. SEQ
 	                          that is apart: those of its parallel loop, each all steps */
 	bool    blocks : 1;    /* RED: taken in blocks, by the number of iterations alone, which

@@ -212,7 +212,7 @@ static hop_status check_bind(scope *v, const hop_stmt *s)
 	if (b->width && (s->loop == HOP_LOOP_SEQ || v->vector || b->width < 2 ||
 	                 !power_of_two(b->width) || !power_of_two(b->jam)))
 		return bad(v, s, "loop program: %d x %d lanes here", b->width, b->jam);
-	if (b->turned && (s->loop != HOP_LOOP_RED || s->nacc != 1))
+	if (b->turned && s->loop != HOP_LOOP_SEQ && (s->loop != HOP_LOOP_RED || s->nacc != 1))
 		return bad(v, s, "loop program: a loop turned that is no reduction");
 	if ((b->thread && s->loop != HOP_LOOP_PAR && !is_apart(s)) ||
 	    (b->blocks && s->loop != HOP_LOOP_RED) ||

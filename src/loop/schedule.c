@@ -202,7 +202,8 @@ static void settle_loop(sched *c, hop_stmt *s)
 	settle_forks(c, s);
 	c->forked |= s->bind.thread || s->bind.blocks;
 	if (c->vector) {
-		s->bind = (hop_bind){ .turned = hop_lanes_turn(&c->lanes, s, c->cls) };
+		s->bind = (hop_bind){ .turned = hop_lanes_turn(&c->lanes, s, c->cls) ||
+		                                 hop_lanes_steps(s, c->cls) };
 	} else if (s->bind.width) {
 		c->vector = true;
 		hop_lanes_loop(&c->lanes, s, c->cls);

@@ -54,7 +54,7 @@ static hop_ev linear(hop_emit *e, const hop_stmt *s)
 	}
 }
 
-static void emit_op(hop_emit *e, const hop_stmt *s)
+void hop_e_op(hop_emit *e, const hop_stmt *s)
 {
 	hop_ev r = { .dtype = s->dtype, .depth = e->s.depth };
 	hop_lv *v[3] = { 0 };
@@ -301,7 +301,7 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 {
 	switch (s->kind) {
 	case HOP_L_OP:
-		emit_op(e, s);
+		hop_e_op(e, s);
 		break;
 	case HOP_L_LOOP:
 		if (s->loop == HOP_LOOP_SEQ)

@@ -177,9 +177,13 @@ void hop_e_loop_begin(hop_emit *e, hop_eloop *l, hop_lv *begin, hop_lv *end, int
                       int nphi, hop_lv **init);
 void hop_e_loop_end(hop_emit *e, hop_eloop *l, hop_lv **next, hop_lv **out);
 void hop_e_loop(hop_emit *e, const hop_stmt *s);
+void hop_e_plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
 int64_t hop_e_step(const hop_stmt *s);         /* iterations of one step */
 void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end);
 hop_dtype hop_e_wide(const hop_acc *c);        /* in which long ones add up */
+
+/* emit_steps.c: all steps of a loop that is turned in a vector loop. */
+void hop_e_steps(hop_emit *e, const hop_stmt *s, hop_lv *end);
 
 /* emit_sum.c: n iterations of a reducing loop, for threads to share. */
 void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n);
@@ -193,6 +197,7 @@ hop_status hop_e_check_tiles(hop_env *e, const hop_prog *p);
 
 /* emit.c */
 void       hop_e_attributes(hop_emit *e, hop_lv *fn);       /* that each function has */
+void       hop_e_op(hop_emit *e, const hop_stmt *s);
 void       hop_e_block_stmts(hop_emit *e, const hop_block *b);
 void       hop_e_carries(hop_emit *e, const hop_stmt *s);   /* by copying */
 /* [nreg+1] sets bit 0 for a register that s uses, bit 1 for one that it defines. */

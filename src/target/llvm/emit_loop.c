@@ -264,7 +264,7 @@ static bool unrollable(hop_emit *e, const hop_stmt *s, int64_t n)
 	return true;
 }
 
-static void plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
+void hop_e_plain_loop(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
 {
 	int *lanes = acc_lanes(e, s);
 	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
@@ -585,17 +585,19 @@ void hop_e_loop_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end
 {
 	if (s->bind.width)
 		vector_loop(e, s, &s->bind, begin, end);
-	else if (s->bind.turned && e->lanes >= HOP_TURN_LEAST && e->lanes <= HOP_TURN_MOST)
-		turned_loop(e, s, end);
+	else if (!s->bind.turned || e->lanes < HOP_TURN_LEAST || e->lanes > HOP_TURN_MOST)
+		hop_e_plain_loop(e, s, begin, end);
+	else if (s->loop == HOP_LOOP_SEQ)
+		hop_e_steps(e, s, end);
 	else
-		plain_loop(e, s, begin, end);
+		turned_loop(e, s, end);
 }
 
 /* All steps, for lanes begin .. end-1 of the parallel loop in s. */
 static void steps_range(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *end)
 {
 	e->part = (struct hop_epart){ s->body.last, begin, end };
-	plain_loop(e, s, hop_e_int(e, 0),
+	hop_e_plain_loop(e, s, hop_e_int(e, 0),
 	           s->bound ? hop_e_reg(e, s->bound)->v : hop_e_size(e, s->extent));
 	e->part = (struct hop_epart){ 0 };
 }
