@@ -269,6 +269,7 @@ auto while_stack_output(const C &init, T &&test, B &&body, while_opts o, place a
 	hop_while_opts opts = {};
 	opts.size = sizeof opts;
 	opts.max_trips = o.max_trips;
+	opts.slots = o.slots;
 	hop_value trips = { 0, 0 };
 	n = hop_at_while_stack_output(t, at.file, at.line, &Bodies::template run<0>,
 	                              &Bodies::template run<1>, &b, n, in.data(), &opts,
@@ -288,7 +289,7 @@ struct limit {
 	limit(const value &v) : l(hop_limit_value(v.v)) {}
 };
 struct fori_opts {
-	int     every = 0, unroll = 0;
+	int     every = 0, unroll = 0, slots = 0;
 	int64_t max_trips = 0;         /* where a limit is data */
 };
 
@@ -306,6 +307,7 @@ auto fori_loop(limit lower, limit upper, const C &init, B &&body, fori_opts o = 
 	opts.size = sizeof opts;
 	opts.every = o.every;
 	opts.unroll = o.unroll;
+	opts.slots = o.slots;
 	opts.max_trips = o.max_trips;
 	n = hop_at_fori_loop(t, at.file, at.line, lower.l, upper.l, &Bodies::template run<0>, &b, n,
 	                     in.data(), &opts, out.data());

@@ -124,6 +124,7 @@ typedef struct hop_limit {
 typedef struct hop_fori_opts {
 	size_t          size;          /**< sizeof in the caller's build; grows at the end only */
 	int             every, unroll; /**< as in hop_scan_opts, where it is a scan */
+	int             slots;         /**< as there */
 	int64_t         max_trips;     /**< of limits that are data: no more than so many; 0 = no
 	                                * bound */
 	const hop_tree *carry;         /**< names of the carries, for messages; or NULL */

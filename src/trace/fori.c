@@ -95,6 +95,7 @@ static void fori_begin(hop_trace *t, void *arg)
 		return;
 	o->every = f->opts.every;
 	o->unroll = f->opts.unroll;
+	o->slots = f->opts.slots;
 	o->carry = f->opts.carry;
 	if (!f->data) {
 		f->counts = count_from(t, first, between(t, size_of(f->lower), size_of(f->upper)));
@@ -170,7 +171,8 @@ static int as_while(hop_trace *t, struct fori *f)
 {
 	struct hop_while_call c = { .op = "fori_loop", .what = "the body of fori_loop",
 	                            .test_fn = while_test, .body_fn = step, .user = f,
-	                            .ncarry = f->ncarry + 1, .init = f->start, .out = f->all };
+	                            .ncarry = f->ncarry + 1, .init = f->start, .out = f->all,
+	                            .opts = { .slots = f->opts.slots } };
 	if (!hop_while_run(t, f->file, f->line, &c))
 		return 0;
 	memcpy(f->out, f->all, (size_t)f->ncarry * sizeof *f->out);
@@ -201,6 +203,7 @@ int hop_at_fori_loop(hop_trace *t, const char *file, int line, hop_limit lower, 
 /* ---- foreach_map ---- */
 
 struct foreach {
+	hop_body *body;
 	int n, nin, cap, each, i;          /* each: results of the first */
 	const hop_value *in;
 	hop_value *out;
@@ -212,6 +215,8 @@ static void foreach_begin(hop_trace *t, void *arg)
 	if (f->n < 0 || f->nin < 0 || f->cap < 0 || (f->n && f->nin && !f->in) ||
 	    (f->cap && !f->out))
 		hop_trace_fail(t, HOP_EUSE, "foreach_map: a count is negative or a list is missing");
+	else if (!f->body)
+		hop_trace_fail(t, HOP_EUSE, "foreach_map: no function was given for the body of foreach_map");
 }
 
 static void foreach_differs(hop_trace *t, void *arg)
@@ -224,7 +229,7 @@ static void foreach_differs(hop_trace *t, void *arg)
 int hop_at_foreach_map(hop_trace *t, const char *file, int line, hop_body *body, void *user, int n,
                        int nin, const hop_value *in, int cap, hop_value *out)
 {
-	struct foreach f = { .n = n, .nin = nin, .cap = cap, .in = in, .out = out };
+	struct foreach f = { .body = body, .n = n, .nin = nin, .cap = cap, .in = in, .out = out };
 	int done = 0;
 	if (!hop_enter(t, "foreach_map", file, line, foreach_begin, &f))
 		return 0;

@@ -139,7 +139,7 @@ void hop_while_begin(hop_trace *t, void *arg)
 		               "the body of while" : "the test of while");
 		return;
 	}
-	if (!hop_trace_opts(t, c->given, &c->opts, sizeof c->opts))
+	if (c->given && !hop_trace_opts(t, c->given, &c->opts, sizeof c->opts))
 		return;
 	if (c->opts.max_trips < 0) {
 		hop_trace_fail(t, HOP_EVALUE, "while: max_trips is %lld",

@@ -49,7 +49,7 @@ struct hop_while_call {
 	bool             stacks;       /* the body may give more than carries: room for cap results */
 	int              cap;
 	const hop_value *init;
-	const void      *given;        /* the caller's options */
+	const void      *given;        /* the caller's options; NULL = opts are filled in */
 	hop_while_opts   opts;
 	hop_value       *out, trips;
 	hop_val         *val;          /* carries in the parent */

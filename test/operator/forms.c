@@ -35,6 +35,7 @@ static hop_value as_fori(hop_trace *t, const chain *c, hop_value x)
 	memset(&o, 0, sizeof o);
 	o.size = sizeof o;
 	o.every = c->s->every;
+	o.slots = c->s->slots;
 	if (c->s->form == FORM_FORI_BOUND)
 		o.max_trips = steps_of(c) + 2;
 	if (c->s->form == FORM_FORI)

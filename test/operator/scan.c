@@ -28,6 +28,7 @@ hop_value apply_scan(hop_trace *t, const chain *c, hop_value x)
 	memset(&o, 0, sizeof o);
 	o.size = sizeof o;
 	o.every = c->s->every;
+	o.slots = c->s->slots;
 	o.unroll = c->s->form == FORM_UNROLL ? 2 : 0;
 	o.slots = c->s->slots;
 	hop_scan(t, step, (void *)c, 1, &x, 1, &w, &o, 2, out, NULL);

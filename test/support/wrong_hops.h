@@ -382,7 +382,7 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(fori_vector, "fori_loop: the lower limit is i64[3]"),
 	W(fori_few, "fori_loop: the body gives 0"), W(fori_many, "fori_loop: the body gives 2"),
 	W(fori_carry, "fori_loop: carry[0] is f64[3]"), W(fori_trips, "but the limits say"),
-	W(each_fn, "body of region"), W(each_count, "foreach_map: a count"),
+	W(each_fn, "body of foreach_map"), W(each_count, "foreach_map: a count"),
 	W(each_list, "foreach_map: a count"), W(each_room, "room for 0"),
 	W(apply_fn, "apply: the function is missing"), W(apply_foreign, "apply: the function"),
 	W(apply_nin, "apply: the function takes 1"), W(apply_list, "apply: a count"),
