@@ -351,18 +351,38 @@ static bool seal_all(hop_join *j, const struct implicit *c, const hop_graph **g)
 	return true;
 }
 
-static hop_val emit(hop_trace *t, const struct implicit *c, hop_sizes sargs,
-                    const hop_graph *const *g, uint32_t nin, const hop_val *in)
+static hop_status emit(hop_build *b, const struct implicit *c, hop_sizes sargs,
+                       const hop_graph *const *g, uint32_t nin, const hop_val *in, hop_val *out)
 {
 	struct hop_attr_root r = { .nx = c->s.n, .sargs = sargs, .f = g[F], .solve = g[SOLVE],
 	                           .tangent = g[TANGENT], .cotangent = g[COTANGENT] };
 	struct hop_attr_linear_solve l = { .nb = c->s.n, .sargs = sargs, .matvec = g[F],
 	                                   .solve = g[SOLVE], .tsolve = g[COTANGENT] };
-	return c->kind == LINEAR_SOLVE ? hop_emit_op(&t->b, HOP_OP_linear_solve, &l, nin, in)
-	                               : hop_emit_op(&t->b, HOP_OP_root, &r, nin, in);
+	hop_val v = c->kind == LINEAR_SOLVE ? hop_emit_op(b, HOP_OP_linear_solve, &l, nin, in)
+	                                    : hop_emit_op(b, HOP_OP_root, &r, nin, in);
+	for (int i = 0; i <= c->s.n; i++)
+		out[i] = b->st ? HOP_BAD : (hop_val){ v.id + (uint32_t)i };
+	return b->st;
 }
 
-/* Eager traces keep no tape, so only the solver runs. */
+/* The node as a graph of its own, run at once: an eager trace runs nodes without bodies only. */
+static hop_status run_alone(hop_trace *t, const struct implicit *c, const hop_graph *const *g,
+                            uint32_t nin, const hop_val *in, hop_val *out)
+{
+	hop_build b;
+	hop_graph *made;
+	hop_val *p = HOP_NEWN(&t->arena, hop_val, nin);
+	hop_sizes none = { 0, NULL };
+	hop_build_open(&b, hop_env_of(t));
+	b.loc = t->b.loc;
+	for (uint32_t i = 0; i < nin; i++)
+		p[i] = hop_build_param(&b, hop_typeof(&t->b, in[i]));
+	emit(&b, c, none, g, nin, p, out);
+	if ((t->b.st = hop_seal(&b, (uint32_t)c->s.n + 1, out, NULL, &made)))
+		return t->b.st;
+	return hop_call_here(t, made, none, in, out);
+}
+
 static void end(hop_trace *t, void *arg)
 {
 	struct implicit *c = arg;
@@ -384,19 +404,8 @@ static void end(hop_trace *t, void *arg)
 	memcpy(in, c->val, n * sizeof *in);
 	for (uint32_t i = 0; i < j.nk; i++)
 		in[n + i] = j.kval[i];
-	hop_sizes sargs = hop_join_sargs(&j);
-	if (t->eager) {
-		if (g[SOLVE]->nout != n + 1)
-			hop_trace_fail(t, HOP_ETYPE, "%s: solve gives %u values, it must give %u like the "
-			               "operands and then info", name[c->kind].op, g[SOLVE]->nout, n);
-		else if (hop_call_here(t, g[SOLVE], sargs, in, res))
-			return;
-	} else {
-		hop_val v = emit(t, c, sargs, g, n + j.nk, in);
-		for (uint32_t i = 0; i <= n && !t->b.st; i++)
-			res[i] = (hop_val){ v.id + i };
-	}
-	if (t->b.st)
+	if (t->eager ? run_alone(t, c, g, n + j.nk, in, res)
+	             : emit(&t->b, c, hop_join_sargs(&j), g, n + j.nk, in, res))
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		c->out[i] = hop_value_new(t, res[i]);

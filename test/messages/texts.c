@@ -7,6 +7,7 @@
 #define BODY1 "(%h: f64) {\n return %h\n}\n"
 #define FN(body) "graph @f(%x: f64, %xs: f64[3], %k: i64, %p: bool) {\n" body "\n return %x\n}\n"
 #define ID "graph @id" BODY1
+#define SOLVE "graph @solve(%h: f64) {\n %i = constant {value = i64 0}\n return %h, %i\n}\n"
 #define TWO "graph @two(%h: f64) {\n return %h, %h\n}\n"
 
 static const struct { const char *name, *text; } texts[] = {
@@ -60,6 +61,18 @@ static const struct { const char *name, *text; } texts[] = {
 	{ "custom_many", ID TWO FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @two}") },
 	{ "custom_jvp", ID "graph @j(%h: f64, %d: f64) {\n return\n}\n"
 	                FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, jvp = @j}") },
+	{ "root_unknowns", ID FN("%r, %i = root %x {nx = 2, f = @id, solve = @id, tangent = @id}") },
+	{ "root_whole", ID FN("%r, %i = root %k {nx = 1, f = @id, solve = @id, tangent = @id}") },
+	{ "root_f", TWO FN("%r, %i = root %x {nx = 1, f = @two, solve = @two, tangent = @two}") },
+	{ "root_solve", ID FN("%r, %i = root %x {nx = 1, f = @id, solve = @id, tangent = @id}") },
+	{ "root_info", ID TWO FN("%r, %i = root %x {nx = 1, f = @id, solve = @two, tangent = @two}") },
+	{ "root_tangent", ID SOLVE
+	                  FN("%r, %i = root %x {nx = 1, f = @id, solve = @solve, tangent = @solve}") },
+	{ "root_no_tangent", ID SOLVE FN("%r, %i = root %x {nx = 1, f = @id, solve = @solve}") },
+	{ "linear_operands", ID SOLVE FN("%r, %i = linear_solve %x, %x {nb = 1, matvec = @id, "
+	                                 "solve = @solve}") },
+	{ "linear_tsolve", ID SOLVE FN("%r, %i = linear_solve %x {nb = 1, matvec = @id, "
+	                               "solve = @solve, tsolve = @id}") },
 };
 
 int main(void)

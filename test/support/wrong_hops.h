@@ -190,6 +190,58 @@ BODY(custom_value, hop_custom(t, &rule, NULL, 1, &unset, OUT); DONE)
 BODY(custom_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
      hop_custom(t, &rule_writes, NULL, 1, in, OUT); DONE)
 
+/* solvers to give: info that is no number of iterations, too few values, of another type */
+BODY(info_float_, hop_return(t, in[0], hop_f(t, 0)))
+BODY(info_many_, hop_return(t, in[0], hop_i(t, 0), hop_i(t, 0)))
+BODY(square_, hop_return(t, hop_mul(t, in[0], in[0])))
+BODY(plus_one_, hop_return(t, hop_addf(t, in[0], 1)))
+BODY(add_outside_, hop_return(t, hop_add(t, in[0], *outside)))
+#define IMPLICIT(name, call, fn, n, x0, ...) \
+	BODY(name, hop_implicit_opts o = { .size = sizeof o, __VA_ARGS__ }; \
+	     call(t, fn, NULL, n, x0, &o, out, NULL); DONE)
+IMPLICIT(root_fn, hop_root, NULL, 1, in, .restart = 0)
+IMPLICIT(root_count, hop_root, half_, 0, in, .restart = 0)
+IMPLICIT(root_list, hop_root, half_, 1, NULL, .restart = 0)
+BODY(root_out, hop_root(t, half_, NULL, 1, in, NULL, NULL, NULL); DONE)
+IMPLICIT(root_value, hop_root, half_, 1, &unset, .restart = 0)
+IMPLICIT(root_whole, hop_root, half_, 1, &in[K], .restart = 0)
+IMPLICIT(root_few, hop_root, none_, 1, in, .restart = 0)
+IMPLICIT(root_short, hop_root, short_, 1, in, .restart = 0)
+IMPLICIT(root_dtype, hop_root, whole_, 1, in, .restart = 0)
+IMPLICIT(root_tolerance, hop_root, half_, 1, in, .tolerance = -1)
+IMPLICIT(root_iterations, hop_root, half_, 1, in, .max_iterations = -1)
+IMPLICIT(root_restart, hop_root, half_, 1, in, .restart = -1)
+IMPLICIT(root_linear, hop_root, half_, 1, in, .linear = 9)
+IMPLICIT(root_cg, hop_root, half_, 1, in, .linear = HOP_LINEAR_CG)
+IMPLICIT(root_solve_none, hop_root, half_, 1, in, .solve = none_)
+IMPLICIT(root_solve_short, hop_root, half_, 1, in, .solve = short_)
+IMPLICIT(root_solve_info, hop_root, half_, 1, in, .solve = info_float_)
+IMPLICIT(root_solve_many, hop_root, half_, 1, in, .solve = info_many_)
+IMPLICIT(root_tangent_short, hop_root, half_, 1, in, .tangent = short_)
+IMPLICIT(root_cotangent_info, hop_root, half_, 1, in, .cotangent = info_float_)
+BODY(root_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
+     hop_root(t, writes_, NULL, 1, in, NULL, out, NULL); DONE)
+BODY(root_solve_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
+     hop_root(t, half_, NULL, 1, in, HOP_IMPLICIT_OPTS(.solve = writes_), out, NULL); DONE)
+IMPLICIT(fixed_fn, hop_fixed_point, NULL, 1, in, .restart = 0)
+IMPLICIT(fixed_short, hop_fixed_point, short_, 1, in, .restart = 0)
+IMPLICIT(least_vector, hop_minimize, half_, 1, in, .restart = 0)
+IMPLICIT(least_two, hop_minimize, both_, 2, in, .restart = 0)
+IMPLICIT(linear_square, hop_linear_solve, square_, 1, in, .restart = 0)
+IMPLICIT(linear_plus, hop_linear_solve, plus_one_, 1, in, .restart = 0)
+BODY(linear_outside, hop_value w = in[X]; outside = &w;
+     hop_linear_solve(t, add_outside_, NULL, 1, in, NULL, out, NULL); DONE)
+IMPLICIT(linear_tangent, hop_linear_solve, half_, 1, in, .tangent = half_)
+#define TURN(name, fn, nct, ct) \
+	BODY(name, hop_linear_transpose_at(t, fn, NULL, 1, in, 1, (int[]){ 0 }, nct, ct, OUT); DONE)
+TURN(turn_fn, NULL, 1, in)
+TURN(turn_square, square_, 1, in)
+TURN(turn_plus, plus_one_, 1, in)
+TURN(turn_whole, whole_, 1, in)
+TURN(turn_none, half_, 1, NULL)
+TURN(turn_few, half_, 0, NULL)
+TURN(turn_shape, half_, 1, &in[S])
+
 #define WRT(...) (int[]){ __VA_ARGS__ }
 BODY(grad_fn, hop_grad_at(t, NULL, NULL, 1, in, 1, WRT(0), OUT); DONE)
 BODY(grad_twice, hop_grad_at(t, total_, NULL, 1, in, 2, WRT(0, 0), OUT); DONE)
@@ -394,6 +446,35 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(use_foreign, "use: the array"), W(return_count, "return: no values"),
 	W(return_list, "return: no values"), W(return_value, "return: a value"),
 	W(return_twice, "return: nothing may follow"), W(after_return, "sin: nothing may follow"),
+	W(root_fn, "residual of root"), W(root_count, "root: there are no unknowns"),
+	W(root_list, "root: there are no unknowns"), W(root_out, "root: there are no unknowns"),
+	W(root_value, "root: a value that was never set"), W(root_whole, "root: unknown 0 is i64"),
+	W(root_few, "root: the body gives 0 values, it must give 1"),
+	W(root_short, "root: value 0 of the body is f64[2], unknown 0 is f64[3]"),
+	W(root_dtype, "root: value 0 of the body is i64[3]"), W(root_tolerance, "root: tolerance -1"),
+	W(root_iterations, "max_iterations -1"), W(root_restart, "restart -1"),
+	W(root_linear, "root: there is no method 9"), W(root_cg, "root: conjugate gradients"),
+	W(root_solve_none, "root: solve gives 0 values"),
+	W(root_solve_short, "root: value 0 is f64[3] in the operands, but f64[2] in solve"),
+	W(root_solve_info, "root: the info that solve gives is"),
+	W(root_solve_many, "root: solve gives 3 values"),
+	W(root_tangent_short, "root: value 0 is f64[3] in the operands, but f64[2] in tangent"),
+	W(root_cotangent_info, "root: the info that cotangent gives is"),
+	W(root_writes, "root: a captured tensor is written"),
+	W(root_solve_writes, "root: a captured tensor is written"),
+	W(fixed_fn, "body of fixed_point"), W(fixed_short, "fixed_point: value 0 of the body"),
+	W(least_vector, "minimize: the body gives f64[3]"),
+	W(least_two, "minimize: the body gives 2 values"),
+	W(linear_square, "linear_solve: mul is not linear"),
+	W(linear_plus, "linear_solve: result 0 is not zero where"),
+	W(linear_outside, "linear_solve: result 0 is not zero where"),
+	W(linear_tangent, "linear_solve: it has no tangent"),
+	W(turn_fn, "body of linear_transpose"), W(turn_square, "linear_transpose: mul is not linear"),
+	W(turn_plus, "linear_transpose: result 0 is not zero"),
+	W(turn_whole, "linear_transpose: result 0 is i64"),
+	W(turn_none, "linear_transpose: no cotangents"),
+	W(turn_few, "linear_transpose: 0 cotangents for 1"),
+	W(turn_shape, "linear_transpose: the cotangent of result 0"),
 	W(tree_zeros, "tree_zeros_like: a list"), W(tree_axpy, "tree_axpy: a list"),
 #undef W
 };
