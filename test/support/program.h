@@ -88,5 +88,8 @@ void       gen_body_open(gen_scope *c, gen_scope *s);
 void       gen_body_take(gen_scope *c, gen_scope *s, uint32_t n, const hop_val *in);
 hop_status gen_body_close(gen_scope *s, gen_scope *c, uint32_t n, const hop_val *out,
                           hop_graph **out_g);
+/* program_root.c */
+void       gen_root(gen_scope *s);
+void       gen_linear_solve(gen_scope *s);
 
 #endif
