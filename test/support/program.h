@@ -67,6 +67,7 @@ const hop_type *gen_type(gen *g);                         /* float, int or bool 
 const hop_type *gen_float(gen *g);
 int64_t   gen_count(const hop_type *t);                   /* elements, about */
 void      gen_operator(gen_scope *s);                     /* one op with bodies */
+void      gen_assoc(gen_scope *s);                        /* associative_scan or reduce */
 hop_size  gen_size(gen *g);                               /* a constant or of symbols */
 hop_val   gen_risky(gen_scope *s);                        /* an op whose sizes may not fit */
 hop_val   gen_local(gen_scope *s);                        /* a size from data; a scalar */

@@ -345,7 +345,7 @@ static void make_map(gen_scope *s)
 /* Every operator, as often as it should be drawn. */
 static void (*const operators[])(gen_scope *) = {
 	make_call, make_cond, make_cond, make_switch, make_while, make_steps, make_steps, make_map,
-	make_map, make_custom, gen_root, gen_linear_solve,
+	make_map, make_custom, gen_root, gen_linear_solve, gen_assoc,
 };
 
 void gen_operator(gen_scope *s)
