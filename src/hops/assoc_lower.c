@@ -77,14 +77,20 @@ static hop_status begin(hop_lower *l, hop_fold *s)
 	return HOP_OK;
 }
 
-/* The first result, where there is one: s->c begins with it. */
+/* The first result, where there is one: s->c begins with it. Where there may be none, that is a
+ * loop of at most one trip, by whose variable it reads: nothing of it can leave. */
 static void head(hop_lower *l, hop_fold *s)
 {
 	hop_size one = hop_size_int(1), last = hop_size_sub(l->env, s->length, one);
 	bool sure = hop_lower_nonneg(l, last);
 	const hop_ix *t = hop_ix_size(l, s->a.reverse ? last : hop_size_int(0));
-	if (!sure)
-		hop_lower_open(l, HOP_LOOP_SEQ, hop_size_min(l->env, s->length, one), NULL);
+	if (!sure) {
+		hop_size trips = hop_size_min(l->env, s->length, one);
+		last = hop_size_sub(l->env, s->length, trips);
+		t = hop_lower_open(l, HOP_LOOP_SEQ, trips, NULL);
+		if (s->a.reverse)
+			t = hop_ix_add(l, t, hop_ix_size(l, last));
+	}
 	for (int k = 0; k < s->nx; k++) {
 		const hop_type *ty = s->c.type[k];
 		hop_view y = hop_view_lead(l, &s->ys[k], t);
