@@ -65,6 +65,8 @@ static hop_status fold_pieces(hop_lower *l, const block *b, const hop_ix *at)
 	const hop_ix *first = s->a.reverse ? hop_ix_add(l, x, hop_ix_size(l, more)) : x;
 	of.left = lead(l, b->total, s->nx, c);
 	for (int k = 0; k < s->nx; k++) {
+		if (!s->live[k])
+			continue;
 		hop_reg r = hop_lower_arg(l, s->n, (int)s->a.ninit + k, &first);
 		hop_lower_put(l, (hop_dtype)s->c.type[k]->dtype, of.left[k].buf, of.left[k].base, r);
 	}
@@ -88,7 +90,8 @@ static hop_status fold_totals(hop_lower *l, const block *b)
 	const hop_ix *c = open_steps(l, s, b->chains);
 	hop_view *total = lead(l, b->total, s->nx, c), *was = lead(l, b->temp, s->nx, c);
 	for (int k = 0; k < s->nx; k++)
-		hop_view_copy(l, s->c.type[k], &s->c.now[k], &was[k]);
+		if (s->live[k])
+			hop_view_copy(l, s->c.type[k], &s->c.now[k], &was[k]);
 	of.right = total;
 	HOP_TRY(hop_combine_step(l, s, &q, &of, dest));
 	hop_lower_close(l);

@@ -32,31 +32,99 @@ hop_status hop_combine_new(hop_lower *l, const hop_fold *s, const hop_combined *
 	in->many = !hop_size_const(s->length) || s->length.k >= 8;
 	for (int i = 0; i < (int)in->g->nparam; i++)
 		fixed[i] = i >= 2 * s->nx;
-	for (int k = 0; k < s->nx; k++)
+	for (int k = 0; k < s->nx; k++) {
 		out->dest[k] = dest[k];
+		if (!s->live[k])
+			out->dest[k].buf = HOP_VIEW_NONE;
+	}
 	bind(l, s, in, of);
 	HOP_TRY(hop_lower_decide(l, in, out->dest, fixed));
 	return hop_lower_emit(l, in, out->dest, true);
 }
 
-hop_status hop_combine_step(hop_lower *l, const hop_fold *s, const hop_combine *q,
-                            const hop_combined *of, const hop_view *dest)
+static hop_status emit_combine(hop_lower *l, const hop_fold *s, const hop_combine *q,
+                               const hop_combined *of, const hop_view *dest)
 {
 	bind(l, s, q->in, of);
 	for (int k = 0; k < s->nx; k++) {
 		hop_lval *x = &q->in->val[q->in->g->out[k].id];
+		if (!s->live[k])
+			continue;
 		q->dest[k] = dest[k];
 		if (x->has_dest && x->dest.buf == dest[k].buf)
 			x->dest = dest[k];
 	}
-	HOP_TRY(hop_lower_emit(l, q->in, q->dest, false));
+	return hop_lower_emit(l, q->in, q->dest, false);
+}
+
+hop_status hop_combine_step(hop_lower *l, const hop_fold *s, const hop_combine *q,
+                            const hop_combined *of, const hop_view *dest)
+{
+	HOP_TRY(emit_combine(l, s, q, of, dest));
 	for (int k = 0; k < s->nx; k++)
-		if (dest[k].buf != of->left[k].buf)
+		if (s->live[k])
 			hop_view_copy(l, s->c.type[k], &dest[k], &of->left[k]);
 	return HOP_OK;
 }
 
+/* Nothing in it that could not stand garbage: then step 0 combines it, and selects what it reads. */
+static bool is_total(const hop_graph *g)
+{
+	for (uint32_t i = 0; i < g->nnode; i++)
+		if (hop_optab[g->node[i].op].flags & (HOP_F_R | HOP_F_X) || g->node[i].guard)
+			return false;
+	return true;
+}
+
+/* Where `first` holds slice t itself, else what is in `from`, to two places. */
+static void choose(hop_lower *l, const hop_fold *s, int k, const hop_ix *t, hop_reg first,
+                   const hop_view *from, const hop_view *const *to)
+{
+	const hop_type *ty = s->c.type[k];
+	hop_dtype d = (hop_dtype)ty->dtype;
+	const hop_ix *x[HOP_MAXRANK + 1] = { t };
+	int m = hop_lower_open_dims(l, ty->rank, ty->dim, x + 1);
+	hop_reg old = hop_lower_load(l, d, from->buf, hop_view_at(l, from, ty->rank, x + 1), l->q.cur);
+	hop_reg in = hop_lower_arg(l, s->n, (int)s->a.ninit + k, x);
+	hop_reg r = hop_lower_do(l, select, hop_dtype_computes(d), first, in, old);
+	for (int i = 0; i < 2; i++)
+		hop_lower_put(l, d, to[i]->buf, hop_view_at(l, to[i], ty->rank, x + 1), r);
+	hop_lower_close_n(l, m);
+}
+
 /* ---- the fold ---- */
+
+/* What result k of the combine needs, its operands first. */
+static void needs(const hop_graph *g, int k, bool *on)
+{
+	on[g->out[k].id] = true;
+	for (uint32_t i = g->nnode; i-- > 0;) {
+		bool any = false;
+		for (uint32_t j = 0; j < g->node[i].nout; j++)
+			any |= on[g->node[i].out0.id + j];
+		for (uint32_t j = 0; any && j < g->node[i].nin; j++)
+			on[g->node[i].in[j].id] = true;
+	}
+}
+
+static void find_live(hop_lower *l, hop_fold *s)
+{
+	const hop_lval *x = &l->q.inst->val[s->n->out0.id];
+	bool more = true, *on = HOP_NEWN(l->w, bool, s->a.combine->nvalue);
+	s->live = HOP_NEWN(l->w, bool, s->nx);
+	for (int k = 0; k < s->nx; k++)
+		s->live[k] = x[k].ndemand || x[k].has_dest;
+	while (more) {
+		more = false;
+		for (int k = 0; k < s->nx; k++)
+			if (s->live[k])
+				needs(s->a.combine, k, on);
+		for (int k = 0; k < s->nx; k++) {
+			more |= on[k] && !s->live[k];
+			s->live[k] |= on[k];
+		}
+	}
+}
 
 /* Where the fold begins: the inits, or nothing yet. */
 static hop_status begin(hop_lower *l, hop_fold *s)
@@ -71,7 +139,7 @@ static hop_status begin(hop_lower *l, hop_fold *s)
 		s->ys[k] = hop_stack_result(l, s->n, k);
 		s->c.type[k] = hop_type_drop(l->env, hop_lower_out(l, s->n, k));
 		s->c.now[k] = hop_lower_temp(l, s->c.type[k]);
-		if (s->a.ninit)
+		if (s->a.ninit && s->live[k])
 			HOP_TRY(hop_lower_store_arg(l, s->n, k, &s->c.now[k]));
 	}
 	return HOP_OK;
@@ -95,6 +163,8 @@ static void head(hop_lower *l, hop_fold *s)
 		const hop_type *ty = s->c.type[k];
 		hop_view y = hop_view_lead(l, &s->ys[k], t);
 		const hop_ix *x[HOP_MAXRANK + 1] = { t };
+		if (!s->live[k])
+			continue;
 		if (!s->a.ninit) {
 			int m = hop_lower_open_dims(l, ty->rank, ty->dim, x + 1);
 			hop_reg r = hop_lower_arg(l, s->n, k, x);
@@ -133,6 +203,35 @@ static hop_status steps(hop_lower *l, hop_fold *s, hop_size low, hop_size count)
 	return HOP_OK;
 }
 
+/* All of them, where step 0 is no other than the others: what makes and takes slices may then be
+ * done in the steps. */
+static hop_status select_steps(hop_lower *l, hop_fold *s)
+{
+	hop_view *next = HOP_NEWN(l->w, hop_view, s->nx);
+	hop_combined of = { .left = s->c.now, .t = hop_ix_size(l, hop_size_int(0)) };
+	hop_combine q;
+	for (int k = 0; k < s->nx; k++) {
+		next[k] = hop_lower_temp(l, s->c.type[k]);
+		if (s->live[k])
+			hop_lower_fill(l, s->c.type[k], &s->c.now[k]);
+	}
+	HOP_TRY(hop_combine_new(l, s, &of, next, &q));
+	of.t = hop_lower_open(l, HOP_LOOP_SEQ, s->length, NULL);
+	l->q.cur->stmt->reverse = s->a.reverse;
+	hop_size at = s->a.reverse ? hop_size_sub(l->env, s->length, hop_size_int(1)) : hop_size_int(0);
+	hop_reg first = hop_lower_do(l, eq, HOP_bool, hop_lower_ixreg(l, of.t),
+	                             hop_lower_sizereg(l, at));
+	HOP_TRY(emit_combine(l, s, &q, &of, next));
+	for (int k = 0; k < s->nx; k++) {
+		hop_view y = hop_view_lead(l, &s->ys[k], of.t);
+		if (s->live[k])
+			choose(l, s, k, of.t, first, &next[k],
+			       (const hop_view *const[]){ &s->c.now[k], &y });
+	}
+	hop_lower_close(l);
+	return HOP_OK;
+}
+
 hop_status hop_lower_assoc(hop_lower *l, const hop_node *n)
 {
 	hop_fold s = { .n = n, .a = hop_assoc_of(n) };
@@ -140,7 +239,10 @@ hop_status hop_lower_assoc(hop_lower *l, const hop_node *n)
 	s.length = hop_lower_size(l, s.a.length);
 	bool first = !s.a.whole && (!s.a.ninit || s.a.exclusive);
 	hop_size zero = hop_size_int(0), from = hop_size_int(first && !s.a.exclusive), left;
+	find_live(l, &s);
 	HOP_TRY(begin(l, &s));
+	if (first && !s.a.exclusive && !hop_fold_is_plain(&s) && is_total(s.a.combine))
+		return select_steps(l, &s);
 	if (first)
 		head(l, &s);
 	if (!s.a.exclusive && hop_fold_is_plain(&s)) {

@@ -12,6 +12,7 @@ typedef struct hop_fold {
 	hop_size        length;
 	hop_carries     c;            /* now: what was combined so far */
 	hop_view       *ys;           /* [nx] results of a scan */
+	bool           *live;         /* [nx] wanted, or what is wanted needs it from step to step */
 } hop_fold;
 
 /* One place where the combine stands: an instance of it, and where its results go. */

@@ -265,10 +265,36 @@ static int direction(hop_fpass *p, const hop_fentry *x)
 	return along - across;
 }
 
+static bool is_seq(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ && !s->bound;
+}
+
+/* A nest over the steps of a loop, whose lanes are the loop's: it may be done in the steps, and
+ * threads share the lanes of both. */
+static bool goes_along(hop_fpass *p, const hop_stmt *seq, const hop_stmt *nest)
+{
+	if (!p->steps || !is_seq(seq) || nest->loop != HOP_LOOP_PAR || nest->bound || !nest->body.first)
+		return false;
+	const hop_stmt *lanes = hop_steps_apart(p, (hop_stmt *)(uintptr_t)seq), *in = nest->body.last;
+	for (const hop_stmt *s = nest->body.first; s != in; s = s->next)
+		if (s->kind != HOP_L_OP || s->sop == HOP_SOP_store)
+			return false;
+	return lanes && in->kind == HOP_L_LOOP && in->loop == HOP_LOOP_PAR && !in->bound &&
+	       hop_size_eq(in->extent, lanes->extent);
+}
+
+static bool pair(hop_fpass *p, const hop_stmt *a, const hop_stmt *b)
+{
+	if (a->kind != HOP_L_LOOP || b->kind != HOP_L_LOOP || !hop_size_eq(a->extent, b->extent))
+		return false;
+	return (is_nest(a) && is_nest(b)) || goes_along(p, a, b) || goes_along(p, b, a);
+}
+
 static bool joins(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 {
 	bool shared = false;
-	if (!is_nest(a->s) || !is_nest(b->s) || !hop_size_eq(a->s->extent, b->s->extent))
+	if (!pair(p, a->s, b->s))
 		return false;
 	if (a->nstmt + b->nstmt > MAXSTMT || a->local || b->local)
 		return false;
@@ -289,6 +315,8 @@ static bool joins(hop_fpass *p, const hop_fentry *a, const hop_fentry *b)
 			if (!rows_apart(p, a, b, a->acc[i].buf))
 				return false;
 		}
+	if (!is_nest(a->s) || !is_nest(b->s))
+		return shared;
 	if (a->inner && b->inner) {
 		int da = direction(p, a), db = direction(p, b);
 		if ((da > 0 && db < 0) || (da < 0 && db > 0))
@@ -336,6 +364,10 @@ static void join(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 	hop_stmt *x = a->s, *y = b->s;
 	hop_reg r[2] = { y->dst, x->dst };
 	hop_fuse_rename(p, &y->body, r);
+	if (y->loop == HOP_LOOP_SEQ) {
+		x->loop = HOP_LOOP_SEQ;
+		x->reverse = y->reverse;
+	}
 	if (x->body.last)
 		x->body.last->next = y->body.first;
 	else
@@ -419,6 +451,31 @@ static int partner(hop_fpass *p, const hop_fentry *x, int j)
 	return best;
 }
 
+/* May x[i] wait until just before x[j]? */
+static bool waits(hop_fpass *p, const hop_fentry *x, int i, int j)
+{
+	for (int k = i + 1; k < j; k++)
+		if (!hop_fuse_swaps(p, &x[i], &x[k]))
+			return false;
+	return true;
+}
+
+/* Nests whose results the steps x[n] use, with what stands between: they wait, and go along.
+ * Gives where the steps are then. */
+static int take_along(hop_fpass *p, hop_fentry *x, int n)
+{
+	for (int i = n - 1; i >= 0 && n - i <= REACH; i--) {
+		if (!waits(p, x, i, n) || !joins(p, &x[i], &x[n]))
+			continue;
+		hop_fentry t = x[i];
+		memmove(&x[i], &x[i + 1], sizeof *x * (size_t)(n - 1 - i));
+		x[n - 1] = t;
+		join(p, &x[n - 1], &x[n]);
+		n--;
+	}
+	return n;
+}
+
 static void block(hop_fpass *p, hop_block *b)
 {
 	hop_mark m = hop_mark_at(&p->e->tmp);
@@ -428,7 +485,9 @@ static void block(hop_fpass *p, hop_block *b)
 	for (int j = 0; j < all; j++) {      /* x[0..n) stay */
 		x[n] = x[j];
 		int i = is_nest(x[n].s) ? partner(p, x, n) : -1;
-		if (i < 0)
+		if (p->steps && is_seq(x[n].s))
+			n = take_along(p, x, n) + 1;
+		else if (i < 0)
 			n++;
 		else
 			join(p, &x[i], &x[n]);
@@ -443,10 +502,10 @@ static void block(hop_fpass *p, hop_block *b)
 	}
 }
 
-void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r)
+void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool steps)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	hop_fpass p = { .e = e, .a = a, .f = f, .range = r };
+	hop_fpass p = { .e = e, .a = a, .f = f, .range = r, .steps = steps };
 	p.extent = HOP_NEWN(&e->tmp, hop_size, f->nreg + 1);
 	p.mark = HOP_NEWN(&e->tmp, int, f->nreg + 1);
 	for (int i = 0; i <= f->nreg; i++)

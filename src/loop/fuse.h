@@ -28,10 +28,14 @@ typedef struct hop_fpass {
 	hop_size  *extent;          /* [nreg+1] of loop variables; k = -1: not one */
 	int       *mark;            /* [nreg+1] stamp of "defined inside" */
 	int        stamp;
+	bool       steps;           /* fuse.c: join nests with steps whose lanes never meet */
 	bool       tile_all;        /* epilogues even where they do not pay */
 	int64_t    cache;           /* tile.c: bytes that stay near */
 	hop_ftally      *tally;        /* [nbuf] tile.c */
 } hop_fpass;
+
+/* interchange.c: the step of seq is one parallel loop of lanes that never meet; or NULL. Marks. */
+hop_stmt *hop_steps_apart(hop_fpass *p, hop_stmt *seq);
 
 hop_fentry hop_fuse_describe(hop_fpass *p, hop_stmt *s);
 /* All statements of a block, described, in scratch memory; *out_n of them. */

@@ -147,6 +147,18 @@ static bool legal(swap *w, const hop_fentry *x, const hop_stmt *par)
 	return ok;
 }
 
+hop_stmt *hop_steps_apart(hop_fpass *p, hop_stmt *seq)
+{
+	hop_mark m = hop_mark_at(&p->e->tmp);
+	swap w = { .p = *p };
+	hop_stmt *par = only_loop(seq);
+	hop_fentry x = hop_fuse_describe(p, seq);
+	par = par && legal(&w, &x, par) ? par : NULL;
+	p->stamp = w.p.stamp;
+	hop_rewind(&p->e->tmp, m);
+	return par;
+}
+
 /* ---- does it pay, and in tiles of how many lanes? ---- */
 
 static bool is_far(hop_env *e, hop_size a, hop_size b)

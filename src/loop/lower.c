@@ -145,8 +145,13 @@ static void finish(hop_lower *l)
 	hop_lfunc *f = &l->fn->f;
 	hop_loop_forward(l->env, l->q.a, f);
 	if (!l->opt->no_fuse) {
-		hop_loop_fuse(l->env, l->q.a, f, l->range);
+		hop_loop_fuse(l->env, l->q.a, f, l->range, false);
 		hop_loop_forward(l->env, l->q.a, f);
+		/* what makes the slices of steps, then what takes them */
+		for (int i = 0; i < 2 && hop_block_steps(&f->body); i++) {
+			hop_loop_fuse(l->env, l->q.a, f, l->range, true);
+			hop_loop_forward(l->env, l->q.a, f);
+		}
 		hop_loop_collapse(l->env, f);
 		hop_loop_tile(l->env, l->q.a, f, l->range, hop_machine_cache(l->opt->machine),
 		              l->opt->tile_all);

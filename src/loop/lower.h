@@ -24,8 +24,9 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 
 /* ---- passes over a finished function (needs: all statements; keeps: meaning) ---- */
 
-/* Fuse sibling loops, forward stores to loads, drop temporaries nobody reads. */
-void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r);
+/* Fuse sibling loops, forward stores to loads, drop temporaries nobody reads. steps: also nests
+ * with loops that go step by step. needs then: fused nests in these. */
+void hop_loop_fuse(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, bool steps);
 /* Make loops that finish a tile its epilogue, where the result does not stay in so many bytes of
  * cache and that pays, or all of them. */
 void hop_loop_tile(hop_env *e, hop_arena *a, hop_lfunc *f, const hop_range *r, int64_t cache,
