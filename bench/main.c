@@ -12,6 +12,7 @@
 #include "linalg.h"
 #include "loops.h"
 #include "memory.h"
+#include "scans.h"
 #include "targets.h"
 #include "threads.h"
 #include "work.h"
@@ -102,6 +103,8 @@ int main(int argc, char **argv)
 		return bench_threads();
 	if (argc > 1 && !strcmp(argv[1], "lanes"))
 		return bench_lanes();
+	if (argc > 1 && !strcmp(argv[1], "scans"))
+		return bench_scans();
 	if (argc > 1 && !strcmp(argv[1], "linalg"))
 		return bench_linalg();
 	if (argc > 1 && !strcmp(argv[1], "loops"))
@@ -173,6 +176,7 @@ int main(int argc, char **argv)
 	}
 	bench_layers();
 	bench_threads();
+	bench_scans();
 	bench_memory();
 	bench_loops();
 	bench_growth(0, NULL);

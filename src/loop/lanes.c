@@ -128,7 +128,7 @@ bool hop_lanes_steps(const hop_stmt *s, const uint8_t *cls)
 {
 	int rows = 0, n = 0;
 	if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_SEQ || s->ncarry ||
-	    hop_loop_trips(s) < HOP_TURN_MOST)
+	    hop_loop_trips(s) < (s->bound ? HOP_TURN_MOST : HOP_TURN_LEAST))
 		return false;
 	for (const hop_stmt *b = s->body.first; b; b = b->next, n++) {
 		if (b->kind != HOP_L_OP)

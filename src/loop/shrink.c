@@ -42,9 +42,10 @@ static void count(void *user, hop_addr *a, bool is_write)
 
 /* ---- looking at a loop ---- */
 
+/* It may be left as it was. */
 static bool masked(const hop_stmt *s)
 {
-	return s->kind == HOP_L_OP && s->na > (s->sop == HOP_SOP_store);
+	return s->kind == HOP_L_OP && s->sop == HOP_SOP_store && s->na > 1;
 }
 
 /* The same for all iterations but for the loop's variable, which has one term. */
@@ -191,7 +192,8 @@ static void shrink_buf(shrink *p, int buf)
 	hop_stmt *s = p->loop;
 	hop_lbuf *b = &p->f->buf[buf];
 	const usage *u = &p->use[buf];
-	bool forked = p->threads && (s->bind.thread || s->bind.blocks);
+	bool steps = s->loop == HOP_LOOP_SEQ;
+	bool forked = p->threads && !steps && (s->bind.thread || s->bind.blocks);
 	hop_size blocks = hop_size_int(HOP_BLOCKS);
 	if (!u->ok || u->n != p->all[buf] || b->kind != HOP_BUF_TEMP || is_local(p->f, buf) ||
 	    !hop_size_eq(b->count, hop_size_mul(p->e, s->extent, u->stride)) ||
@@ -200,7 +202,7 @@ static void shrink_buf(shrink *p, int buf)
 	change c = { .buf = buf, .loop = s->dst };
 	b->count = u->stride;
 	b->is_private = true;
-	s->bind.ordered = true;
+	s->bind.ordered = !steps;
 	if (forked) {
 		if (!s->bind.slice)
 			s->bind.slice = ++p->f->nreg;
@@ -234,7 +236,7 @@ static void shrink_block(shrink *p, hop_block *b, bool shared)
 		int k = hop_stmt_blocks(s, sub);
 		if (s->kind == HOP_L_LOOP && s->bind.width)
 			continue;
-		if (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ && !s->bound && !shared &&
+		if (s->kind == HOP_L_LOOP && !s->bound && !shared &&
 		    hop_size_nsym(s->extent) <= p->f->nsym)
 			shrink_loop(p, s);
 		for (int i = 0; i < k; i++)

@@ -22,6 +22,7 @@ typedef struct part {
 typedef struct steps {
 	const hop_stmt *s;
 	int             n;               /* lanes, and steps of a square */
+	int             nstep;           /* steps taken of it */
 	int             npart, ncell;
 	part           *part;
 	const hop_stmt **cell;           /* [ncell] the first access of it */
@@ -120,14 +121,23 @@ static void fetch_row(hop_emit *e, const steps *q, const hop_eaddr *r)
 	             (hop_lv *[]){ p, e->L->ConstInt(e->i32, 0, 0), e->L->ConstInt(e->i32, 3, 0), one });
 }
 
+/* The steps of a row that there are; NULL = all. */
+static hop_lv *steps_mask(hop_emit *e, const steps *q)
+{
+	return q->nstep < q->n ? hop_e_lane_mask(e, hop_e_int(e, q->nstep), q->n) : NULL;
+}
+
 static void read_square(hop_emit *e, const steps *q, part *p)
 {
 	hop_eaddr a = hop_e_addr(e, &p->s->u.addr);
 	for (int i = 0; i < q->n; i++) {
 		hop_eaddr r = row(e, q, &a, i);
-		fetch_row(e, q, &r);
+		if (q->nstep == q->n)
+			fetch_row(e, q, &r);
+		e->mask = steps_mask(e, q);
 		p->v[i] = hop_e_load(e, &r, NULL).v;
 	}
+	e->mask = NULL;
 	transpose(e, p->v, q->n);
 }
 
@@ -138,7 +148,7 @@ static hop_lv *goes_past(hop_emit *e, const steps *q, const part *p, const hop_e
 	hop_size count = e->f->buf[p->s->u.addr.buf].count;
 	int64_t bytes = (int64_t)hop_dtype_bytes(a->dtype);
 	hop_lv *low, *large;
-	if (e->m->vbits < 256 || q->mask || bytes * q->n != WHOLE ||
+	if (e->m->vbits < 256 || q->mask || q->nstep < q->n || bytes * q->n != WHOLE ||
 	    (hop_size_const(count) && count.k * bytes < LARGE))
 		return NULL;
 	low = hop_e_bin(e, LL_MUL, a->step, hop_e_int(e, bytes));
@@ -164,8 +174,11 @@ static void write_rows(hop_emit *e, const steps *q, const part *p, const hop_ead
 {
 	for (int i = 0; i < q->n; i++) {
 		hop_eaddr r = row(e, q, a, i);
+		hop_lv *some = steps_mask(e, q);
 		if (q->mask)
 			e->mask = hop_e_splat(e, hop_e_slice(e, q->mask, i, 1), q->n);
+		if (some)
+			e->mask = q->mask ? hop_e_bin(e, LL_AND, e->mask, some) : some;
 		hop_e_store(e, &r, &(hop_ev){ .v = p->v[i], .lane = HOP_VAR, .dtype = a->dtype }, NULL);
 	}
 	e->mask = NULL;
@@ -175,6 +188,8 @@ static void write_square(hop_emit *e, steps *q, part *p)
 {
 	hop_eaddr a = hop_e_addr(e, &p->s->u.addr);
 	hop_lv *past = goes_past(e, q, p, &a);
+	for (int k = q->nstep; k < q->n; k++)
+		p->v[k] = p->v[0];
 	transpose(e, p->v, q->n);
 	if (!past) {
 		write_rows(e, q, p, &a);
@@ -232,8 +247,8 @@ static void square(hop_emit *e, steps *q, hop_lv *first)
 	for (int i = 0; i < q->npart; i++)
 		if (q->part[i].role == ROW_LOAD)
 			read_square(e, q, &q->part[i]);
-	for (int k = 0; k < q->n; k++) {
-		int at = back ? q->n - 1 - k : k;
+	for (int k = 0; k < q->nstep; k++) {
+		int at = back ? q->nstep - 1 - k : k;
 		t.v = hop_e_bin(e, LL_ADD, first, hop_e_int(e, at));
 		hop_e_set(e, q->s->dst, t);
 		one_step(e, q, at);
@@ -267,35 +282,46 @@ static void cells_store(hop_emit *e, const steps *q)
 	}
 }
 
+/* Whole squares of steps 0 .. mid-1 of end. */
+static void squares(hop_emit *e, steps *q, hop_lv *mid, hop_lv *end)
+{
+	hop_lv **init = q->now, *first;
+	hop_eloop l;
+	hop_e_loop_begin(e, &l, hop_e_int(e, 0), mid, q->n, q->ncell, init);
+	hop_e_poll(e);
+	q->now = HOP_NEWN(&e->env->tmp, hop_lv *, q->ncell);
+	for (int i = 0; i < q->ncell; i++)
+		q->now[i] = l.phi[i];
+	first = l.iv;
+	if (q->s->reverse)
+		first = hop_e_bin(e, LL_SUB, hop_e_bin(e, LL_SUB, end, l.iv), hop_e_int(e, q->n));
+	square(e, q, first);
+	hop_e_loop_end(e, &l, q->now, q->now);
+}
+
+/* A number of steps that is known ends in a part of a square, another in steps one by one. */
 void hop_e_steps(hop_emit *e, const hop_stmt *s, hop_lv *end)
 {
 	int count = hop_block_count(&s->body);
-	steps q = { .s = s, .n = e->lanes, .mask = e->mask };
-	hop_lv *mid = hop_e_bin(e, LL_AND, end, hop_e_int(e, -(int64_t)q.n)), *first;
+	steps q = { .s = s, .n = e->lanes, .nstep = e->lanes, .mask = e->mask };
+	hop_lv *mid = hop_e_bin(e, LL_AND, end, hop_e_int(e, -(int64_t)q.n));
 	int64_t known = hop_e_known(e, end, -1);
-	hop_eloop l;
 	q.part = HOP_NEWN(&e->env->tmp, part, count);
 	q.cell = HOP_NEWN(&e->env->tmp, const hop_stmt *, count);
 	q.now = HOP_NEWN(&e->env->tmp, hop_lv *, count);
 	sort_out(e, &q);
-	if (known < 0 || known >= q.n) {
-		cells_load(e, &q);
-		e->mask = NULL;
-		hop_e_loop_begin(e, &l, hop_e_int(e, 0), mid, q.n, q.ncell, q.now);
-		hop_e_poll(e);
-		q.now = HOP_NEWN(&e->env->tmp, hop_lv *, count);
-		for (int i = 0; i < q.ncell; i++)
-			q.now[i] = l.phi[i];
-		first = l.iv;
-		if (s->reverse)
-			first = hop_e_bin(e, LL_SUB, hop_e_bin(e, LL_SUB, end, l.iv), hop_e_int(e, q.n));
-		square(e, &q, first);
-		hop_e_loop_end(e, &l, q.now, q.now);
-		if (q.past)                  /* before anybody else may look */
-			hop_e_intrin(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
-		e->mask = q.mask;
-		cells_store(e, &q);
+	cells_load(e, &q);
+	e->mask = NULL;
+	if (known < 0 || known >= q.n)
+		squares(e, &q, mid, end);
+	if (known > 0 && known % q.n) {
+		q.nstep = (int)(known % q.n);
+		square(e, &q, s->reverse ? hop_e_int(e, 0) : mid);
 	}
-	if (known < 0 || known % q.n)
+	if (q.past)                          /* before anybody else may look */
+		hop_e_intrin(e, "llvm.x86.sse.sfence", 0, NULL, 0, NULL);
+	e->mask = q.mask;
+	cells_store(e, &q);
+	if (known < 0)
 		hop_e_plain_loop(e, s, mid, end);
 }
