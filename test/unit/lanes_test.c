@@ -13,7 +13,7 @@
 
 #include "hop/hop.h"
 
-enum { D = 3, NIN = 4, MOST = 9 };
+enum { D = 17, NIN = 4, MOST = 9 };
 
 static hop_ctx *ctx;
 
@@ -29,7 +29,7 @@ struct ask {
 	bool               inner;      /* a step runs a loop that ends by itself too */
 };
 
-/* limit, x, v[3]; W[3, 3], the same for all lanes -> x, v, trips. */
+/* limit, x, v[D]; W[D, D], the same for all lanes -> x, v, trips. */
 static void program(hop_trace *t, const hop_value *in, void *user)
 {
 	const struct ask *a = user;
@@ -85,7 +85,7 @@ static struct data data_of(int64_t n, double most)
 	                  malloc(8 * D * (size_t)(n + 1)), { 0 } };
 	unsigned s = 7;
 	for (int i = 0; i < D * D; i++)
-		d.W[i] = 0.3 * sin(3 * i + 1);
+		d.W[i] = 0.1 * sin(3 * i + 1);
 	for (int64_t i = 0; i < n; i++) {
 		s = s * 1664525u + 1013904223u;
 		d.x[i] = (double)(s >> 8) / 16777216;

@@ -67,6 +67,7 @@ typedef struct hop_emit {
 	hop_lv          *md_empty;
 	hop_efn          s;
 	int              lanes;          /* 1 = scalar code */
+	int              wide;           /* lanes of the widest part of the loop vectorised */
 	hop_lv          *mask;           /* <lanes x i1>; NULL = all lanes active */
 	uint8_t         *cls;            /* [nreg+1] enum hop_lane in the loop vectorised */
 	bool            *readonly;       /* [nbuf] nobody writes it while the function runs */

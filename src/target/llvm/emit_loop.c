@@ -237,12 +237,14 @@ static void plain_part(hop_emit *e, const hop_stmt *s, hop_lv *begin, hop_lv *en
 }
 
 /* How many iterations a step of a reducing loop takes, to hide latency: about eight
- * registers of accumulators. */
+ * registers of accumulators. As many in all parts of a vectorised loop around it: the order of
+ * the sum must not depend on where a lane stands. */
 static int red_unroll(hop_emit *e, const hop_stmt *s, const int *lanes, int64_t n)
 {
 	int regs = 0, u;
 	for (int i = 0; i < s->nacc; i++) {
-		int b = (int)hop_dtype_bytes(s->acc[i].dtype) * 8 * lanes[i];
+		int n = lanes[i] > 1 && lanes[i] < e->wide ? e->wide : lanes[i];
+		int b = (int)hop_dtype_bytes(s->acc[i].dtype) * 8 * n;
 
 		regs += b > e->m->vbits ? b / e->m->vbits : 1;
 	}
@@ -542,6 +544,7 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_bind *p, hop_l
 {
 	hop_lv **acc = HOP_NEWN(&e->env->tmp, hop_lv *, s->nacc);
 	int64_t b = hop_e_known(e, begin, -1), z = hop_e_known(e, end, -1);
+	e->wide = p->width * p->jam;
 	hop_e_classify(e, s);
 	for (int i = 0; i < s->nacc; i++)
 		acc[i] = hop_e_red_id(e, s->acc[i].op, s->acc[i].dtype, p->width);
@@ -564,6 +567,7 @@ static void vector_loop(hop_emit *e, const hop_stmt *s, const hop_bind *p, hop_l
 		}
 		vector_part(e, s, mid, end, p->width, true, acc, p->width);
 	}
+	e->wide = 0;
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
 		hop_lv *v = hop_e_red_all(e, c->op, c->dtype, p->width, acc[i]);
