@@ -122,6 +122,9 @@ void hop_at_bound(hop_trace *t, const char *file, int line, int64_t n);
 /** Directly in HOP_WHILE: how it is run when it is batched and its lanes end at different trips. */
 void hop_at_lanes(hop_trace *t, const char *file, int line, enum hop_lanes_how how);
 #define hop_lanes(t, ...) hop_at_lanes(t, __FILE__, __LINE__, __VA_ARGS__)
+/** Directly in HOP_IF or HOP_SWITCH, in any arm: batched, each arm runs on its own lanes only. */
+void hop_at_partition(hop_trace *t, const char *file, int line);
+#define hop_partition(t) hop_at_partition(t, __FILE__, __LINE__)
 /** Directly in HOP_FOR: reverse mode keeps each k-th carry; -1: about as many as it leaves out. */
 void hop_at_every(hop_trace *t, const char *file, int line, int k);
 #define hop_every(t, ...) hop_at_every(t, __FILE__, __LINE__, __VA_ARGS__)

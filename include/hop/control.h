@@ -31,6 +31,13 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
                   hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
                   hop_value *out);
 #define hop_switch(t, ...) hop_at_switch(t, __FILE__, __LINE__, __VA_ARGS__)
+/** The same. Batched, lanes are sorted by their branch and each branch runs on its own lanes only;
+ * otherwise all branches run on all lanes, and each lane takes the results of its own. Branches
+ * with effects run so in any case. */
+int hop_at_switch_partition(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                            hop_body *const *branch, void *user, int nin, const hop_value *in,
+                            int cap, hop_value *out);
+#define hop_switch_partition(t, ...) hop_at_switch_partition(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /** How a loop of many lanes, made by batching, is run where the lanes end at different trips. What
  * a lane computes is the same in all of them. A loop with effects, or whose gradient keeps all

@@ -223,11 +223,13 @@ int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_fn *body);
 int hop_op_cond(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
+                bool partition,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *then,
                 const hop_fn *else_);
 int hop_op_switch(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
+                bool partition,
                 int nsargs, const hop_dim *sargs,
                 int nbranch, const hop_fn *const *branch);
 int hop_op_while(hop_trace *t, const char *file, int line, int nin,

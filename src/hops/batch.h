@@ -18,6 +18,12 @@ hop_status hop_batch_carries(hop_build *b, const hop_rule *r, const hop_graph *b
 hop_sizes  hop_batch_sargs(hop_build *b, const hop_rule *r);
 /* The batch size as a body made by hop_batch_body (of source body g) sees it. */
 hop_size   hop_batch_inner(hop_env *e, const hop_rule *r, const hop_graph *g);
+/* Zeros of the batched result types: what a branch that no lane takes gives. */
+hop_status hop_batch_empty(hop_env *e, const hop_graph *g, hop_graph **out_g);
+/* A cond or switch that differs between lanes, each branch on its lanes only; whether it asks for
+ * that and it can be so. */
+hop_status hop_batch_partition(hop_build *b, hop_rule *r);
+bool       hop_partition_fits(const hop_rule *r);
 /* v, with the batch axis if it has none. */
 hop_val    hop_batch_solid(hop_build *b, const hop_rule *r, hop_val v, bool batched);
 /* Per lane: m ? x : y, where m is bool[n] and x, y have the leading axis n. */

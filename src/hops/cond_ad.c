@@ -184,8 +184,7 @@ static hop_status batch_shared(hop_build *b, hop_rule *r)
 	return hop_emit_branches(b, r->n, body, hop_batch_sargs(b, r), r->in[0], in, r->out);
 }
 
-/* Zeros of the batched result types: what a branch that no lane takes gives. */
-static hop_status empty_branch(hop_env *e, const hop_graph *g, hop_graph **out_g)
+hop_status hop_batch_empty(hop_env *e, const hop_graph *g, hop_graph **out_g)
 {
 	hop_build b;
 	hop_body_open_wide(&b, e, g);
@@ -230,7 +229,7 @@ static hop_status run_branch(hop_build *b, hop_rule *r, const hop_graph *g, hop_
 		return b->st;
 	if (!worth_test(g) && hop_build_accepts(b, g, hop_rule_sargs(b, r)))
 		return hop_emit_call(b, h, hop_batch_sargs(b, r), in, out);
-	HOP_TRY(empty_branch(e, h, &none));
+	HOP_TRY(hop_batch_empty(e, h, &none));
 	return hop_emit_cond(b, h, none, hop_batch_sargs(b, r), hop_emit_any(b, m), in, out);
 }
 
@@ -273,5 +272,7 @@ static hop_status batch_split(hop_build *b, hop_rule *r)
 
 hop_status hop_batch_cond(hop_build *b, hop_rule *r)
 {
-	return r->bin[0] ? batch_split(b, r) : batch_shared(b, r);
+	if (!r->bin[0])
+		return batch_shared(b, r);
+	return hop_partition_fits(r) ? hop_batch_partition(b, r) : batch_split(b, r);
 }

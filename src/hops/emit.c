@@ -17,39 +17,44 @@ hop_status hop_emit_call(hop_build *b, const hop_graph *body, hop_sizes sargs,
 	return spread(b, hop_emit_op(b, HOP_OP_call, &a, body->nparam, in), body->nout, out);
 }
 
+static hop_status choice(hop_build *b, int op, const void *attr, const hop_graph *body,
+                         hop_val sel, const hop_val *in, hop_val *out)
+{
+	hop_mark m = hop_mark_at(&b->env->tmp);
+	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, body->nparam + 1);
+	all[0] = sel;
+	memcpy(all + 1, in, body->nparam * sizeof *in);
+	hop_val v = hop_emit_op(b, op, attr, body->nparam + 1, all);
+	hop_rewind(&b->env->tmp, m);
+	return spread(b, v, body->nout, out);
+}
+
 hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *else_,
                          hop_sizes sargs, hop_val pred, const hop_val *in, hop_val *out)
 {
 	struct hop_attr_cond a = { .sargs = sargs, .then = then, .else_ = else_ };
-	hop_mark m = hop_mark_at(&b->env->tmp);
-	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, then->nparam + 1);
-	all[0] = pred;
-	memcpy(all + 1, in, then->nparam * sizeof *in);
-	hop_val v = hop_emit_op(b, HOP_OP_cond, &a, then->nparam + 1, all);
-	hop_rewind(&b->env->tmp, m);
-	return spread(b, v, then->nout, out);
+	return choice(b, HOP_OP_cond, &a, then, pred, in, out);
 }
 
 hop_status hop_emit_switch(hop_build *b, int nbranch, const hop_graph *const *branch,
                            hop_sizes sargs, hop_val index, const hop_val *in, hop_val *out)
 {
 	struct hop_attr_switch a = { .sargs = sargs, .branch = { nbranch, branch } };
-	hop_mark m = hop_mark_at(&b->env->tmp);
-	uint32_t np = branch[0]->nparam;
-	hop_val *all = HOP_NEWN(&b->env->tmp, hop_val, np + 1);
-	all[0] = index;
-	memcpy(all + 1, in, np * sizeof *in);
-	hop_val v = hop_emit_op(b, HOP_OP_switch, &a, np + 1, all);
-	hop_rewind(&b->env->tmp, m);
-	return spread(b, v, branch[0]->nout, out);
+	return choice(b, HOP_OP_switch, &a, branch[0], index, in, out);
 }
 
 hop_status hop_emit_branches(hop_build *b, const hop_node *n, const hop_graph *const *body,
                              hop_sizes sargs, hop_val sel, const hop_val *in, hop_val *out)
 {
-	if (n->op == HOP_OP_cond)
-		return hop_emit_cond(b, body[0], body[1], sargs, sel, in, out);
-	return hop_emit_switch(b, (int)hop_node_subs(n).n, body, sargs, sel, in, out);
+	if (n->op == HOP_OP_cond) {
+		struct hop_attr_cond a = { .partition = HOP_ATTR(n, cond)->partition, .sargs = sargs,
+		                           .then = body[0], .else_ = body[1] };
+		return choice(b, HOP_OP_cond, &a, body[0], sel, in, out);
+	}
+	const struct hop_attr_switch *s = HOP_ATTR(n, switch);
+	struct hop_attr_switch a = { .partition = s->partition, .sargs = sargs,
+	                             .branch = { s->branch.n, body } };
+	return choice(b, HOP_OP_switch, &a, body[0], sel, in, out);
 }
 
 hop_status hop_emit_while(hop_build *b, const hop_while_args *w, hop_val *out)

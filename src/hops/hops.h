@@ -7,7 +7,8 @@
  * call    in: the body's parameters.           out: its results.
  *
  * cond    in: pred (bool scalar), operands.    out: the results of either body, whose types
- *         must be equal. then(operands), else_(operands).
+ *         must be equal. then(operands), else_(operands). partition: batched by a predicate
+ *         that differs between lanes, either body runs on its own lanes only.
  *
  * while   in: ncarry carries, then consts.
  *         test(carries, consts) -> bool scalar;  body(carries, consts) -> carries', tapes.
@@ -55,7 +56,8 @@
  *         init o x_0 o .. o x_{length-1}.
  *
  * switch  in: index (i64 scalar), operands.     out: the results of any branch.
- *         branch k runs, k being index clamped to 0 .. number of branches - 1.
+ *         branch k runs, k being index clamped to 0 .. number of branches - 1. partition: as
+ *         for cond.
  *
  * custom  in: operands.                         out: nouts results, then nres residuals.
  *         fwd(operands) -> nouts results, saved values. nres is 0, or the number of saved
@@ -105,7 +107,7 @@ hop_status hop_emit_call(hop_build *b, const hop_graph *body, hop_sizes sargs,
 hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *else_,
                          hop_sizes sargs, hop_val pred, const hop_val *in, hop_val *out);
 
-/* A cond or switch with other bodies, as many as n has; sel: its first operand. */
+/* A cond or switch like n with other bodies, as many as n has; sel: its first operand. */
 hop_status hop_emit_branches(hop_build *b, const hop_node *n, const hop_graph *const *body,
                              hop_sizes sargs, hop_val sel, const hop_val *in, hop_val *out);
 hop_status hop_emit_switch(hop_build *b, int nbranch, const hop_graph *const *branch,

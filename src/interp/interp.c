@@ -63,6 +63,8 @@ static hop_status run_node(hop_interp *p, const hop_node *n, hop_array **val, ui
 	hop_status st = hop_optab[n->op].eval(p, n, in, out);
 	if (st)
 		return st;
+	if (p->watch)
+		p->watch(p->watch_user, n, in, out);
 	for (uint32_t k = 0; k < n->nout; k++) {
 		uint32_t id = n->out0.id + k;
 		if (uses[id])

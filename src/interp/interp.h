@@ -10,6 +10,10 @@
 /* Where effects go. print: the formatted line. Returns non-zero to stop. */
 typedef int hop_print_fn(void *user, const char *line);
 
+/* Told of every node that ran: to count work. */
+typedef void hop_watch_fn(void *user, const hop_node *n, hop_array *const *in,
+                          hop_array *const *out);
+
 struct hop_interp {
 	hop_env      *env;
 	hop_array   **kept;            /* [nkept] its arrays: a reference each */
@@ -18,6 +22,8 @@ struct hop_interp {
 	int64_t      *syms;            /* [g->nsym + g->nlocal] */
 	hop_print_fn *print;           /* NULL = stdout */
 	void         *print_user;
+	hop_watch_fn *watch;           /* NULL = nobody */
+	void         *watch_user;
 	const hop_cancel *cancel;      /* not NULL: stop soon after it is set */
 	int64_t      *ran;             /* [HOP_NOPS] how often each op ran; or NULL */
 };

@@ -139,6 +139,21 @@ hop_at_block hop_block_switch(hop_trace *t, const char *file, int line, hop_valu
 	return b;
 }
 
+static void make_partition(hop_trace *t, void *arg)
+{
+	(void)arg;
+	if (!hop_block_is(t, &kind_if) && !hop_block_is(t, &kind_switch))
+		hop_trace_fail(t, HOP_EUSE, "partition: it belongs directly into HOP_IF or HOP_SWITCH, this is "
+		               "%s", t->what);
+	else
+		((struct arms *)t->block)->c.partition = true;
+}
+
+void hop_at_partition(hop_trace *t, const char *file, int line)
+{
+	hop_enter(t, "partition", file, line, make_partition, NULL);
+}
+
 int hop_block_arm(hop_at_block *b)
 {
 	const struct arms *a = b->s;

@@ -169,8 +169,12 @@ static void captured_end(hop_trace *t, void *arg)
 			return;
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, nout);
 	hop_sizes s = hop_join_sargs(&j);
-	if (c->two ? hop_emit_cond(&t->b, g[0], g[1], s, p, operands, res)
-	           : hop_emit_switch(&t->b, c->n, g, s, p, operands, res))
+	struct hop_attr_cond two = { .partition = c->partition };
+	struct hop_attr_switch many = { .partition = c->partition, .branch = { c->n, g } };
+	hop_node n = { .op = c->two ? HOP_OP_cond : HOP_OP_switch, .attr = &many };
+	if (c->two)
+		n.attr = &two;
+	if (hop_emit_branches(&t->b, &n, g, s, p, operands, res))
 		return;
 	hop_join_wrote(&j, res + c->o[0].n);
 	hop_call_publish(t, &c->io, c->o[0].n, res);
@@ -310,5 +314,14 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
 {
 	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
 	                    .n = nbranch, .fn = branch };
+	return choose(t, file, line, &c, user);
+}
+
+int hop_at_switch_partition(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                            hop_body *const *branch, void *user, int nin, const hop_value *in,
+                            int cap, hop_value *out)
+{
+	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
+	                    .partition = true, .n = nbranch, .fn = branch };
 	return choose(t, file, line, &c, user);
 }

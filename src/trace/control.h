@@ -27,6 +27,7 @@ typedef struct hop_choice {
 	hop_call_io        io;
 	hop_value          sel;          /* the predicate, or the number of the branch */
 	bool               two, sized;   /* two: cond */
+	bool               partition;    /* batched, a branch runs on its own lanes only */
 	int                n;
 	hop_body *const   *fn;           /* [n] */
 	const char        *block;        /* "HOP_IF": blocks instead of functions; or NULL */

@@ -1019,11 +1019,13 @@ int hop_op_call(hop_trace *t, const char *file, int line, int nin,
 
 int hop_op_cond(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
+                bool partition,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *then,
                 const hop_fn *else_)
 {
 	const hop_raw a[] = {
+		{ .i = partition },
 		{ .i = nsargs, .p = sargs },
 		{ .p = then },
 		{ .p = else_ },
@@ -1033,10 +1035,12 @@ int hop_op_cond(hop_trace *t, const char *file, int line, int nin,
 
 int hop_op_switch(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
+                bool partition,
                 int nsargs, const hop_dim *sargs,
                 int nbranch, const hop_fn *const *branch)
 {
 	const hop_raw a[] = {
+		{ .i = partition },
 		{ .i = nsargs, .p = sargs },
 		{ .i = nbranch, .p = branch },
 		{ .i = 0 } };

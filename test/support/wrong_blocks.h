@@ -464,6 +464,15 @@ BODY(lanes_of_no_kind)
 	hop_return(t, x);
 }
 
+BODY(partition_in_while)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, x, hop_f(t, 9)), x)
+		hop_partition(t);
+	hop_return(t, x);
+}
+
 BODY(take_short)
 {
 	hop_value x = in[0];
@@ -583,6 +592,7 @@ static const struct wrong_block wrong_blocks[] = {
 	WRONG(zero_bound, ALL),
 	WRONG(lanes_in_for, ALL),
 	WRONG(lanes_of_no_kind, ALL),
+	WRONG(partition_in_while, ALL),
 	WRONG(take_short, ALL),
 	WRONG(take_scalar, ALL),
 	WRONG(take_vector, ALL),

@@ -70,7 +70,7 @@ static void bodies_body(hop_trace *t, const hop_value *in, void *user)
 	int n = hop_op_scan(AT, 3, in, 2, y, 1, 1, hop_n(4), false, false, false, 0, 0, 0, NULL,
 	                    f->step);
 	sel[1] = y[0];
-	n += hop_op_switch(AT, 2, sel, 1, &z, 0, NULL, 3, branch);
+	n += hop_op_switch(AT, 2, sel, 1, &z, false, 0, NULL, 3, branch);
 	hop_return(t, z, y[1], hop_full(t, HOP_i64, 0, NULL, n));
 }
 
@@ -124,8 +124,8 @@ BAD(dtype, hop_op_cast(AT, 1, in, 1, out, (hop_dtype)99))
 BAD(mode, hop_op_scatter(AT, 1, in, 1, out, 17, 0, 0))
 BAD(axes, hop_op_sum(AT, 1, in, 1, out, 1, NULL))
 BAD(body, hop_op_call(AT, 1, in, 1, out, 0, NULL, NULL))
-BAD(no_branch, hop_op_switch(AT, 2, in, 1, out, 0, NULL, 0, NULL))
-BAD(hole, const hop_fn *none = NULL; hop_op_switch(AT, 2, in, 1, out, 0, NULL, 1, &none))
+BAD(no_branch, hop_op_switch(AT, 2, in, 1, out, false, 0, NULL, 0, NULL))
+BAD(hole, const hop_fn *none = NULL; hop_op_switch(AT, 2, in, 1, out, false, 0, NULL, 1, &none))
 BAD(text, hop_op_print(AT, 1, in, 0, NULL, NULL, false))
 BAD(data, hop_op_constant(AT, 0, NULL, 1, out, NULL))
 BAD(unset, hop_value none = { 0, 0 }; hop_op_neg(AT, 1, &none, 1, out))
