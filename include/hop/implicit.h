@@ -10,6 +10,7 @@
 #ifndef HOP_IMPLICIT_H
 #define HOP_IMPLICIT_H
 
+#include "hop/block.h"
 #include "hop/types.h"
 
 #ifdef __cplusplus
@@ -70,6 +71,37 @@ int hop_at_linear_solve(hop_trace *t, const char *file, int line, hop_body *matv
                         int n, const hop_value *b, const hop_implicit_opts *opts, hop_value *out,
                         hop_value *out_info);
 #define hop_linear_solve(t, ...) hop_at_linear_solve(t, __FILE__, __LINE__, __VA_ARGS__)
+
+/* ---- the same as blocks (block.h), whose statements are the function of the unknowns ----
+ *
+ * HOP_ROOT(t, opts, x, y, rx, ry) { rx = ..; ry = ..; }       x, y become where rx, ry are zero
+ * HOP_FIXED_POINT(t, opts, x, y) { x = ..; y = ..; }          x, y become what the block keeps
+ * HOP_MINIMIZE(t, loss, opts, x, y) { loss = ..; }            x, y become where loss is least
+ * HOP_LINEAR_SOLVE(t, opts, x, y, ax, ay) { ax = ..; ay = ..; }
+ *                                     x, y, which were the right-hand side, become the solution
+ *
+ * opts: HOP_IMPLICIT_OPTS(..) or NULL. The statements run once, eagerly too; what they assign beside
+ * the unknowns is gone after the block. The user pointer of own solvers is NULL. */
+#define HOP_ROOT(t, ...)         HOP_EQUATION_(t, HOP_EQUATION_ROOT, NULL, __VA_ARGS__)
+#define HOP_FIXED_POINT(t, ...)  HOP_EQUATION_(t, HOP_EQUATION_FIXED_POINT, NULL, __VA_ARGS__)
+#define HOP_MINIMIZE(t, loss, ...) \
+	HOP_EQUATION_(t, HOP_EQUATION_MINIMUM, HOP_VAR_(loss), __VA_ARGS__)
+#define HOP_LINEAR_SOLVE(t, ...) HOP_EQUATION_(t, HOP_EQUATION_LINEAR, NULL, __VA_ARGS__)
+#define HOP_EQUATION_(t, which, loss, ...) \
+	HOP_BLOCK_(hop_block_implicit(t, __FILE__, __LINE__, which, loss, HOP_HEAD_(__VA_ARGS__, 0), \
+	                              #__VA_ARGS__, HOP_LIST_(__VA_ARGS__))) \
+	for (; hop_block_more(&HOP_B_); hop_block_done(&HOP_B_))
+
+/** Directly in one of these blocks: after it *info is an i64 scalar, 0 if the solution was found. */
+void hop_at_info(hop_trace *t, const char *file, int line, hop_value *info);
+#define hop_info(t, ...) hop_at_info(t, __FILE__, __LINE__, __VA_ARGS__)
+
+enum hop_equation {
+	HOP_EQUATION_ROOT, HOP_EQUATION_FIXED_POINT, HOP_EQUATION_MINIMUM, HOP_EQUATION_LINEAR
+};
+hop_at_block hop_block_implicit(hop_trace *t, const char *file, int line, enum hop_equation which,
+                                hop_value *loss, const hop_implicit_opts *opts, const char *names,
+                                int n, ...);
 
 #ifdef __cplusplus
 }

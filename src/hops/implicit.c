@@ -97,8 +97,11 @@ hop_status hop_system_solve(hop_build *b, const hop_system *s, const hop_val *rh
                             const hop_val *like, hop_val *out)
 {
 	struct hop_attr_linear_solve a = { .nb = s->n, .transposed = s->transposed,
-	                                   .sargs = s->sargs, .matvec = s->matvec,
-	                                   .solve = s->solve, .tsolve = s->tsolve };
+	                                   .sargs = s->sargs };
+	HOP_TRY(hop_ad_pure(b->env, s->matvec, &a.matvec));
+	HOP_TRY(hop_ad_pure(b->env, s->solve, &a.solve));
+	if (s->tsolve)
+		HOP_TRY(hop_ad_pure(b->env, s->tsolve, &a.tsolve));
 	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, s->n + s->nk);
 	for (uint32_t i = 0; i < s->n && !b->st; i++)
 		in[i] = hop_emit_solid(b, rhs[i], hop_typeof(b, like[i]));

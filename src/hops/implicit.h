@@ -22,7 +22,8 @@ typedef struct hop_system {
 	uint32_t         n, nk;
 	const hop_val   *konst;                        /* [nk] */
 } hop_system;
-/* out: n values, all NaN where no solution was found. HOP_ZERO in b is a zero like[i]. */
+/* For derivatives: without effects, which the node itself has. out: n values, all NaN where no
+ * solution was found. HOP_ZERO in b is a zero like[i]. */
 hop_status hop_system_solve(hop_build *b, const hop_system *s, const hop_val *rhs,
                             const hop_val *like, hop_val *out);
 /* The equations of the transposed matrix. */

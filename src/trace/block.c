@@ -119,7 +119,7 @@ static void room(hop_block_state *s, int n)
 
 static bool read_tree(hop_trace *t, hop_block_state *s, va_list *ap)
 {
-	bool two = s->kind->pairs;
+	bool two = s->kind->pairs != NULL;
 	const hop_tree *tree = va_arg(*ap, const hop_tree *);
 	hop_value *p = va_arg(*ap, hop_value *), *q = two ? va_arg(*ap, hop_value *) : p;
 	int n = hop_tree_count(tree);
@@ -141,8 +141,8 @@ static bool read_tree(hop_trace *t, hop_block_state *s, va_list *ap)
 static bool read_list(hop_trace *t, hop_block_state *s, const struct opening *o)
 {
 	if (s->kind->pairs && o->n % 2) {
-		hop_trace_fail(t, HOP_EUSE, "%s: there are %d variables: first those to differentiate by, "
-		               "then as many for the gradients", s->kind->name, o->n);
+		hop_trace_fail(t, HOP_EUSE, "%s: there are %d variables: first %s", s->kind->name, o->n,
+		               s->kind->pairs);
 		return false;
 	}
 	room(s, s->kind->pairs ? o->n / 2 : o->n);

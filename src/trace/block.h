@@ -17,7 +17,8 @@ typedef struct hop_block_kind {
 	const char *op;
 	size_t      bytes;                 /* of the state, which begins with hop_block_state */
 	bool        none;                  /* variables may start, and arms leave them, without value */
-	bool        pairs;                 /* a second half of variables is only assigned */
+	/* Not NULL: a second half of variables is only assigned. What both halves are, in words. */
+	const char *pairs;
 	/* The operator's first step, guarded. */
 	void      (*begin)(hop_trace *t, hop_block_state *s);
 	/* Open the next scope by hop_block_open; or finish, and open none. */

@@ -305,7 +305,8 @@ static void grad_closed(hop_block_state *s, hop_trace *c)
 }
 
 static const hop_block_kind kind_grad = {
-	.name = "HOP_GRAD", .op = "grad", .bytes = sizeof(struct grad), .pairs = true,
+	.name = "HOP_GRAD", .op = "grad", .bytes = sizeof(struct grad),
+	.pairs = "those to differentiate by, then as many for the gradients",
 	.begin = grad_begin, .next = grad_next, .closed = grad_closed, .collect = grad_collect,
 };
 

@@ -5,14 +5,11 @@
 #include "ad/ad.h"
 #include "hops/body.h"
 #include "hops/transpose.h"
-#include "trace/solver.h"
+#include "trace/implicit.h"
 
 #include <string.h>
 
-enum kind { ROOT, FIXED_POINT, MINIMIZE, LINEAR_SOLVE };
-enum { F, SOLVE, TANGENT, COTANGENT, NBODY };      /* of linear_solve the last is tsolve */
-
-static const struct { const char *op, *what[NBODY]; } name[] = {
+static const struct { const char *op, *what[HOP_EQ_NBODY]; } name[] = {
 	{ "root", { "the residual of root", "the solver of root", "the tangent solver of root",
 	            "the cotangent solver of root" } },
 	{ "fixed_point", { "the body of fixed_point", "the solver of fixed_point",
@@ -24,18 +21,10 @@ static const struct { const char *op, *what[NBODY]; } name[] = {
 	                    "the transposed solver of linear_solve" } },
 };
 
-struct implicit {
-	enum kind         kind;
-	const hop_value  *x0;
-	const void       *given;         /* the caller's options */
-	hop_implicit_opts opts;
-	hop_solver        s;
-	hop_val          *val;
-	const hop_type  **type;          /* [2 * n]: of the unknowns, twice */
-	hop_trace        *body[NBODY];
-	hop_value        *out, info;
-	int               n;             /* results, 0 until there are some */
-};
+const char *hop_implicit_op(enum hop_equation k)
+{
+	return name[k].op;
+}
 
 /* ---- what is asked for ---- */
 
@@ -45,7 +34,7 @@ static double usual_tolerance(hop_dtype d)
 }
 
 /* The unknowns: floats, computed with in the widest of them, as exactly as the narrowest allows. */
-static void read_unknowns(hop_trace *t, struct implicit *c)
+static void read_unknowns(hop_trace *t, hop_implicit_call *c)
 {
 	hop_solver *s = &c->s;
 	hop_size *count = HOP_NEWN(&t->arena, hop_size, s->n), *at = HOP_NEWN(&t->arena, hop_size, s->n);
@@ -78,16 +67,16 @@ static void read_unknowns(hop_trace *t, struct implicit *c)
 }
 
 /* The method for linear equations. */
-static void choose_linear(hop_trace *t, struct implicit *c)
+static void choose_linear(hop_trace *t, hop_implicit_call *c)
 {
 	enum { SMALL = 32 };
 	hop_solver *s = &c->s;
 	bool fixed = hop_size_const(s->total);
-	bool symmetric = c->opts.symmetric || c->kind == MINIMIZE;
+	bool symmetric = c->opts.symmetric || c->kind == HOP_EQUATION_MINIMUM;
 	s->linear = c->opts.linear;
 	if (s->linear == HOP_LINEAR_AUTO)
 		s->linear = fixed && s->total.k <= SMALL ? HOP_LINEAR_DENSE
-		          : symmetric && c->kind != ROOT ? HOP_LINEAR_CG : HOP_LINEAR_GMRES;
+		          : symmetric && c->kind != HOP_EQUATION_ROOT ? HOP_LINEAR_CG : HOP_LINEAR_GMRES;
 	if (s->linear < HOP_LINEAR_AUTO || s->linear > HOP_LINEAR_GMRES)
 		hop_trace_fail(t, HOP_EVALUE, "%s: there is no method %d for linear equations",
 		               name[c->kind].op, s->linear);
@@ -101,10 +90,10 @@ static void choose_linear(hop_trace *t, struct implicit *c)
 		s->basis = s->total.k < 1 ? 1 : (int)s->total.k;
 }
 
-static void begin(hop_trace *t, void *arg)
+void hop_implicit_begin(hop_trace *t, void *arg)
 {
 	enum { NEWTON = 100, OTHERS = 1000, BASIS = 20, MEMORY = 5, MOST = 1 << 16 };
-	struct implicit *c = arg;
+	hop_implicit_call *c = arg;
 	hop_solver *s = &c->s;
 	const hop_implicit_opts *o = &c->opts;
 	const char *op = name[c->kind].op;
@@ -120,18 +109,20 @@ static void begin(hop_trace *t, void *arg)
 		               o->restart);
 		return;
 	}
-	if (c->kind == LINEAR_SOLVE && o->tangent) {
+	if (c->kind == HOP_EQUATION_LINEAR && o->tangent) {
 		hop_trace_fail(t, HOP_EUSE, "linear_solve: it has no tangent: that is solve");
 		return;
 	}
-	int64_t usual = c->kind == ROOT || c->kind == MINIMIZE ? NEWTON : OTHERS;
+	int64_t usual = c->kind == HOP_EQUATION_ROOT || c->kind == HOP_EQUATION_MINIMUM ? NEWTON : OTHERS;
 	s->steps = o->max_iterations ? o->max_iterations : usual;
-	s->products = c->kind == LINEAR_SOLVE ? s->steps : OTHERS;
-	s->basis = o->restart && c->kind != FIXED_POINT ? o->restart : BASIS;
+	s->products = c->kind == HOP_EQUATION_LINEAR ? s->steps : OTHERS;
+	s->basis = o->restart && c->kind != HOP_EQUATION_FIXED_POINT ? o->restart : BASIS;
 	s->memory = o->restart ? o->restart : MEMORY;
 	read_unknowns(t, c);
+	/* when nobody asks for less, derivatives should be as good as numbers allow */
+	s->aim = 0.01 * s->tolerance;
 	if (o->tolerance > 0)
-		s->tolerance = o->tolerance;
+		s->aim = s->tolerance = o->tolerance;
 	if (!t->b.st)
 		choose_linear(t, c);
 }
@@ -139,24 +130,24 @@ static void begin(hop_trace *t, void *arg)
 /* ---- the function ---- */
 
 /* What the body gives is like the unknowns; a loss is a float scalar. */
-static bool check_results(hop_trace *t, const struct implicit *c)
+static bool check_results(hop_trace *t, const hop_implicit_call *c)
 {
-	const hop_trace *b = c->body[F];
+	const hop_trace *b = c->body[HOP_EQ_F];
 	const char *op = name[c->kind].op;
-	uint32_t n = c->kind == MINIMIZE ? 1 : (uint32_t)c->s.n;
+	uint32_t n = c->kind == HOP_EQUATION_MINIMUM ? 1 : (uint32_t)c->s.n;
 	if (b->nret != n) {
 		hop_trace_fail(t, HOP_ETYPE, "%s: the body gives %u values, it must give %u%s", op, b->nret,
-		               n, c->kind == MINIMIZE ? ": a float scalar" : ", as many as the unknowns");
+		               n, c->kind == HOP_EQUATION_MINIMUM ? ": a float scalar" : ", as many as the unknowns");
 		return false;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		const hop_type *have = hop_typeof(&b->b, b->out[i]);
-		if (c->kind == MINIMIZE && have->rank == 0 && hop_type_diff(have))
+		if (c->kind == HOP_EQUATION_MINIMUM && have->rank == 0 && hop_type_diff(have))
 			continue;
-		if (c->kind != MINIMIZE && have == c->type[i])
+		if (c->kind != HOP_EQUATION_MINIMUM && have == c->type[i])
 			continue;
 		const char *text = hop_type_text(t, have);
-		if (c->kind == MINIMIZE)
+		if (c->kind == HOP_EQUATION_MINIMUM)
 			hop_trace_fail(t, HOP_ETYPE, "minimize: the body gives %s, it must give a float "
 			               "scalar: sum it", text);
 		else
@@ -189,7 +180,7 @@ static hop_status around(hop_env *e, const hop_graph *g, const hop_graph *j, uin
 }
 
 /* The functions that solvers call, from the body as a graph. */
-static hop_status derive(hop_env *e, hop_loc loc, const struct implicit *c, const hop_graph *g,
+static hop_status derive(hop_env *e, hop_loc loc, const hop_implicit_call *c, const hop_graph *g,
                          hop_solver_fns *fn)
 {
 	uint32_t n = (uint32_t)c->s.n;
@@ -199,14 +190,14 @@ static hop_status derive(hop_env *e, hop_loc loc, const struct implicit *c, cons
 	memset(all, 1, n);
 	fn->f = g;
 	HOP_TRY(hop_ad_pure(e, g, &pure));
-	if (c->kind == LINEAR_SOLVE) {
+	if (c->kind == HOP_EQUATION_LINEAR) {
 		HOP_TRY(hop_linear_check(e, "linear_solve", loc, g, x));
 		fn->mul = g;
 		return hop_graph_transpose(e, g, x, &fn->tmul);
 	}
-	if (c->kind == FIXED_POINT)
+	if (c->kind == HOP_EQUATION_FIXED_POINT)
 		HOP_TRY(around(e, g, g, n, true, &fn->f));
-	if (c->kind == MINIMIZE) {
+	if (c->kind == HOP_EQUATION_MINIMUM) {
 		fn->loss = g;
 		HOP_TRY(hop_ad_vjp(e, pure, &(bool){ true }, x, &j));
 		HOP_TRY(around(e, g, j, n, false, &fn->f));
@@ -217,7 +208,7 @@ static hop_status derive(hop_env *e, hop_loc loc, const struct implicit *c, cons
 }
 
 /* Parameters: m of the body's own, which have the types of the unknowns; then what is captured. */
-static hop_layout layout(hop_join *j, const struct implicit *c, uint32_t m)
+static hop_layout layout(hop_join *j, const hop_implicit_call *c, uint32_t m)
 {
 	hop_arena *a = &j->t->arena;
 	const hop_type **ty = HOP_NEWN(a, const hop_type *, m + j->nk);
@@ -234,9 +225,9 @@ static hop_layout layout(hop_join *j, const struct implicit *c, uint32_t m)
 /* The body alone as a closed graph, what it captures as values to call it with. */
 static void close_body(hop_trace *t, void *arg)
 {
-	struct implicit *c = arg;
+	hop_implicit_call *c = arg;
 	hop_solver *s = &c->s;
-	hop_trace *b = c->body[F];
+	hop_trace *b = c->body[HOP_EQ_F];
 	uint32_t n = (uint32_t)s->n;
 	hop_join j;
 	const hop_graph *g;
@@ -261,9 +252,9 @@ static void close_body(hop_trace *t, void *arg)
 
 /* ---- the bodies that are ours ---- */
 
-static struct implicit *here(hop_trace *t, void *user, hop_solver *s)
+static hop_implicit_call *here(hop_trace *t, void *user, hop_solver *s)
 {
-	struct implicit *c = user;
+	hop_implicit_call *c = user;
 	*s = c->s;
 	s->t = t;
 	return c;
@@ -289,12 +280,12 @@ static void our_f(hop_trace *t, const hop_value *in, void *user)
 static void our_solve(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_solver s;
-	const struct implicit *c = here(t, user, &s);
+	const hop_implicit_call *c = here(t, user, &s);
 	hop_linop a = { .g = s.fn.mul };
 	hop_value x = hop_solver_pack(&s, in);
-	give(&s, c->kind == ROOT ? hop_solver_newton(&s, x) :
-	         c->kind == MINIMIZE ? hop_solver_minimize(&s, x) :
-	         c->kind == FIXED_POINT ? hop_solver_anderson(&s, x) : hop_solver_linear(&s, &a, x));
+	give(&s, c->kind == HOP_EQUATION_ROOT ? hop_solver_newton(&s, x) :
+	         c->kind == HOP_EQUATION_MINIMUM ? hop_solver_minimize(&s, x) :
+	         c->kind == HOP_EQUATION_FIXED_POINT ? hop_solver_anderson(&s, x) : hop_solver_linear(&s, &a, x));
 }
 
 static void our_tangent(hop_trace *t, const hop_value *in, void *user)
@@ -309,19 +300,19 @@ static void our_tangent(hop_trace *t, const hop_value *in, void *user)
 static void our_cotangent(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_solver s;
-	const struct implicit *c = here(t, user, &s);
+	const hop_implicit_call *c = here(t, user, &s);
 	hop_value b = hop_solver_pack(&s, in);
 	hop_linop a = { .g = s.fn.tmul };
-	if (c->kind != LINEAR_SOLVE)
+	if (c->kind != HOP_EQUATION_LINEAR)
 		a = (hop_linop){ .g = s.fn.back, .x = hop_solver_pack(&s, in + s.n), .at_x = true };
 	give(&s, hop_solver_linear(&s, &a, b));
 }
 
 /* Body k, the user's or ours; NULL after a failure. */
-static bool run_body(hop_trace *t, struct implicit *c, int k, hop_body *own, hop_body *ours,
+static bool run_body(hop_trace *t, hop_implicit_call *c, int k, hop_body *own, hop_body *ours,
                      void *user)
 {
-	int twice = c->kind != LINEAR_SOLVE && k >= TANGENT;
+	int twice = c->kind != HOP_EQUATION_LINEAR && k >= HOP_EQ_TANGENT;
 	hop_body_args a = { .fn = own ? own : ours, .user = own ? user : c,
 	                    .what = name[c->kind].what[k], .n = c->s.n << twice, .type = c->type };
 	c->body[k] = hop_body_run(t, c->s.file, c->s.line, &a);
@@ -330,35 +321,35 @@ static bool run_body(hop_trace *t, struct implicit *c, int k, hop_body *own, hop
 
 /* ---- the node ---- */
 
-static bool seal_all(hop_join *j, const struct implicit *c, const hop_graph **g)
+static bool seal_all(hop_join *j, const hop_implicit_call *c, const hop_graph **g)
 {
 	uint32_t n = (uint32_t)c->s.n;
 	const hop_type *const i64 = hop_type_scalar(hop_env_of(j->t), HOP_i64);
-	for (int k = 0, at = 0; k < NBODY; k++) {
+	for (int k = 0, at = 0; k < HOP_EQ_NBODY; k++) {
 		hop_trace *b = c->body[k];
 		g[k] = NULL;
 		if (!b)
 			continue;
-		hop_layout l = layout(j, c, k >= TANGENT && c->kind != LINEAR_SOLVE ? 2 * n : n);
-		if (k != F && b->nret == n) {        /* a solver that says nothing has found it */
+		hop_layout l = layout(j, c, k >= HOP_EQ_TANGENT && c->kind != HOP_EQUATION_LINEAR ? 2 * n : n);
+		if (k != HOP_EQ_F && b->nret == n) {        /* a solver that says nothing has found it */
 			l.nzero = 1;
 			l.zero = &i64;
 		}
 		/* in texts the solver tells what was asked for */
-		if (hop_join_seal(j, at++, &l, b->nret, b->out, k == SOLVE ? name[c->kind].op : NULL, &g[k]))
+		if (hop_join_seal(j, at++, &l, b->nret, b->out, k == HOP_EQ_SOLVE ? name[c->kind].op : NULL, &g[k]))
 			return false;
 	}
 	return true;
 }
 
-static hop_status emit(hop_build *b, const struct implicit *c, hop_sizes sargs,
+static hop_status emit(hop_build *b, const hop_implicit_call *c, hop_sizes sargs,
                        const hop_graph *const *g, uint32_t nin, const hop_val *in, hop_val *out)
 {
-	struct hop_attr_root r = { .nx = c->s.n, .sargs = sargs, .f = g[F], .solve = g[SOLVE],
-	                           .tangent = g[TANGENT], .cotangent = g[COTANGENT] };
-	struct hop_attr_linear_solve l = { .nb = c->s.n, .sargs = sargs, .matvec = g[F],
-	                                   .solve = g[SOLVE], .tsolve = g[COTANGENT] };
-	hop_val v = c->kind == LINEAR_SOLVE ? hop_emit_op(b, HOP_OP_linear_solve, &l, nin, in)
+	struct hop_attr_root r = { .nx = c->s.n, .sargs = sargs, .f = g[HOP_EQ_F], .solve = g[HOP_EQ_SOLVE],
+	                           .tangent = g[HOP_EQ_TANGENT], .cotangent = g[HOP_EQ_COTANGENT] };
+	struct hop_attr_linear_solve l = { .nb = c->s.n, .sargs = sargs, .matvec = g[HOP_EQ_F],
+	                                   .solve = g[HOP_EQ_SOLVE], .tsolve = g[HOP_EQ_COTANGENT] };
+	hop_val v = c->kind == HOP_EQUATION_LINEAR ? hop_emit_op(b, HOP_OP_linear_solve, &l, nin, in)
 	                                    : hop_emit_op(b, HOP_OP_root, &r, nin, in);
 	for (int i = 0; i <= c->s.n; i++)
 		out[i] = b->st ? HOP_BAD : (hop_val){ v.id + (uint32_t)i };
@@ -366,7 +357,7 @@ static hop_status emit(hop_build *b, const struct implicit *c, hop_sizes sargs,
 }
 
 /* The node as a graph of its own, run at once: an eager trace runs nodes without bodies only. */
-static hop_status run_alone(hop_trace *t, const struct implicit *c, const hop_graph *const *g,
+static hop_status run_alone(hop_trace *t, const hop_implicit_call *c, const hop_graph *const *g,
                             uint32_t nin, const hop_val *in, hop_val *out)
 {
 	hop_build b;
@@ -385,14 +376,14 @@ static hop_status run_alone(hop_trace *t, const struct implicit *c, const hop_gr
 
 static void end(hop_trace *t, void *arg)
 {
-	struct implicit *c = arg;
+	hop_implicit_call *c = arg;
 	uint32_t n = (uint32_t)c->s.n;
 	hop_join j;
-	hop_outs o[NBODY];
+	hop_outs o[HOP_EQ_NBODY];
 	int nbody = 0;
-	const hop_graph *g[NBODY];
+	const hop_graph *g[HOP_EQ_NBODY];
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, n + 1);
-	for (int k = 0; k < NBODY; k++)
+	for (int k = 0; k < HOP_EQ_NBODY; k++)
 		if (c->body[k])
 			o[nbody++] = (hop_outs){ c->body[k], c->body[k]->nret, c->body[k]->out };
 	if (!hop_join_open(&j, t, nbody, o, 0, NULL) || !hop_join_pure(&j, name[c->kind].op))
@@ -413,29 +404,35 @@ static void end(hop_trace *t, void *arg)
 	c->n = t->b.st ? 0 : (int)n;
 }
 
-static int run(hop_trace *t, struct implicit *c, hop_body *f, void *user, hop_value *out_info)
+int hop_implicit_end(hop_trace *t, hop_implicit_call *c, void *user)
 {
 	const char *file = c->s.file;
 	int line = c->s.line;
-	t = hop_here(t);
-	if (!hop_enter(t, name[c->kind].op, file, line, begin, c))
-		return 0;
 	const hop_implicit_opts *o = &c->opts;
-	bool turned = !o->symmetric && c->kind != MINIMIZE;
-	bool ok = run_body(t, c, F, f, f, user) && hop_enter(t, NULL, file, line, close_body, c);
-	if (ok && (c->kind == FIXED_POINT || c->kind == MINIMIZE)) {
-		hop_body_drop(c->body[F]);
-		ok = run_body(t, c, F, NULL, our_f, NULL);
+	bool turned = !o->symmetric && c->kind != HOP_EQUATION_MINIMUM;
+	bool ok = hop_enter(t, NULL, file, line, close_body, c);
+	if (ok && (c->kind == HOP_EQUATION_FIXED_POINT || c->kind == HOP_EQUATION_MINIMUM)) {
+		hop_body_drop(c->body[HOP_EQ_F]);
+		ok = run_body(t, c, HOP_EQ_F, NULL, our_f, NULL);
 	}
-	ok = ok && run_body(t, c, SOLVE, o->solve, our_solve, user);
-	if (ok && c->kind != LINEAR_SOLVE)
-		ok = run_body(t, c, TANGENT, o->tangent, our_tangent, user);
+	ok = ok && run_body(t, c, HOP_EQ_SOLVE, o->solve, our_solve, user);
+	if (ok && c->kind != HOP_EQUATION_LINEAR)
+		ok = run_body(t, c, HOP_EQ_TANGENT, o->tangent, our_tangent, user);
 	if (ok && turned)
-		ok = run_body(t, c, COTANGENT, o->cotangent, our_cotangent, user);
+		ok = run_body(t, c, HOP_EQ_COTANGENT, o->cotangent, our_cotangent, user);
 	if (ok)
 		hop_enter(t, NULL, file, line, end, c);
-	for (int k = COTANGENT; k >= F; k--)
+	for (int k = HOP_EQ_COTANGENT; k >= HOP_EQ_F; k--)
 		hop_body_drop(c->body[k]);
+	return c->n;
+}
+
+static int run(hop_trace *t, hop_implicit_call *c, hop_body *f, void *user, hop_value *out_info)
+{
+	t = hop_here(t);
+	if (hop_enter(t, name[c->kind].op, c->s.file, c->s.line, hop_implicit_begin, c) &&
+	    run_body(t, c, HOP_EQ_F, f, f, user))
+		hop_implicit_end(t, c, user);
 	if (out_info)
 		*out_info = c->info;
 	return c->n;
@@ -445,7 +442,7 @@ int hop_at_root(hop_trace *t, const char *file, int line, hop_body *residual, vo
                 const hop_value *x0, const hop_implicit_opts *opts, hop_value *out,
                 hop_value *out_info)
 {
-	struct implicit c = { .kind = ROOT, .x0 = x0, .given = opts, .out = out,
+	hop_implicit_call c = { .kind = HOP_EQUATION_ROOT, .x0 = x0, .given = opts, .out = out,
 	                      .s = { .file = file, .line = line, .n = n } };
 	return run(t, &c, residual, user, out_info);
 }
@@ -454,7 +451,7 @@ int hop_at_fixed_point(hop_trace *t, const char *file, int line, hop_body *f, vo
                        const hop_value *x0, const hop_implicit_opts *opts, hop_value *out,
                        hop_value *out_info)
 {
-	struct implicit c = { .kind = FIXED_POINT, .x0 = x0, .given = opts, .out = out,
+	hop_implicit_call c = { .kind = HOP_EQUATION_FIXED_POINT, .x0 = x0, .given = opts, .out = out,
 	                      .s = { .file = file, .line = line, .n = n } };
 	return run(t, &c, f, user, out_info);
 }
@@ -463,7 +460,7 @@ int hop_at_minimize(hop_trace *t, const char *file, int line, hop_body *loss, vo
                     const hop_value *x0, const hop_implicit_opts *opts, hop_value *out,
                     hop_value *out_info)
 {
-	struct implicit c = { .kind = MINIMIZE, .x0 = x0, .given = opts, .out = out,
+	hop_implicit_call c = { .kind = HOP_EQUATION_MINIMUM, .x0 = x0, .given = opts, .out = out,
 	                      .s = { .file = file, .line = line, .n = n } };
 	return run(t, &c, loss, user, out_info);
 }
@@ -472,7 +469,7 @@ int hop_at_linear_solve(hop_trace *t, const char *file, int line, hop_body *matv
                         int n, const hop_value *b, const hop_implicit_opts *opts, hop_value *out,
                         hop_value *out_info)
 {
-	struct implicit c = { .kind = LINEAR_SOLVE, .x0 = b, .given = opts, .out = out,
+	hop_implicit_call c = { .kind = HOP_EQUATION_LINEAR, .x0 = b, .given = opts, .out = out,
 	                      .s = { .file = file, .line = line, .n = n } };
 	return run(t, &c, matvec, user, out_info);
 }

@@ -7,7 +7,8 @@
 struct krylov {
 	hop_solver       s;
 	const hop_linop *a;
-	hop_value        b, enough;      /* the residual to reach */
+	hop_value        b, enough;      /* the residual to reach, */
+	hop_value        most;           /* and the largest that will do */
 	/* one cycle of GMRES */
 	int              m;
 	hop_value        size;           /* of the residual that the cycle starts with */
@@ -96,9 +97,9 @@ static void cg_run(struct krylov *k, hop_value *carry)
 
 static hop_solution cg(struct krylov *k)
 {
-	hop_value c[NCG], enough = k->enough;
+	hop_value c[NCG], most = k->most;
 	cg_run(k, c);
-	hop_value rr = c[RR], found = HOP_SE(&k->s, "rr <= enough * enough", rr, enough);
+	hop_value rr = c[RR], found = HOP_SE(&k->s, "rr <= most * most", rr, most);
 	return (hop_solution){ c[X], hop_solver_info(&k->s, found, c[COUNT]) };
 }
 
@@ -212,20 +213,21 @@ static void gmres_step(hop_trace *t, const hop_value *in, void *user)
 static hop_solution gmres(struct krylov *k)
 {
 	hop_solver *s = &k->s;
-	hop_value b = k->b, enough = k->enough;
-	int64_t most = s->products / k->m;
+	hop_value b = k->b, most = k->most;
+	int64_t cycles = s->products / k->m;
 	hop_value c[NGMRES] = { HOP_SE(s, "0 * b", b), b, hop_solver_whole(s, 0),
 	                        HOP_SE(s, "norm(b) >= 0", b) };
-	hop_solver_loop(s, gmres_test, gmres_step, k, NGMRES, c, most < 1 ? 1 : most);
-	hop_value r = c[GR], found = HOP_SE(s, "norm(r) <= enough", r, enough);
+	hop_solver_loop(s, gmres_test, gmres_step, k, NGMRES, c, cycles < 1 ? 1 : cycles);
+	hop_value r = c[GR], found = HOP_SE(s, "norm(r) <= most", r, most);
 	return (hop_solution){ c[GX], hop_solver_info(s, found, c[GCOUNT]) };
 }
 
 hop_solution hop_solver_linear(const hop_solver *s, const hop_linop *a, hop_value b)
 {
 	struct krylov k = { .s = *s, .a = a, .b = b, .m = s->basis };
-	hop_value tol = hop_solver_number(s, s->tolerance);
-	k.enough = HOP_SE(s, "tol * norm(b)", tol, b);
+	hop_value tol = hop_solver_number(s, s->tolerance), aim = hop_solver_number(s, s->aim);
+	k.enough = HOP_SE(s, "aim * norm(b)", aim, b);
+	k.most = HOP_SE(s, "tol * norm(b)", tol, b);
 	if (s->linear == HOP_LINEAR_DENSE)
 		return dense(&k);
 	return s->linear == HOP_LINEAR_CG ? cg(&k) : gmres(&k);

@@ -33,7 +33,8 @@ typedef struct hop_solver {
 	hop_solver_fns         fn;
 	uint32_t               nk;
 	const hop_value       *k;        /* captured values, handles of the caller's trace */
-	double                 tolerance;
+	double                 tolerance; /* what is accepted, */
+	double                 aim;      /* and what linear equations are solved to, if they can */
 	int                    linear;   /* HOP_LINEAR_..., decided */
 	int64_t                steps;    /* of Newton or Anderson, at most; */
 	int64_t                products; /* of one linear equation, at most */

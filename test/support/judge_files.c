@@ -41,8 +41,8 @@ static int silent(void *user, const char *line)
 	return 0;
 }
 
-void judge_text(const char *text, size_t n, const char *name, hop_dtype d, int depth,
-                judge_total *all)
+static void judge_graphs(const char *text, size_t n, const char *name, hop_dtype d, int depth,
+                         bool last, judge_total *all)
 {
 	hop_ctx *c;
 	hop_env e;
@@ -61,7 +61,7 @@ void judge_text(const char *text, size_t n, const char *name, hop_dtype d, int d
 		fprintf(stderr, "%s\n", e.diag.text);
 		all->failures++;
 	} else {
-		for (uint32_t i = 0; i < m->n; i++)
+		for (uint32_t i = last ? m->n - 1 : 0; i < m->n; i++)
 			judge_graph(&j, m->entry[i].g, depth, "");
 		hop_module_free(m, &e.mem);
 	}
@@ -75,6 +75,11 @@ void judge_text(const char *text, size_t n, const char *name, hop_dtype d, int d
 	hop_guard_end(&e, &f);
 	hop_env_fini(&e);
 	hop_ctx_free(c);
+}
+
+void judge_text(const char *text, const char *name, int depth, judge_total *all)
+{
+	judge_graphs(text, strlen(text), name, HOP_f64, depth, true, all);
 }
 
 void judge_files(const char *folder, hop_dtype d, int most, judge_total *all)
@@ -95,7 +100,7 @@ void judge_files(const char *folder, hop_dtype d, int most, judge_total *all)
 		char *text = judge_read(path, &size);
 		int depth = depth_of(text);
 		snprintf(path, sizeof path, "%s in %s", name[i], hop_dtype_name(d));
-		judge_text(text, size, path, d, depth < most ? depth : most, all);
+		judge_graphs(text, size, path, d, depth < most ? depth : most, false, all);
 		free(text);
 		free(name[i]);
 	}

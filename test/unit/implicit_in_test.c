@@ -4,8 +4,7 @@
 
 #include "support/judge_files.h"
 
-static void judged(const char *what, hop_body *f, int nin, const hop_spec *in, hop_dtype d,
-                   int depth)
+static void judged(const char *what, hop_body *f, int nin, const hop_spec *in, int depth)
 {
 	hop_fn *fn;
 	judge_total all = { 0 };
@@ -13,7 +12,7 @@ static void judged(const char *what, hop_body *f, int nin, const hop_spec *in, h
 		fail_msg("%s: %s", what, hop_message(ctx));
 	const char *text = hop_fn_text(fn);
 	assert_non_null(text);
-	judge_text(text, strlen(text), what, d, depth, &all);
+	judge_text(text, what, depth, &all);
 	hop_fn_release(fn);
 	assert_true(all.checks > 0);
 	assert_int_equal(all.failures, 0);
@@ -50,7 +49,7 @@ static void f_loops(hop_trace *t, const hop_value *in, void *user)
 static void loops_inside(void **state)
 {
 	(void)state;
-	judged("loops", f_loops, 1, (hop_spec[]){ hop_spec1(HOP_f64, 2) }, HOP_f64, 2);
+	judged("loops", f_loops, 1, (hop_spec[]){ hop_spec1(HOP_f64, 2) }, 2);
 }
 
 /* A root whose residual has a minimum in it, whose loss has linear equations in it. */
@@ -89,7 +88,7 @@ static void f_deep(hop_trace *t, const hop_value *in, void *user)
 static void all_inside(void **state)
 {
 	(void)state;
-	judged("deep", f_deep, 1, (hop_spec[]){ hop_spec1(HOP_f64, 2) }, HOP_f64, 1);
+	judged("deep", f_deep, 1, (hop_spec[]){ hop_spec1(HOP_f64, 2) }, 1);
 }
 
 /* ---- root in operators: taken by some lanes only, as often as a lane says ---- */
@@ -119,7 +118,7 @@ static void f_lanes(hop_trace *t, const hop_value *in, void *user)
 static void lanes_go_own_ways(void **state)
 {
 	(void)state;
-	judged("lanes", f_lanes, 1, (hop_spec[]){ hop_spec0(HOP_f64) }, HOP_f64, 1);
+	judged("lanes", f_lanes, 1, (hop_spec[]){ hop_spec0(HOP_f64) }, 1);
 }
 
 /* ---- other floats ---- */
@@ -153,6 +152,136 @@ static void other_floats(void **state)
 		hop_fn_release(g);
 		hop_fn_release(f);
 	}
+}
+
+/* ---- blocks record what the functions do ---- */
+
+static void fn_root(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y = in[1], a = *(hop_value *)user;
+	hop_return(t, HOP_E(t, "2 * x + y - a", x, y, a), HOP_E(t, "3 * y - x * x", x, y));
+}
+
+static void fn_fixed(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y = in[1], a = *(hop_value *)user;
+	hop_return(t, HOP_E(t, "0.2 * sin(y) + a", y, a), HOP_E(t, "0.3 * x", x));
+}
+
+static void fn_least(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y = in[1], a = *(hop_value *)user;
+	hop_return(t, HOP_E(t, "sum((x - a) ** 2 + (y - x) ** 2)", x, y, a));
+}
+
+static void fn_linear(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y = in[1], a = *(hop_value *)user;
+	hop_return(t, HOP_E(t, "2 * x + a * y", x, a, y), HOP_E(t, "3 * y", y));
+}
+
+static void by_functions(hop_trace *t, const hop_value *in, void *user)
+{
+	static hop_body *const fn[] = { fn_root, fn_fixed, fn_least, fn_linear };
+	hop_value x[2] = { in[0], in[1] }, a = in[2], info;
+	int which = *(int *)user;
+	(which == 0 ? hop_at_root : which == 1 ? hop_at_fixed_point : which == 2 ? hop_at_minimize
+	 : hop_at_linear_solve)(t, __FILE__, __LINE__, fn[which], &a, 2, x, NULL, x, &info);
+	hop_return(t, x[0], x[1], info);
+}
+
+static void by_blocks(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y = in[1], a = in[2], r, s, info;
+	int which = *(int *)user;
+	if (which == 0)
+		HOP_ROOT(t, NULL, x, y, r, s) {
+			hop_info(t, &info);
+			r = HOP_E(t, "2 * x + y - a", x, y, a);
+			s = HOP_E(t, "3 * y - x * x", x, y);
+		}
+	else if (which == 1)
+		HOP_FIXED_POINT(t, NULL, x, y) {
+			hop_value was = x;
+			hop_info(t, &info);
+			x = HOP_E(t, "0.2 * sin(y) + a", y, a);
+			y = HOP_E(t, "0.3 * was", was);
+		}
+	else if (which == 2)
+		HOP_MINIMIZE(t, r, NULL, x, y) {
+			hop_info(t, &info);
+			r = HOP_E(t, "sum((x - a) ** 2 + (y - x) ** 2)", x, y, a);
+		}
+	else
+		HOP_LINEAR_SOLVE(t, NULL, x, y, r, s) {
+			hop_info(t, &info);
+			r = HOP_E(t, "2 * x + a * y", x, a, y);
+			s = HOP_E(t, "3 * y", y);
+		}
+	hop_return(t, x, y, info);
+}
+
+static void blocks(void **state)
+{
+	double x[2] = { 0.3, 0.4 };
+	hop_spec spec[3] = { hop_spec1(HOP_f64, 2), hop_spec1(HOP_f64, 2), hop_spec1(HOP_f64, 2) };
+	hop_array *in[3] = { vec(2, x), vec(2, x), vec(2, x) };
+	(void)state;
+	for (int which = 0; which < 4; which++) {
+		hop_fn *f, *g;
+		hop_array *a[3], *b[3];
+		if (hop_capture(ctx, by_functions, &which, 3, spec, &f) ||
+		    hop_capture(ctx, by_blocks, &which, 3, spec, &g))
+			fail_msg("%d: %s", which, hop_message(ctx));
+		assert_string_equal(hop_fn_text(f), hop_fn_text(g));
+		if (hop_call(f, 3, in, 3, a) ||
+		    hop_eager_call(ctx, by_blocks, &which, 3, in, 3, b))
+			fail_msg("%d: %s", which, hop_message(ctx));
+		for (int i = 0; i < 3; i++) {
+			for (int64_t k = 0; k < hop_array_count(a[i]); k++)
+				assert_true(fabs(hop_array_at(a[i], k) - hop_array_at(b[i], k)) < 1e-9);
+			hop_array_release(a[i]);
+			hop_array_release(b[i]);
+		}
+		hop_fn_release(f);
+		hop_fn_release(g);
+	}
+	for (int i = 0; i < 3; i++)
+		hop_array_release(in[i]);
+}
+
+static void misplaced(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value info;
+	(void)user;
+	hop_info(t, &info);
+	hop_return(t, in[0]);
+}
+
+static void unset(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], r = HOP_NONE;
+	(void)user;
+	HOP_ROOT(t, NULL, x, r) { }
+	hop_return(t, x);
+}
+
+static void odd(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y = in[0], r = HOP_NONE;
+	(void)user;
+	HOP_ROOT(t, NULL, x, y, r)
+		r = x;
+	hop_return(t, x);
+}
+
+static void blocks_refused(void **state)
+{
+	hop_spec spec = hop_spec1(HOP_f64, 2);
+	(void)state;
+	rig_fails(misplaced, NULL, 1, &spec, HOP_EUSE, "info: it belongs directly into HOP_ROOT");
+	rig_fails(unset, NULL, 1, &spec, HOP_EUSE, "HOP_ROOT: a residual has no value when");
+	rig_fails(odd, NULL, 1, &spec, HOP_EUSE, "HOP_ROOT: there are 3 variables");
 }
 
 /* ---- transposed ---- */
@@ -234,6 +363,8 @@ int main(void)
 		cmocka_unit_test(all_inside),
 		cmocka_unit_test(lanes_go_own_ways),
 		cmocka_unit_test(other_floats),
+		cmocka_unit_test(blocks),
+		cmocka_unit_test(blocks_refused),
 		cmocka_unit_test(transposed),
 		cmocka_unit_test(affine_refused),
 	};

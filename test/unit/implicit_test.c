@@ -15,7 +15,7 @@ static void judged(const char *what, hop_body *f, int nin, const hop_spec *in, i
 	assert_non_null(text);
 	if (getenv("RIG_TEXT"))
 		puts(text);
-	judge_text(text, strlen(text), what, HOP_f64, depth, &all);
+	judge_text(text, what, depth, &all);
 	hop_fn_release(fn);
 	assert_true(all.checks > 0);
 	assert_int_equal(all.failures, 0);
