@@ -563,6 +563,57 @@ template <typename X, typename B> auto vmap(const X &inputs, B &&body, place at 
 	return detail::taken<R>(t, out.data(), n);
 }
 
+/* ---- equations (implicit.h): unknowns are a value or a pack of them, from where to start ---- */
+
+namespace detail {
+
+typedef int equation_fn(hop_trace *, const char *, int, hop_body *, void *, int, const hop_value *,
+                        const hop_implicit_opts *, hop_value *, hop_value *);
+
+template <typename X, typename B>
+auto equation(equation_fn *call, const X &x0, B &body, const hop_implicit_opts *opts, place at)
+{
+	typedef std::tuple<type_of<X>, value> R;
+	hop_trace *t = inner_of(x0);
+	std::vector<hop_value> in = flat(t, x0), out(in.size() + 1);
+	int n = static_cast<int>(in.size());
+	auto b = bodies_of(at, { { n } }, body);
+	typedef decltype(b) Bodies;
+	int m = call(t, at.file, at.line, &Bodies::template run<0>, &b, n, in.data(), opts, out.data(),
+	             &out[in.size()]);
+	b.done(t);
+	return taken<R>(t, out.data(), m + 1);
+}
+
+}
+
+/** auto [x, info] = hop::root(x0, [&](value x) { return x * x - a; }); info is an i64 scalar, 0 if a
+ * root was found. opts: NULL, or of HOP_IMPLICIT_OPTS what bodies of their own do not need. */
+template <typename X, typename B>
+auto root(const X &x0, B &&body, const hop_implicit_opts *opts = nullptr, place at = place())
+{
+	return detail::equation(hop_at_root, x0, body, opts, at);
+}
+/** The same for what body(x) leaves as it is; where it is least; and for x of body(x) = b, whose
+ * body is linear. */
+template <typename X, typename B>
+auto fixed_point(const X &x0, B &&body, const hop_implicit_opts *opts = nullptr,
+                 place at = place())
+{
+	return detail::equation(hop_at_fixed_point, x0, body, opts, at);
+}
+template <typename X, typename B>
+auto minimize(const X &x0, B &&body, const hop_implicit_opts *opts = nullptr, place at = place())
+{
+	return detail::equation(hop_at_minimize, x0, body, opts, at);
+}
+template <typename X, typename B>
+auto linear_solve(const X &b, B &&body, const hop_implicit_opts *opts = nullptr,
+                  place at = place())
+{
+	return detail::equation(hop_at_linear_solve, b, body, opts, at);
+}
+
 /* ---- functions with their own derivative ---- */
 
 /** What a forward body returns: results, and the values that the reverse body is given first. */
