@@ -543,13 +543,13 @@ static void deeper(judge *j, hop_status st, const hop_graph *g, int depth, const
 	judge_graph(j, g, depth - 1, name);
 }
 
-/* JUDGE_EVERY=n: only the first graph of every n, where each takes long to compile. */
-static bool our_turn(void)
+/* JUDGE_EVERY=n: only the first graph of every n of a program, where each takes long to compile. The
+ * first of all is the program itself. */
+static bool our_turn(judge *j)
 {
-	static long count;
 	const char *every = getenv("JUDGE_EVERY");
 	long n = every ? atol(every) : 1;
-	return count++ % (n > 0 ? n : 1) == 0;
+	return j->graphs++ % (n > 0 ? n : 1) == 0;
 }
 
 void judge_graph(judge *j, const hop_graph *g, int depth, const char *path)
@@ -567,7 +567,7 @@ void judge_graph(judge *j, const hop_graph *g, int depth, const char *path)
 			local |= (uint32_t)hop_size_nsym(t->dim[k]) > g->nsym;
 		some |= outs[i] = is_float(t) && !local;
 	}
-	if (j->other && our_turn())
+	if (j->other && our_turn(j))
 		judge_other(j, g, path);
 	check_derivatives(j, g, path);
 	check_batch(j, g, act, path);

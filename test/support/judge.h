@@ -22,6 +22,7 @@ typedef struct judge {
 	bool          verbose;
 	long          lines;           /* printed by the run in progress */
 	int           astray;          /* programs of coarse dtypes that go another way in f64 */
+	long          graphs;          /* compared with `other`, or passed over */
 } judge;
 
 /* How a float parameter is drawn; the default is uniform in [0.2, 1.2]. */

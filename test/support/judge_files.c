@@ -82,7 +82,8 @@ void judge_text(const char *text, const char *name, int depth, judge_total *all)
 	judge_graphs(text, strlen(text), name, HOP_f64, depth, true, all);
 }
 
-void judge_files(const char *folder, hop_dtype d, int most, judge_total *all)
+void judge_files(const char *folder, hop_dtype d, int most, int part, int parts,
+                 judge_total *all)
 {
 	char *name[256], path[512];
 	int n = 0;
@@ -100,7 +101,8 @@ void judge_files(const char *folder, hop_dtype d, int most, judge_total *all)
 		char *text = judge_read(path, &size);
 		int depth = depth_of(text);
 		snprintf(path, sizeof path, "%s in %s", name[i], hop_dtype_name(d));
-		judge_graphs(text, size, path, d, depth < most ? depth : most, false, all);
+		if (i % parts == part)
+			judge_graphs(text, size, path, d, depth < most ? depth : most, false, all);
 		free(text);
 		free(name[i]);
 	}

@@ -16,7 +16,7 @@
 static void judged(hop_dtype d, int depth)
 {
 	judge_total all = { 0 };
-	judge_files(HOP_TEST_DIR "/ad", d, depth, &all);
+	judge_files(HOP_TEST_DIR "/ad", d, depth, 0, 1, &all);
 	assert_true(all.programs > 0);
 	print_message("%d programs, %d checks, %d of them go another way in f64\n", all.programs,
 	              all.checks, all.astray);

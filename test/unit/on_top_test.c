@@ -12,11 +12,12 @@ typedef int check_fn(hop_ctx *c, const subject *s);
 static void all_checks(int form, int outer, int inner)
 {
 	static check_fn *const check[] = {
-		check_value, check_jvp, check_vjp, check_vjp_vjp, check_vmap, check_vmap_vjp, check_jvp_vjp,
-		check_vmap_vmap, check_bf16
+		check_value, check_jvp, check_vjp, check_vmap, check_vmap_vjp,
+		check_vjp_vjp, check_jvp_vjp, check_vmap_vmap, check_bf16      /* alone only */
 	};
+	size_t n = inner < NOPERATOR ? 5 : sizeof check / sizeof *check;
 	subject s = { .n = inner < NOPERATOR ? 2 : 1, .ops = { outer, inner }, .form = form };
-	for (size_t i = 0; i < sizeof check / sizeof *check; i++)
+	for (size_t i = 0; i < n; i++)
 		if (check[i](ctx, &s))
 			fail_msg("form %d, %s inside, question %d", form,
 			         inner < NOPERATOR ? cell_op[inner] : "nothing", (int)i);
@@ -123,15 +124,15 @@ static void unrolled(void **state)
 	(void)state;
 	setenv("HOP_INTERP", "1", 1);
 	for (int kind = 0; kind < 16; kind++)
-		for (int length = 0; length <= 7; length++)
-			for (int u = 2; u <= 5; u++) {
+		for (int length = 0; length <= 7; length += 1 + length / 3)
+			for (int u = 2; u <= 4; u += 2) {
 				struct scanned s = { u, length, kind % 3 ? 0 : 2, kind & 1, kind & 2, kind & 4,
 				                     kind & 8 };
 				if (s.reverse && s.stops)
 					continue;
-				compare(s, 0);
 				compare(s, length - 1);
-				compare(s, length + 3);
+				if (s.counted)
+					compare(s, length + 3);
 			}
 	unsetenv("HOP_INTERP");
 	for (int kind = 0; kind < 8; kind++)
