@@ -4,6 +4,7 @@ them, in double precision. The header is committed, so that the tests need no Py
 again only to add a case:  python3 test/data/gen.py >test/data/torch.h"""
 import torch
 import torch.nn.functional as F
+from torch._higher_order_ops.associative_scan import associative_scan
 from torch._higher_order_ops.map import map as torch_map
 
 torch.manual_seed(1)
@@ -78,6 +79,18 @@ def chosen(i):
     return lambda x: [lambda: torch.sin(x) * x, lambda: torch.exp(-x), lambda: x ** 3][i]()
 
 
+def affine(reverse):
+    """The second leaf of h -> a h + b composed along the middle axis."""
+    def combine(p, q):
+        return p[0] * q[0], p[1] * q[0] + q[1]
+    return lambda a, b: associative_scan(combine, (a, b), 1, reverse, combine_mode="generic")[1]
+
+
+def products(x, w):
+    """Products of matrices with one between them."""
+    return associative_scan(lambda p, q: p @ w @ q, x, 0, combine_mode="generic")
+
+
 def promotions():
     """dtype of a + b, for tensors (rank 1), 0-d tensors and numbers."""
     kinds = [("bool", torch.bool), ("i32", torch.int32), ("i64", torch.int64),
@@ -139,6 +152,9 @@ def main():
     case("mapped", mapped, W=rand(3, 3), x=rand(4, 3), k=rand())
     for i in range(3):
         case("chosen%d" % i, chosen(i), x=rand(4))
+    for name, reverse in ("affine_up", False), ("affine_down", True):
+        case(name, affine(reverse), a=rand(2, 7, 3), b=rand(2, 7, 3))
+    case("products", products, x=rand(6, 2, 2), w=rand(2, 2))
 
 
 main()

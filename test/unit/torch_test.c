@@ -268,6 +268,58 @@ static void test_branch(void **state)
 	compare(*state, branch, 1, &b, branch_else_out, 3);
 }
 
+/* ---- associative_scan ---- */
+
+static void affine(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_mul(t, in[0], in[2]), hop_add(t, hop_mul(t, in[1], in[2]), in[3]));
+}
+
+static void affine_way(hop_trace *t, const hop_value *in, bool reverse)
+{
+	hop_value y[2] = { HOP_NONE, HOP_NONE };
+
+	hop_associative_scan(t, affine, NULL, 2, in, HOP_ASSOC_OPTS(.axis = 1, .reverse = reverse), y);
+	hop_return(t, y[1]);
+}
+
+static void affine_up(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	affine_way(t, in, false);
+}
+
+static void affine_down(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	affine_way(t, in, true);
+}
+
+static void between(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_matmul(t, hop_matmul(t, in[0], *(const hop_value *)user), in[1]));
+}
+
+static void products(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y = HOP_NONE, w = in[1];
+
+	(void)user;
+	hop_associative_scan(t, between, &w, 1, in, NULL, &y);
+	hop_return(t, y);
+}
+
+static void test_associative_scan(void **state)
+{
+	COMPARE(affine_up, { 3, { 2, 7, 3 }, affine_up_a, affine_up_da },
+	        { 3, { 2, 7, 3 }, affine_up_b, affine_up_db });
+	COMPARE(affine_down, { 3, { 2, 7, 3 }, affine_down_a, affine_down_da },
+	        { 3, { 2, 7, 3 }, affine_down_b, affine_down_db });
+	COMPARE(products, { 3, { 6, 2, 2 }, products_x, products_dx },
+	        { 2, { 2, 2 }, products_w, products_dw });
+}
+
 /* ---- map and switch ---- */
 
 static void map_row(hop_trace *t, const hop_value *in, void *user)
@@ -425,6 +477,7 @@ int main(void)
 		cmocka_unit_test(test_newton),     cmocka_unit_test(test_branch),
 		cmocka_unit_test(test_hessian),    cmocka_unit_test(test_promotion),
 		cmocka_unit_test(test_map),        cmocka_unit_test(test_switch),
+		cmocka_unit_test(test_associative_scan),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
