@@ -542,9 +542,11 @@ template <typename X, typename B> auto jac(const X &inputs, B &&body, place at =
 	return detail::taken<X>(t, out.data(), n);
 }
 
-/** Inputs of vmap: along an axis other than 0, or the same for every lane. */
+/** Inputs of vmap: along an axis other than 0; the same for every lane. */
 inline lane along(const value &x, int axis) { return lane{ x, axis }; }
 inline lane shared(const value &x) { return lane{ x, -1 }; }
+/** A key, of which every lane gets one of its own. */
+inline lane own_key(const value &x) { return lane{ x, HOP_OWN_KEY }; }
 
 /** The body on every element of axis 0 of the inputs; results are stacked on axis 0. */
 template <typename X, typename B> auto vmap(const X &inputs, B &&body, place at = place())

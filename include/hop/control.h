@@ -238,8 +238,10 @@ int hop_at_linear_transpose_at(hop_trace *t, const char *file, int line, hop_bod
 int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                const hop_value *in, int nwrt, const int *wrt, int cap, hop_value *out);
 #define hop_jac_at(t, ...) hop_at_jac_at(t, __FILE__, __LINE__, __VA_ARGS__)
-/** The body on every element of axis axes[i] of input i; -1 = the same for all. Results are
- * stacked on axis 0. */
+/** The body on every element of axis axes[i] of input i; -1 = the same for all; HOP_OWN_KEY = a key
+ * (i64), of which every lane gets one of its own, hop_fold_in(key, lane). Results are stacked on
+ * axis 0. */
+enum { HOP_OWN_KEY = -100 };
 int hop_at_vmap_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
                 const hop_value *in, const int *axes, int cap, hop_value *out);
 #define hop_vmap_at(t, ...) hop_at_vmap_at(t, __FILE__, __LINE__, __VA_ARGS__)

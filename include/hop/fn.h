@@ -91,6 +91,10 @@ HOP_MUST_USE hop_status hop_linear_transpose(hop_fn *f, int nwrt, const int *wrt
 /** Inputs with batched[i] get a leading axis of size n (-1: a new size symbol, for which one
  * of them must be batched); so do all results. */
 HOP_MUST_USE hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f);
+/** The same, and an input with own[i], a key (i64) that is not batched, is a key of its own in every
+ * lane: hop_fold_in(key, lane). Otherwise lanes that share a key draw the same numbers. */
+HOP_MUST_USE hop_status hop_vmap_own(hop_fn *f, const bool *batched, const bool *own, int64_t n,
+                                     hop_fn **out_f);
 
 /** The reverse derivative as two functions, to be run at different times. fwd: the inputs of
  * f -> its results, then n saved values. bwd: inputs, results, saved values, cotangents of

@@ -2,6 +2,7 @@
  * results put in the order that include/hop/fn.h promises. The rules are elsewhere. */
 #include "ad/ad.h"
 #include "data/fn.h"
+#include "hops/batch.h"
 #include "hops/transpose.h"
 #include "ir/rule.h"
 
@@ -73,7 +74,7 @@ static hop_status close_made(struct made *m, const hop_val *old, uint32_t n,
 struct args {
 	int         nwrt;
 	const int  *wrt;
-	const bool *batched;
+	const bool *batched, *own;
 	int64_t     size;
 	double      budget;
 	hop_fn    **out_bwd;
@@ -167,19 +168,67 @@ static hop_status make_jvp(struct made *m, const struct args *a, hop_fn **out_f)
 	return HOP_OK;
 }
 
+/* h, whose inputs with own[i] are batched keys, as a function of one key for all lanes. */
+static hop_status fold_lanes(struct made *m, const struct args *a, const hop_graph *h,
+                             const hop_graph **out_h)
+{
+	hop_env *e = &m->e;
+	hop_build *b = &m->b;
+	hop_graph *made;
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, h->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, h->nout);
+	hop_size n = a->size < 0 ? hop_size_sym(e, (int)h->nsym - 1) : hop_size_int(a->size);
+	hop_build_open(b, e);
+	hop_build_syms_of(b, h);
+	for (uint32_t i = 0; i < h->nparam; i++) {
+		bool own = i < (uint32_t)m->from->nin && a->own[i];
+		in[i] = hop_build_param(b, own ? hop_type_drop(e, h->type[i]) : h->type[i]);
+	}
+	for (int i = 0; i < m->from->nin; i++)
+		if (a->own[i])
+			in[i] = hop_emit_own_keys(b, in[i], n);
+	HOP_TRY(inline_all(m, h, in, out));
+	HOP_TRY(hop_seal(b, h->nout, out, NULL, &made));
+	*out_h = made;
+	return HOP_OK;
+}
+
+/* Inputs that are keys of each lane's own: whether there are some, and they can be so. */
+static hop_status own_keys(struct made *m, const struct args *a, bool *in, bool *out_some)
+{
+	hop_fn *f = m->from;
+	for (int i = 0; i < f->nin && a->own; i++) {
+		if (!a->own[i])
+			continue;
+		if (in[i])
+			return hop_fail(&m->e, 0, HOP_EUSE, "vmap: input %s is batched, every lane has its own "
+			                "key already", input(m, i));
+		if (f->g->type[i]->dtype != HOP_i64)
+			return hop_fail(&m->e, 0, HOP_ETYPE, "vmap: input %s is %s, a key is i64", input(m, i),
+			                hop_dtype_name((hop_dtype)f->g->type[i]->dtype));
+		for (int k = 0; k < f->nwrote; k++)
+			if (f->wrote[k] == i)
+				return hop_fail(&m->e, 0, HOP_EREFUSED, "vmap: input %s is written, it cannot be a "
+				                "key that lanes share: batch it", input(m, i));
+		in[i] = *out_some = true;
+	}
+	return HOP_OK;
+}
+
 static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f)
 {
 	hop_fn *f = m->from;
 	const hop_graph *g = f->g, *h;
 	hop_env *e = &m->e;
 	bool *in = HOP_NEWN(&e->tmp, bool, g->nparam), *force = HOP_NEWN(&e->tmp, bool, g->nout);
-	bool *bo = HOP_NEWN(&e->tmp, bool, g->nout), any = false;
+	bool *bo = HOP_NEWN(&e->tmp, bool, g->nout), any = false, own = false;
 	if (f->nin && !a->batched)
 		return hop_fail(e, 0, HOP_EUSE, "vmap: it is not said which inputs are batched");
 	if (a->size < -1 || a->size > HOP_SIZE_MAX)
 		return hop_fail(e, 0, HOP_EVALUE, "vmap: %lld lanes", (long long)a->size);
 	for (int i = 0; i < f->nin; i++)
 		any |= in[i] = a->batched[i];
+	HOP_TRY(own_keys(m, a, in, &own));
 	if (!any && a->size == -1)
 		return hop_fail(e, 0, HOP_EVALUE, "vmap: no input is batched, so nothing says how many "
 		                "lanes there are: give n");
@@ -192,6 +241,8 @@ static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f
 		if (bo[f->nout + i] && !in[f->wrote[i]])
 			return hop_fail(e, 0, HOP_EREFUSED, "vmap: input %s is written with what differs "
 			                "between lanes: batch it too", input(m, f->wrote[i]));
+	if (own)
+		HOP_TRY(fold_lanes(m, a, h, &h));
 	HOP_TRY(hop_fn_new(f->ctx, h, f->nin, f->nout, f->nhidden, f->hidden, f->nwrote, f->wrote,
 	                   out_f));
 	hop_names_keep(*out_f, f, true);
@@ -382,7 +433,13 @@ hop_status hop_linear_transpose(hop_fn *f, int nwrt, const int *wrt, hop_fn **ou
 
 hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f)
 {
-	return transform(f, make_vmap, &(struct args){ .batched = batched, .size = n }, out_f);
+	return hop_vmap_own(f, batched, NULL, n, out_f);
+}
+
+hop_status hop_vmap_own(hop_fn *f, const bool *batched, const bool *own, int64_t n, hop_fn **out_f)
+{
+	return transform(f, make_vmap, &(struct args){ .batched = batched, .own = own, .size = n },
+	                 out_f);
 }
 
 hop_status hop_split(hop_fn *f, int nwrt, const int *wrt, double budget, hop_fn **out_fwd,

@@ -31,6 +31,15 @@ hop_val hop_batch_solid(hop_build *b, const hop_rule *r, hop_val v, bool batched
 	return batched ? v : hop_emit_lead(b, v, r->bsize);
 }
 
+hop_val hop_emit_own_keys(hop_build *b, hop_val key, hop_size n)
+{
+	hop_val keys = hop_emit_lead(b, key, n);
+	if (b->st)
+		return HOP_BAD;
+	const hop_type *t = hop_typeof(b, keys);
+	return hop_emit(b, fold_in, keys, hop_emit_iota(b, HOP_i64, t->rank, t->dim, 0));
+}
+
 hop_val hop_emit_lanes(hop_build *b, hop_val m, hop_val x, hop_val y)
 {
 	if (b->st)

@@ -24,6 +24,8 @@ hop_status hop_batch_empty(hop_env *e, const hop_graph *g, hop_graph **out_g);
  * that and it can be so. */
 hop_status hop_batch_partition(hop_build *b, hop_rule *r);
 bool       hop_partition_fits(const hop_rule *r);
+/* A key of its own for each of n lanes: with the batch axis. */
+hop_val    hop_emit_own_keys(hop_build *b, hop_val key, hop_size n);
 /* v, with the batch axis if it has none. */
 hop_val    hop_batch_solid(hop_build *b, const hop_rule *r, hop_val v, bool batched);
 /* Per lane: m ? x : y, where m is bool[n] and x, y have the leading axis n. */

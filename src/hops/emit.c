@@ -36,13 +36,6 @@ hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *e
 	return choice(b, HOP_OP_cond, &a, then, pred, in, out);
 }
 
-hop_status hop_emit_switch(hop_build *b, int nbranch, const hop_graph *const *branch,
-                           hop_sizes sargs, hop_val index, const hop_val *in, hop_val *out)
-{
-	struct hop_attr_switch a = { .sargs = sargs, .branch = { nbranch, branch } };
-	return choice(b, HOP_OP_switch, &a, branch[0], index, in, out);
-}
-
 hop_status hop_emit_branches(hop_build *b, const hop_node *n, const hop_graph *const *body,
                              hop_sizes sargs, hop_val sel, const hop_val *in, hop_val *out)
 {

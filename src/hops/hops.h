@@ -110,8 +110,6 @@ hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *e
 /* A cond or switch like n with other bodies, as many as n has; sel: its first operand. */
 hop_status hop_emit_branches(hop_build *b, const hop_node *n, const hop_graph *const *body,
                              hop_sizes sargs, hop_val sel, const hop_val *in, hop_val *out);
-hop_status hop_emit_switch(hop_build *b, int nbranch, const hop_graph *const *branch,
-                           hop_sizes sargs, hop_val index, const hop_val *in, hop_val *out);
 
 typedef struct hop_while_args {
 	const hop_graph *test, *body;

@@ -2,6 +2,7 @@
  * What the body captures are constants to this transform, and live to those around it.
  * Transforms of whole functions are in src/driver. */
 #include "ad/ad.h"
+#include "hops/batch.h"
 #include "hops/transpose.h"
 #include "trace/control.h"
 
@@ -278,12 +279,13 @@ static void vmap_begin(hop_trace *t, void *arg)
 		return;
 	}
 	for (int i = 0; i < x->nin; i++) {
-		if (x->axes[i] == -1)
+		if (x->axes[i] == -1 || x->axes[i] == HOP_OWN_KEY)
 			continue;
 		const hop_type *type = x->type[i];
 		if (x->axes[i] < 0) {
-			hop_trace_fail(t, HOP_EVALUE, "vmap: axis %d of input %d: axes count from 0, and "
-			               "-1 is none", x->axes[i], i);
+			hop_trace_fail(t, HOP_EVALUE, "vmap: axis %d of input %d: axes count from 0, "
+			               "-1 is none and HOP_OWN_KEY a key of each lane's own", x->axes[i],
+			               i);
 			return;
 		}
 		int axis = hop_axis(t, "vmap", x->axes[i], type->rank);
@@ -308,6 +310,15 @@ static void vmap_begin(hop_trace *t, void *arg)
 	}
 	if (!any)
 		hop_trace_fail(t, HOP_EUSE, "vmap: no input has an axis to go over");
+	for (int i = 0; i < x->nin && !t->b.st; i++) {
+		if (x->axes[i] != HOP_OWN_KEY)
+			continue;
+		if (x->type[i]->dtype != HOP_i64)
+			hop_trace_fail(t, HOP_ETYPE, "vmap: input %d is %s, a key is i64", i,
+			               hop_type_text(t, x->type[i]));
+		else
+			x->val[i] = hop_emit_own_keys(&t->b, x->val[i], x->bsize);
+	}
 }
 
 static void vmap_end(hop_trace *t, void *arg)
@@ -318,7 +329,7 @@ static void vmap_end(hop_trace *t, void *arg)
 		return;
 	bool *in = HOP_NEWN(&t->arena, bool, x->g->nparam);
 	for (int i = 0; i < x->nin; i++)
-		in[i] = x->axes[i] >= 0;
+		in[i] = x->axes[i] != -1;
 	if (batch(t, x, x->g, in, x->bsize, &bg))
 		return;
 	finish(t, x, bg);

@@ -98,7 +98,9 @@ static void make_cond(gen_scope *s)
 	          ? gen_guard(s) : gen_want(s, hop_type_scalar(s->g->e, HOP_bool));
 	if (gen_body(s, n, in, no, t, &x) || gen_body(s, n, in, no, t, &y) || s->b.st)
 		return;
-	hop_emit_cond(&s->b, x, y, gen_sargs(s), p, in, out);
+	struct hop_attr_cond a = { .partition = !gen_below(s->g, 3) };
+	hop_emit_branches(&s->b, &(hop_node){ .op = HOP_OP_cond, .attr = &a },
+	                  (const hop_graph *[]){ x, y }, gen_sargs(s), p, in, out);
 	gen_add_all(s, no, out);
 }
 
@@ -122,7 +124,9 @@ static void make_switch(gen_scope *s)
 	}
 	if (s->b.st)
 		return;
-	hop_emit_switch(&s->b, (int)nb, branch, gen_sargs(s), index, in, out);
+	struct hop_attr_switch a = { .partition = !gen_below(s->g, 3), .branch = { nb, branch } };
+	hop_emit_branches(&s->b, &(hop_node){ .op = HOP_OP_switch, .attr = &a }, branch,
+	                  gen_sargs(s), index, in, out);
 	gen_add_all(s, no, out);
 }
 
@@ -180,8 +184,8 @@ static void make_while(gen_scope *s)
 		return;
 	hop_while_args w = { .test = test, .body = body, .sargs = gen_sargs(s), .ncarry = nc + 1,
 	                     .nconst = n - nc, .max_trips = max,
-	                     .slots = slots[gen_below(s->g, 6)], .carry = in,
-	                     .konst = in + 1 + nc, .trips = { 0, HOP_SIZE_MAX },
+	                     .slots = slots[gen_below(s->g, 6)], .how = gen_below(s->g, HOP_NHOW),
+	                     .carry = in, .konst = in + 1 + nc, .trips = { 0, HOP_SIZE_MAX },
 	                     .out_cap = nt ? &cap : NULL };
 	if (hop_emit_while(&s->b, &w, out))
 		return;

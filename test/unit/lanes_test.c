@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hop/hop.h"
+#include "ops/philox.h"
 
 enum { D = 17, NIN = 4, MOST = 9 };
 
@@ -320,6 +321,80 @@ static void test_twice(void **state)
 	free_data(&d);
 }
 
+/* ---- keys ---- */
+
+/* key, x -> x and numbers drawn: one, and one a step of a loop that carries the key along. */
+static void draws(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value key = hop_fold_in(t, in[0], hop_i(t, 3)), s = in[1], one = in[0];
+	(void)user;
+	s = hop_add(t, s, hop_uniform(t, one, HOP_f64, 0, NULL));
+	HOP_FOR(t, i, 4, key, s) {
+		s = hop_add(t, s, hop_uniform(t, key, HOP_f64, 0, NULL));
+		key = hop_fold_in(t, key, i);
+	}
+	hop_return(t, s);
+}
+
+/* The same inside a trace, over the lanes of x. */
+static void draws_at(hop_trace *t, const hop_value *in, void *user)
+{
+	const int axes[2] = { HOP_OWN_KEY, 0 };
+	hop_value out[1];
+	hop_vmap_at(t, draws, user, 2, in, axes, 1, out);
+	hop_return(t, out[0]);
+}
+
+static void test_own_keys(void **state)
+{
+	enum { N = 40 };
+	const int64_t key = 99, n = N;
+	const bool lanes[2] = { false, true }, own[2] = { true, false };
+	hop_spec s[2] = { hop_spec0(HOP_i64), hop_spec0(HOP_f64) };
+	hop_spec wide[2] = { hop_spec0(HOP_i64), hop_spec1(HOP_f64, N) };
+	hop_fn *f, *g[4];
+	hop_array *in[2], *out[4];
+	double x[N];
+	(void)state;
+	for (int i = 0; i < N; i++)
+		x[i] = 10 * i;
+	ok(hop_array_new(ctx, HOP_i64, 0, NULL, &key, &in[0]));
+	ok(hop_array_new(ctx, HOP_f64, 1, &n, x, &in[1]));
+	ok(hop_capture(ctx, draws, NULL, 2, s, &f));
+	ok(hop_vmap_own(f, lanes, own, N, &g[0]));
+	ok(hop_vmap_own(f, lanes, own, -1, &g[1]));
+	ok(hop_capture(ctx, draws_at, NULL, 2, wide, &g[2]));
+	ok(hop_vmap(f, lanes, N, &g[3]));
+	for (int k = 0; k < 4; k++)
+		ok(hop_call(g[k], 2, in, 1, &out[k]));
+	for (int64_t i = 0; i < N; i++) {
+		int64_t mine = (int64_t)hop_philox_fold(99, (uint64_t)i);
+		hop_array *one[2], *y[2];
+		ok(hop_array_new(ctx, HOP_i64, 0, NULL, &mine, &one[0]));
+		ok(hop_array_new(ctx, HOP_f64, 0, NULL, &x[i], &one[1]));
+		ok(hop_call(f, 2, one, 1, &y[0]));
+		for (int k = 0; k < 3; k++)
+			assert_true(hop_array_at(out[k], i) == hop_array_at(y[0], 0));
+		assert_true(i == 0 || hop_array_at(out[0], i) - x[i] != hop_array_at(out[0], 0) - x[0]);
+		hop_array_release(one[0]);
+		one[0] = hop_array_retain(in[0]);
+		ok(hop_call(f, 2, one, 1, &y[1]));
+		assert_true(hop_array_at(out[3], i) == hop_array_at(y[1], 0));
+		drop(2, one);
+		drop(2, y);
+	}
+	hop_fn *bad;
+	const bool both[2] = { true, true }, float_key[2] = { false, true }, first[2] = { true, false };
+	assert_int_equal(hop_vmap_own(f, both, own, N, &bad), HOP_EUSE);
+	assert_int_equal(hop_vmap_own(f, first, float_key, N, &bad), HOP_ETYPE);
+	assert_non_null(strstr(hop_message(ctx), "is f64, a key is i64"));
+	for (int k = 0; k < 4; k++)
+		hop_fn_release(g[k]);
+	hop_fn_release(f);
+	drop(4, out);
+	drop(2, in);
+}
+
 /* ---- misuse ---- */
 
 static void wrong_option(hop_trace *t, const hop_value *in, void *user)
@@ -360,7 +435,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values), cmocka_unit_test(test_bits),
 		cmocka_unit_test(test_derivatives), cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_own_keys), cmocka_unit_test(test_refused),
 	};
 	return cmocka_run_group_tests(tests, up, down);
 }
