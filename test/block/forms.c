@@ -32,6 +32,7 @@ BODY(while_block)
 	(void)user;
 	HOP_WHILE(t, hop_gt(t, hop_abs(t, r), hop_f(t, 1e-9)), x, k, r) {
 		hop_bound(t, 50);
+		hop_slots(t, 8);
 		hop_trips(t, &n);
 		x = hop_sub(t, x, hop_div(t, r, hop_mul(t, x, k)));
 		r = hop_sub(t, hop_mul(t, x, x), a);
@@ -59,6 +60,7 @@ BODY(while_form)
 	memset(&o, 0, sizeof o);
 	o.size = sizeof o;
 	o.max_trips = 50;
+	o.slots = 8;
 	(void)user;
 	c[0] = in[0];
 	c[1] = hop_sub(t, hop_mul(t, c[0], c[0]), in[0]);
@@ -271,6 +273,41 @@ BODY(for_form)
 	memset(&o, 0, sizeof o);
 	o.size = sizeof o;
 	o.every = 2;
+	o.has_length = true;
+	o.length = hop_n(4);
+	(void)user;
+	xs[0] = hop_narrow(t, in[2], 0, 0, 4);
+	xs[1] = count_up(t, 4);
+	hop_scan(t, for_body, &e, 1, in, 2, xs, &o, 2, out, &n);
+	hop_return(t, out[0], out[1], n);
+}
+
+/* ---- the same downwards, in slots ---- */
+
+BODY(down_block)
+{
+	hop_value s = in[0], k = in[1], ys = HOP_NONE, n = HOP_NONE;
+	(void)user;
+	HOP_FOR_DOWN(t, i, 4, s, k) {
+		hop_slots(t, 2);
+		hop_trips(t, &n);
+		s = hop_add(t, hop_mul(t, s, k), hop_take(t, in[2], i));
+		s = hop_add(t, s, hop_cast(t, i, HOP_f64));
+		hop_stack(t, &ys, hop_neg(t, s));
+		hop_stop_if(t, hop_gt(t, s, hop_f(t, 100)));
+	}
+	hop_return(t, s, ys, n);
+}
+
+BODY(down_form)
+{
+	hop_value xs[2], out[2], n;
+	struct env e = env3(HOP_NONE, in[1], HOP_NONE);
+	hop_scan_opts o;
+	memset(&o, 0, sizeof o);
+	o.size = sizeof o;
+	o.slots = 2;
+	o.reverse = true;
 	o.has_length = true;
 	o.length = hop_n(4);
 	(void)user;
@@ -553,6 +590,7 @@ static const struct {
 	{ "map in region, region in map", map_block, map_form },
 	{ "grad in scan, grad in grad", grad_block, grad_form },
 	{ "structs", struct_block, struct_form },
+	{ "scan downwards", down_block, down_form },
 };
 
 #ifndef FORMS_ONLY
