@@ -69,7 +69,6 @@ int main(void)
 	return 0;
 }
 /* prints
-
 o
  oo
    oo

@@ -80,6 +80,8 @@ int hop_at_linear_solve(hop_trace *t, const char *file, int line, hop_body *matv
  * HOP_LINEAR_SOLVE(t, opts, x, y, ax, ay) { ax = ..; ay = ..; }
  *                                     x, y, which were the right-hand side, become the solution
  *
+ * For structs of values with their tree: HOP_ROOT_N(t, opts, tree, &x, &r), HOP_FIXED_POINT_N(t, opts,
+ * tree, &x), HOP_MINIMIZE_N(t, loss, opts, tree, &x), HOP_LINEAR_SOLVE_N(t, opts, tree, &x, &ax).
  * opts: HOP_IMPLICIT_OPTS(..) or NULL. The statements run once, eagerly too; what they assign beside
  * the unknowns is gone after the block. The user pointer of own solvers is NULL. */
 #define HOP_ROOT(t, ...)         HOP_EQUATION_(t, HOP_EQUATION_ROOT, NULL, __VA_ARGS__)
@@ -90,6 +92,19 @@ int hop_at_linear_solve(hop_trace *t, const char *file, int line, hop_body *matv
 #define HOP_EQUATION_(t, which, loss, ...) \
 	HOP_BLOCK_(hop_block_implicit(t, __FILE__, __LINE__, which, loss, HOP_HEAD_(__VA_ARGS__, 0), \
 	                              #__VA_ARGS__, HOP_LIST_(__VA_ARGS__))) \
+	for (; hop_block_more(&HOP_B_); hop_block_done(&HOP_B_))
+
+#define HOP_ROOT_N(t, opts, tree, x, r) \
+	HOP_EQUATION_N_(t, HOP_EQUATION_ROOT, NULL, opts, HOP_TREE_(tree, x), (hop_value *)(void *)(r))
+#define HOP_FIXED_POINT_N(t, opts, tree, x) \
+	HOP_EQUATION_N_(t, HOP_EQUATION_FIXED_POINT, NULL, opts, HOP_TREE_(tree, x))
+#define HOP_MINIMIZE_N(t, loss, opts, tree, x) \
+	HOP_EQUATION_N_(t, HOP_EQUATION_MINIMUM, HOP_VAR_(loss), opts, HOP_TREE_(tree, x))
+#define HOP_LINEAR_SOLVE_N(t, opts, tree, x, ax) \
+	HOP_EQUATION_N_(t, HOP_EQUATION_LINEAR, NULL, opts, HOP_TREE_(tree, x), \
+	                (hop_value *)(void *)(ax))
+#define HOP_EQUATION_N_(t, which, loss, opts, ...) \
+	HOP_BLOCK_(hop_block_implicit(t, __FILE__, __LINE__, which, loss, opts, NULL, __VA_ARGS__)) \
 	for (; hop_block_more(&HOP_B_); hop_block_done(&HOP_B_))
 
 /** Directly in one of these blocks: after it *info is an i64 scalar, 0 if the solution was found. */

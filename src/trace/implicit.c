@@ -134,20 +134,21 @@ static bool check_results(hop_trace *t, const hop_implicit_call *c)
 {
 	const hop_trace *b = c->body[HOP_EQ_F];
 	const char *op = name[c->kind].op;
-	uint32_t n = c->kind == HOP_EQUATION_MINIMUM ? 1 : (uint32_t)c->s.n;
+	bool loss = c->kind == HOP_EQUATION_MINIMUM;
+	uint32_t n = loss ? 1 : (uint32_t)c->s.n;
 	if (b->nret != n) {
 		hop_trace_fail(t, HOP_ETYPE, "%s: the body gives %u values, it must give %u%s", op, b->nret,
-		               n, c->kind == HOP_EQUATION_MINIMUM ? ": a float scalar" : ", as many as the unknowns");
+		               n, loss ? ": a float scalar" : ", as many as the unknowns");
 		return false;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		const hop_type *have = hop_typeof(&b->b, b->out[i]);
-		if (c->kind == HOP_EQUATION_MINIMUM && have->rank == 0 && hop_type_diff(have))
+		if (loss && have->rank == 0 && hop_type_diff(have))
 			continue;
-		if (c->kind != HOP_EQUATION_MINIMUM && have == c->type[i])
+		if (!loss && have == c->type[i])
 			continue;
 		const char *text = hop_type_text(t, have);
-		if (c->kind == HOP_EQUATION_MINIMUM)
+		if (loss)
 			hop_trace_fail(t, HOP_ETYPE, "minimize: the body gives %s, it must give a float "
 			               "scalar: sum it", text);
 		else
@@ -283,9 +284,12 @@ static void our_solve(hop_trace *t, const hop_value *in, void *user)
 	const hop_implicit_call *c = here(t, user, &s);
 	hop_linop a = { .g = s.fn.mul };
 	hop_value x = hop_solver_pack(&s, in);
-	give(&s, c->kind == HOP_EQUATION_ROOT ? hop_solver_newton(&s, x) :
-	         c->kind == HOP_EQUATION_MINIMUM ? hop_solver_minimize(&s, x) :
-	         c->kind == HOP_EQUATION_FIXED_POINT ? hop_solver_anderson(&s, x) : hop_solver_linear(&s, &a, x));
+	switch (c->kind) {
+	case HOP_EQUATION_ROOT:        give(&s, hop_solver_newton(&s, x));   break;
+	case HOP_EQUATION_FIXED_POINT: give(&s, hop_solver_anderson(&s, x)); break;
+	case HOP_EQUATION_MINIMUM:     give(&s, hop_solver_minimize(&s, x)); break;
+	case HOP_EQUATION_LINEAR:      give(&s, hop_solver_linear(&s, &a, x));
+	}
 }
 
 static void our_tangent(hop_trace *t, const hop_value *in, void *user)
@@ -336,7 +340,8 @@ static bool seal_all(hop_join *j, const hop_implicit_call *c, const hop_graph **
 			l.zero = &i64;
 		}
 		/* in texts the solver tells what was asked for */
-		if (hop_join_seal(j, at++, &l, b->nret, b->out, k == HOP_EQ_SOLVE ? name[c->kind].op : NULL, &g[k]))
+		const char *called = k == HOP_EQ_SOLVE ? name[c->kind].op : NULL;
+		if (hop_join_seal(j, at++, &l, b->nret, b->out, called, &g[k]))
 			return false;
 	}
 	return true;

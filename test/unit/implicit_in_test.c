@@ -221,6 +221,42 @@ static void by_blocks(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, x, y, info);
 }
 
+struct point { hop_value x, y; };
+HOP_TREE(point_tree, struct point, x, y);
+
+/* The same with a struct for the unknowns. */
+static void by_trees(hop_trace *t, const hop_value *in, void *user)
+{
+	struct point p = { in[0], in[1] }, q;
+	hop_value a = in[2], l, info;
+	int which = *(int *)user;
+	if (which == 0)
+		HOP_ROOT_N(t, NULL, point_tree, &p, &q) {
+			hop_info(t, &info);
+			q.x = HOP_E(t, "2 * p.x + p.y - a", p.x, p.y, a);
+			q.y = HOP_E(t, "3 * p.y - p.x * p.x", p.x, p.y);
+		}
+	else if (which == 1)
+		HOP_FIXED_POINT_N(t, NULL, point_tree, &p) {
+			hop_value was = p.x;
+			hop_info(t, &info);
+			p.x = HOP_E(t, "0.2 * sin(p.y) + a", p.y, a);
+			p.y = HOP_E(t, "0.3 * was", was);
+		}
+	else if (which == 2)
+		HOP_MINIMIZE_N(t, l, NULL, point_tree, &p) {
+			hop_info(t, &info);
+			l = HOP_E(t, "sum((p.x - a) ** 2 + (p.y - p.x) ** 2)", p.x, p.y, a);
+		}
+	else
+		HOP_LINEAR_SOLVE_N(t, NULL, point_tree, &p, &q) {
+			hop_info(t, &info);
+			q.x = HOP_E(t, "2 * p.x + a * p.y", p.x, a, p.y);
+			q.y = HOP_E(t, "3 * p.y", p.y);
+		}
+	hop_return(t, p.x, p.y, info);
+}
+
 static void blocks(void **state)
 {
 	double x[2] = { 0.3, 0.4 };
@@ -228,12 +264,14 @@ static void blocks(void **state)
 	hop_array *in[3] = { vec(2, x), vec(2, x), vec(2, x) };
 	(void)state;
 	for (int which = 0; which < 4; which++) {
-		hop_fn *f, *g;
+		hop_fn *f, *g, *h;
 		hop_array *a[3], *b[3];
 		if (hop_capture(ctx, by_functions, &which, 3, spec, &f) ||
-		    hop_capture(ctx, by_blocks, &which, 3, spec, &g))
+		    hop_capture(ctx, by_blocks, &which, 3, spec, &g) ||
+		    hop_capture(ctx, by_trees, &which, 3, spec, &h))
 			fail_msg("%d: %s", which, hop_message(ctx));
 		assert_string_equal(hop_fn_text(f), hop_fn_text(g));
+		assert_string_equal(hop_fn_text(f), hop_fn_text(h));
 		if (hop_call(f, 3, in, 3, a) ||
 		    hop_eager_call(ctx, by_blocks, &which, 3, in, 3, b))
 			fail_msg("%d: %s", which, hop_message(ctx));
@@ -245,6 +283,7 @@ static void blocks(void **state)
 		}
 		hop_fn_release(f);
 		hop_fn_release(g);
+		hop_fn_release(h);
 	}
 	for (int i = 0; i < 3; i++)
 		hop_array_release(in[i]);
@@ -262,7 +301,8 @@ static void unset(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value x = in[0], r = HOP_NONE;
 	(void)user;
-	HOP_ROOT(t, NULL, x, r) { }
+	HOP_ROOT(t, NULL, x, r) {
+	}
 	hop_return(t, x);
 }
 
