@@ -320,6 +320,49 @@ static void singular_lane(void **state)
 	hop_fn_release(f);
 }
 
+/* ---- the same of linear equations, which also say so themselves ---- */
+
+static void scaled(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_mul(t, in[0], *(hop_value *)user));
+}
+
+static void f_scaled(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x, info, a = in[0], b = hop_full_like(t, in[0], 6);
+	hop_linear_solve(t, scaled, &a, 1, &b, HOP_IMPLICIT_OPTS(.linear = *(int *)user), &x, &info);
+	hop_return(t, hop_sum_all(t, x), info);
+}
+
+static void singular_equations(void **state)
+{
+	double a[6] = { 2, 3, 0, 1, -1, 6 };
+	const int wrt[1] = { 0 };
+	(void)state;
+	for (int method = HOP_LINEAR_DENSE; method <= HOP_LINEAR_GMRES; method += 2) {
+		hop_fn *f, *g, *h;
+		hop_spec spec = hop_spec1(HOP_f64, 2);
+		hop_array *in = array(HOP_f64, 2, (int64_t[]){ 3, 2 }, a), *out[3];
+		if (hop_capture(ctx, f_scaled, &method, 1, &spec, &f) || hop_grad(f, 1, wrt, &g) ||
+		    hop_vmap(g, (bool[]){ true }, 3, &h) || hop_call(h, 1, &in, 3, out))
+			fail_msg("%s", hop_message(ctx));
+		for (int lane = 0; lane < 3; lane++) {
+			bool none = lane == 1;                    /* 0 x = 6 */
+			assert_int_equal(hop_array_at(out[1], lane) > 0, none);
+			for (int i = 0; i < 2; i++) {
+				double d = hop_array_at(out[2], 2 * lane + i), k = a[2 * lane + i];
+				assert_true(none ? isnan(d) : fabs(d + 6 / (k * k)) < 1e-7);
+			}
+		}
+		for (int i = 0; i < 3; i++)
+			hop_array_release(out[i]);
+		hop_array_release(in);
+		hop_fn_release(h);
+		hop_fn_release(g);
+		hop_fn_release(f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +372,7 @@ int main(void)
 		cmocka_unit_test(implicit_euler),
 		cmocka_unit_test(contact_solver),
 		cmocka_unit_test(singular_lane),
+		cmocka_unit_test(singular_equations),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }
