@@ -103,13 +103,15 @@ static void run_all(hop_trace *t, struct run *r, int first, int last, int shift,
 
 static void run_while(hop_trace *t, struct run *r, const struct stmt *s, struct vars *x)
 {
-	hop_value k = hop_cast(t, hop_f(t, 0), HOP_f64), old = k;
+	hop_value k = hop_cast(t, hop_f(t, 0), HOP_f64), old = k, rows = HOP_NONE;
 	HOP_WHILE(t, hop_lt(t, k, hop_f(t, s->n)), k, x->v[0], x->v[1], x->v[2], x->v[3], old) {
+		hop_bound(t, 2 + s->a);
 		run_all(t, r, s->first, s->last, s->c, x);
+		hop_stack(t, &rows, x->v[s->a]);
 		old = k;
 		k = hop_addf(t, k, 1);
 	}
-	x->v[s->b] = hop_add(t, x->v[s->b], hop_mulf(t, old, 0.1));
+	x->v[s->b] = hop_add(t, x->v[s->b], hop_mulf(t, hop_add(t, old, hop_sum_all(t, rows)), 0.1));
 }
 
 static void run_for(hop_trace *t, struct run *r, const struct stmt *s, struct vars *x)
@@ -117,6 +119,7 @@ static void run_for(hop_trace *t, struct run *r, const struct stmt *s, struct va
 	hop_value ys = HOP_NONE;
 	if (s->kind == FOR) {
 		HOP_FOR_N(t, i, s->n, vars_tree, x) {
+			hop_unroll(t, s->c);
 			run_all(t, r, s->first, s->last, s->c, x);
 			x->v[s->a] = hop_add(t, x->v[s->a], hop_take(t, r->rows, i));
 			hop_stack(t, &ys, x->v[s->b]);
@@ -138,6 +141,7 @@ static void run_map(hop_trace *t, struct run *r, const struct stmt *s, struct va
 	struct run in = *r;
 	in.pure = true;
 	HOP_MAP(t, i, s->n) {
+		hop_chunk(t, s->b);
 		struct vars own = *x;
 		own.v[s->a] = hop_add(t, own.v[s->a], hop_take(t, r->rows, i));
 		run_all(t, &in, s->first, s->last, s->c, &own);

@@ -1,6 +1,6 @@
-/* Operators nested at random, up to four deep: chains COUNT runs that many chains, from a
- * fixed seed, each asked for its value, derivatives and batches against plain loops. What
- * first-order ops do to each other is not its subject. */
+/* Operators nested at random, up to four deep, some written with what is made on top of them: chains
+ * COUNT runs that many chains, from a fixed seed, each asked for its value, derivatives and batches
+ * against plain loops. What first-order ops do to each other is not its subject. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -34,7 +34,8 @@ int main(int argc, char **argv)
 	uint32_t seed = 1;
 
 	for (long i = 0; i < count; i++) {
-		subject s = { .n = 1 + (int)(next(&seed) % SUBJECT_DEPTH) };
+		subject s = { .n = 1 + (int)(next(&seed) % SUBJECT_DEPTH),
+		              .form = next(&seed) % 3 ? FORM_PLAIN : (int)(next(&seed) % NFORM) };
 
 		for (int k = 0; k < s.n; k++)
 			s.ops[k] = (int)(next(&seed) % NOPERATOR);
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
 			continue;
 		}
 		fail++;
-		printf("FAIL chain %ld:", i);
+		printf("FAIL chain %ld, form %d:", i, s.form);
 		for (int k = 0; k < s.n; k++)
 			printf(" %s", cell_op[s.ops[k]]);
 		printf("\n");

@@ -415,6 +415,98 @@ static void foreach_list(void **state)
 	hop_fn_release(f);
 }
 
+/* ---- where such forms go wrong ---- */
+
+/* Value and gradient of f: f64[3] -> a number. */
+static void expect_grad(hop_body *f, const double *x, double want, const double *slope)
+{
+	static const int wrt[1] = { 0 };
+	hop_spec in = hop_spec1(HOP_f64, 3);
+	hop_array *a = vec(3, x), *y[2];
+	hop_fn *fn, *g;
+	if (hop_capture(ctx, f, NULL, 1, &in, &fn) || hop_grad(fn, 1, wrt, &g) ||
+	    hop_call(g, 1, &a, 2, y))
+		fail_msg("%s", hop_message(ctx));
+	same(y[0], &want, 1);
+	same(y[1], slope, 3);
+	hop_array_release(a), hop_array_release(y[0]), hop_array_release(y[1]);
+	hop_fn_release(g), hop_fn_release(fn);
+}
+
+/* The logarithm of a negative number stands in steps that do not run, inside a group too. */
+static void never_run(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value s = hop_scalar(t, HOP_f64, 0), ys = HOP_NONE;
+	(void)user;
+	HOP_FOR(t, i, 3, s) {
+		hop_value x = hop_take(t, in[0], i);
+		hop_unroll(t, 3);
+		s = hop_add(t, s, hop_log(t, x));
+		hop_stack(t, &ys, s);
+		hop_stop_if(t, hop_gt(t, x, hop_f(t, 3)));
+	}
+	hop_return(t, hop_sum_all(t, ys));
+}
+
+/* In a batch both branches run. */
+static void other_lanes(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value ys = HOP_NONE;
+	(void)user;
+	HOP_MAP(t, i, 3) {
+		hop_value x = hop_take(t, in[0], i), y = hop_mulf(t, x, 2);
+		hop_chunk(t, 2);
+		HOP_IF(t, hop_gt(t, x, hop_f(t, 0)), y)
+			y = hop_log(t, x);
+		hop_stack(t, &ys, y);
+	}
+	hop_return(t, hop_sum_all(t, ys));
+}
+
+/* Two carries change places, three times; the loss is on one of them. */
+static void swap_body(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, in[2], in[1]);
+}
+
+static void swapped(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value init[2] = { in[0], hop_mulf(t, in[0], 3) }, out[2] = { HOP_NONE, HOP_NONE };
+	hop_value n = hop_cast(t, hop_addf(t, hop_mulf(t, hop_sum_all(t, in[0]), 0), 3), HOP_i64);
+	(void)user;
+	hop_fori_loop(t, 0, n, swap_body, NULL, 2, init, NULL, out);
+	hop_return(t, hop_sum_all(t, out[0]));
+}
+
+/* No trips: everything is as it was. */
+static void no_trips(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value init[2] = { in[0], in[0] }, out[2] = { HOP_NONE, HOP_NONE }, x = in[0], ys = HOP_NONE;
+	hop_value none = hop_cast(t, hop_sum_all(t, hop_mulf(t, in[0], 0)), HOP_i64);
+	(void)user;
+	hop_fori_loop(t, none, none, swap_body, NULL, 2, init, NULL, out);
+	hop_fori_loop(t, 0, none, swap_body, NULL, 2, out, HOP_FORI_OPTS(.max_trips = 4), out);
+	HOP_WHILE(t, hop_gt(t, hop_sum_all(t, x), hop_f(t, 1e9)), x) {
+		hop_bound(t, 3);
+		hop_stack(t, &ys, x);
+		x = hop_mul(t, x, x);
+	}
+	hop_return(t, hop_sum_all(t, hop_add(t, hop_add(t, out[0], x), ys)));
+}
+
+static void pitfalls(void **state)
+{
+	static const double stop[3] = { 2, 4, -1 }, mixed[3] = { 2, -1, 4 }, x[3] = { 1, 2, 3 };
+	static const double three[3] = { 3, 3, 3 }, six[3] = { 6, 6, 6 };      /* 3 rows of 2, and zeros */
+	const double s[3] = { 2 / 2.0, 1 / 4.0, 0 }, m[3] = { 0.5, 2, 0.25 };
+	(void)state;
+	expect_grad(never_run, stop, 2 * log(2) + log(4), s);
+	expect_grad(other_lanes, mixed, log(2) - 2 + log(4), m);
+	expect_grad(swapped, x, 18, three);
+	expect_grad(no_trips, x, 36, six);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -423,6 +515,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(while_stack, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(while_stack_grad, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(foreach_list, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(pitfalls, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(chunked, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(unrolled, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(forms, rig_up, rig_down),
