@@ -93,6 +93,15 @@ static void look_access(look *k, const hop_stmt *s, double times)
 
 enum { STEP_ROWS = 6, STEP_STMTS = 32 };         /* at most */
 
+bool hop_lanes_fixed(const hop_stmt *s, const hop_addr *a)
+{
+	for (const hop_stmt *b = s->body.first; b; b = b->next)
+		for (int i = 0; i < a->nterm; i++)
+			if (b->dst == a->term[i].reg)
+				return false;
+	return true;
+}
+
 bool hop_lanes_row(const hop_stmt *s, const hop_stmt *access, const uint8_t *cls)
 {
 	const hop_addr *a = &access->u.addr;
@@ -106,7 +115,7 @@ bool hop_lanes_row(const hop_stmt *s, const hop_stmt *access, const uint8_t *cls
 		else if (cls[a->term[i].reg] == HOP_LIN)
 			far = !hop_size_is(z, 0) && !hop_size_is(z, 1) && !hop_size_is(z, -1);
 	}
-	return along && far;
+	return along && far && hop_lanes_fixed(s, a);
 }
 
 static bool is_access(const hop_stmt *s)

@@ -39,6 +39,8 @@ bool hop_lanes_turn(hop_lanes *w, const hop_stmt *s, const uint8_t *cls);
  * cls: classes in the vector loop. And which accesses of them: along their row, far from others. */
 bool hop_lanes_steps(const hop_stmt *s, const uint8_t *cls);
 bool hop_lanes_row(const hop_stmt *s, const hop_stmt *access, const uint8_t *cls);
+/* No step of s computes where a is. */
+bool hop_lanes_fixed(const hop_stmt *s, const hop_addr *a);
 
 /* schedule.c: bind loops that a target makes of a tile, in so many parallel loops; forked: one of
  * them may be. */

@@ -36,16 +36,13 @@ typedef struct steps {
 /* All accesses of the buffer in the step are of one place, which no step moves. */
 static bool is_cell(const hop_stmt *s, const hop_addr *a)
 {
-	if (hop_addr_term(a, s->dst) >= 0)
+	if (hop_addr_term(a, s->dst) >= 0 || !hop_lanes_fixed(s, a))
 		return false;
 	for (const hop_stmt *b = s->body.first; b; b = b->next) {
 		bool access = b->sop == HOP_SOP_load || b->sop == HOP_SOP_store;
 		if (access && b->u.addr.buf == a->buf &&
 		    (!hop_addr_eq(&b->u.addr, a) || b->na > (b->sop == HOP_SOP_store)))
 			return false;
-		for (int i = 0; access && i < a->nterm; i++)
-			if (b->dst == a->term[i].reg)
-				return false;
 	}
 	return true;
 }
