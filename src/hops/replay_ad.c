@@ -103,7 +103,7 @@ hop_status hop_emit_replay(hop_build *b, const hop_replay_args *a, hop_val *dcar
 void hop_active_replay(hop_env *e, const hop_node *n, const bool *in, bool *out)
 {
 	const hop_graph *g;
-	memset(out, 0, n->nout * sizeof *out);
+	memset(out, 1, n->nout * sizeof *out);         /* should it fail, the rule will say so */
 	if (!hop_replay_plain(e, n, &g))
 		hop_ad_active(e, g, in, out);
 }
