@@ -109,6 +109,9 @@ static void three_ways(hop_ctx *c, hop_body *f, int nin, hop_array *const *in, i
 #define main contact_main
 #include "../../examples/16_contact.c"
 #undef main
+#define main prefix_main
+#include "../../examples/17_prefix.c"
+#undef main
 #undef run
 
 /* ---- programs whose main runs a body by run() ---- */
@@ -128,6 +131,7 @@ static void greeks_three_ways(void **state) { (void)state; whole(greeks_main, 1)
 static void experts_three_ways(void **state) { (void)state; whole(experts_main, 1); }
 static void maml_three_ways(void **state) { (void)state; whole(maml_main, 1); }
 static void contact_three_ways(void **state) { (void)state; whole(contact_main, 5); }
+static void prefix_three_ways(void **state) { (void)state; whole(prefix_main, 1); }
 
 /* ---- programs that show another way to run: once as they are, then their bodies ---- */
 
@@ -249,7 +253,7 @@ int main(void)
 		cmocka_unit_test(newton_three_ways), cmocka_unit_test(early_three_ways),
 		cmocka_unit_test(region_three_ways), cmocka_unit_test(ode_three_ways),
 		cmocka_unit_test(rnn_three_ways), cmocka_unit_test(kalman_three_ways),
-		cmocka_unit_test(contact_three_ways),
+		cmocka_unit_test(contact_three_ways), cmocka_unit_test(prefix_three_ways),
 		cmocka_unit_test(ball_three_ways), cmocka_unit_test(mpc_three_ways),
 		cmocka_unit_test(greeks_three_ways), cmocka_unit_test(experts_three_ways),
 		cmocka_unit_test(maml_three_ways), cmocka_unit_test(oscillator_three_ways),
