@@ -85,7 +85,7 @@ int main(void)
 /* prints
 hop 1
 graph @main(%0: f64[3], %1: f64) -> f64 {
-  %2 = scan %0, %1, %0 {ncarry = 1, nx = 0, length = 5, every = 0} : f64[3] {
+  %2 = scan %0, %1, %0 {ncarry = 1, nx = 0, length = 5, every = 0, slots = 0} : f64[3] {
     body(%0: f64[3], %1: f64, %2: f64[3]) -> f64[3] {
       %3 = constant {value = f64 1.0} : f64
       %4 = sum %0 {axes = [0]} : f64
