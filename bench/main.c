@@ -177,6 +177,7 @@ int main(int argc, char **argv)
 	bench_layers();
 	bench_threads();
 	bench_scans();
+	bench_lanes();
 	bench_memory();
 	bench_loops();
 	bench_growth(0, NULL);
