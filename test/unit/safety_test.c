@@ -50,6 +50,11 @@ BODY(product_while, hop_value c[2];
      c[1] = hop_sub(t, in[2], in[2]);
      hop_while(t, below_, product_trip, (void *)(uintptr_t)in, 2, c, NULL, out, NULL);
      hop_return(t, out[0]))
+BODY(product_join, const hop_value *v = user; hop_value y = hop_add(t, in[0], in[1]);
+     hop_return(t, hop_add(t, y, hop_sum_all(t, hop_mul(t, v[1], v[0])))))
+BODY(product_prefix, hop_value x = hop_unsqueeze(t, in[0], 1);
+     hop_associative_scan(t, product_join, (void *)(uintptr_t)in, 1, &x, NULL, out);
+     hop_return(t, out[0]))
 BODY(unused, hop_mul(t, in[0], in[1]); hop_return(t, hop_sum_all(t, in[0])))
 BODY(unused_region, hop_region(t, "r", product, NULL, 2, in, 1, out);
      hop_return(t, hop_sum_all(t, in[0])))
@@ -144,6 +149,11 @@ static void test_bodies(void **state)
 	expect(product_or_zero, (struct input){ 2, 4000, 1 }, both);
 	expect(product_scan, (struct input){ 2, 4000, 0 }, NULL);
 	expect(product_while, (struct input){ 2, 4000, 0 }, NULL);
+	/* one slice is combined with nothing */
+	expect(product_prefix, (struct input){ 1, 4000, 0 }, NULL);
+	expect(product_prefix, (struct input){ 0, 4000, 0 }, NULL);
+	expect(product_prefix, (struct input){ 3, 3, 0 }, NULL);
+	expect(product_prefix, (struct input){ 2, 4000, 0 }, both);
 	/* what nobody reads is tested all the same, as it is eagerly */
 	expect(unused, (struct input){ 2, 4000, 1 }, "mul: ");
 	expect(unused_region, (struct input){ 2, 4000, 1 }, "mul: ");
