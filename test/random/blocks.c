@@ -286,11 +286,10 @@ static bool same(hop_array *a, hop_array *b, bool bits)
 	return true;
 }
 
-static void compare(struct judge *j, const char *what, int n, hop_array **a, hop_array **b,
-                    bool bits)
+static void compare(struct judge *j, const char *what, int n, hop_array **a, hop_array **b)
 {
 	for (int i = 0; i < n; i++)
-		if (!j->bad && !same(a[i], b[i], bits))
+		if (!j->bad && !same(a[i], b[i], true))
 			fails(j, what);
 }
 
@@ -298,6 +297,29 @@ static void release(int n, hop_array **a)
 {
 	for (int i = 0; i < n; i++)
 		hop_array_release(a[i]);
+}
+
+/* Do results that the rounding of an input moves this far say anything? Where sines of large numbers
+ * go round in loops they do not: then native code, which rounds otherwise, may differ as well. */
+static bool unsteady(struct judge *j, hop_fn *f, int n, hop_array **want)
+{
+	hop_array *in[NIN] = { NULL }, *out[MAXOUT] = { NULL };
+	bool moved = false;
+	for (int i = 0; i < NIN; i++) {
+		double v[4 * LEN];
+		for (int64_t k = 0; k < hop_array_count(j->in[i]); k++)
+			v[k] = hop_array_at(j->in[i], k) * (1 + 1e-15);
+		int64_t dim[2] = { 4, LEN }, one = LEN;
+		if (hop_array_new(j->c, HOP_f64, i == 2 ? 2 : 1, i == 2 ? dim : &one, v, &in[i]))
+			in[i] = NULL;
+	}
+	if (in[0] && in[1] && in[2] &&
+	    !hop_call_with(f, NIN, in, n, out, HOP_RUN_OPTS(.interpret = true)))
+		for (int i = 0; i < n; i++)
+			moved |= !same(want[i], out[i], false);
+	release(n, out);
+	release(NIN, in);
+	return moved;
 }
 
 /* f interpreted and native; what it gives interpreted. */
@@ -310,7 +332,13 @@ static bool both(struct judge *j, const char *what, hop_fn *f, int n, hop_array 
 		release(n, out);
 		return false;
 	}
-	compare(j, what, n, out, own, false);
+	bool bad = false;
+	for (int i = 0; i < n; i++)
+		bad |= !same(out[i], own[i], false);
+	if (bad && unsteady(j, f, n, out))
+		printf("seed %llu: unsteady\n", (unsigned long long)j->seed);
+	else if (bad)
+		fails(j, what);
 	release(n, own);
 	return true;
 }
@@ -339,7 +367,7 @@ static void judge(struct judge *j, struct program *p)
 		if (hop_eager_call(j->c, body, p, NIN, j->in, NOUT, eager))
 			fails(j, hop_message(j->c));
 		else
-			compare(j, "eager differs", NOUT, out, eager, true);
+			compare(j, "eager differs", NOUT, out, eager);
 		release(NOUT, eager);
 		release(NOUT, out);
 	}
