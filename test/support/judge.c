@@ -251,17 +251,23 @@ static double *quotients(judge *j, struct setup *s, double h, int64_t n)
 	return ok && k == n ? q : NULL;
 }
 
-/* Where they differ a smaller step decides: it is right, or the function jumps there, since the
- * results differ by as much as they did, and by more than rounding does. */
+/* Where they differ a smaller step decides, the smaller the steeper the function: it is right, or
+ * the function jumps there, since the results differ by as much as they did, and by more than
+ * rounding does. */
 static void check_differences(judge *j, struct setup *s, hop_array **dy, const char *path)
 {
-	const double h = 1e-6, less = h / 16, jump = 1e-9;
+	const double h = 1e-6, jump = 1e-9;
+	double less = h / 16, steep = 0;
 	int64_t n = 0, k = 0;
 	uint32_t nd = 0;
 	for (uint32_t i = 0; i < s->g->nout; i++)
 		nd += s->outs[i];
 	for (uint32_t i = 0; i < nd; i++)
 		n += dy[i]->count;
+	for (uint32_t i = 0; i < nd; i++)
+		for (int64_t e = 0; e < dy[i]->count; e++)
+			steep = fmax(steep, fabs(hop_array_f(dy[i], e)));
+	less /= 1 + fmin(steep, 1e9) / 1e3;
 	double *q = quotients(j, s, h, n), *r = NULL;
 	bool ok = q != NULL;
 	for (uint32_t i = 0; ok && i < nd; i++)

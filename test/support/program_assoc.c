@@ -34,14 +34,15 @@ static void joined(gen_scope *c, enum law law, const hop_val *in, hop_val *out)
 		out[0] = hop_emit(b, mul, in[0], in[2]);
 		out[1] = hop_emit(b, add, hop_emit(b, mul, in[1], in[2]), in[3]);
 		return;
-	case GROUP:                            /* with any g */
-		g = scaled(b, gen_tame(c, gen_want(c, hop_typeof(b, l))), 0.5);
+	case GROUP:                            /* with any g; a small one, since (1 + g)^n grows */
+		g = scaled(b, gen_tame(c, gen_want(c, hop_typeof(b, l))), 0.05);
 		out[0] = hop_emit(b, add, hop_emit(b, add, l, r),
 		                  hop_emit(b, mul, g, hop_emit(b, mul, l, r)));
 		return;
-	case PRODUCT:
+	case PRODUCT:                          /* half of it, which no length makes grow */
 		out[0] = hop_emit_dot(b, l, r, (hop_ints){ 0, NULL }, (hop_ints){ 0, NULL },
 		                      (hop_ints){ 1, &one }, (hop_ints){ 1, &zero });
+		out[0] = scaled(b, out[0], 0.5);
 		return;
 	default:
 		out[0] = hop_emit(b, log, hop_emit(b, add, hop_emit(b, exp, l), hop_emit(b, exp, r)));
