@@ -11,6 +11,7 @@
  * backwards reads and gives flipped views. reduce needs the totals only, and folds them from
  * init on. */
 #include "hops/assoc.h"
+#include "hops/scan_chunk.h"
 
 #include <string.h>
 
@@ -27,18 +28,6 @@ struct chunker {
 	bool             limited;          /* the last chunk may be short */
 	const hop_graph *step;             /* (l, r) -> l o r, l o r */
 };
-
-/* About the square root of the length, or of its bound if it has a small one. */
-static int64_t root(hop_range r)
-{
-	enum { MANY = 1 << 20, USUAL = 32 };
-	int64_t k = 1;
-	if (r.hi > MANY)
-		return USUAL;
-	while (k * k < r.hi)
-		k++;
-	return k;
-}
 
 /* n - 1, or 0 if n may be; least: what n is at least. */
 static hop_size less_one(hop_env *e, hop_size n, int64_t least)
@@ -63,7 +52,7 @@ static struct chunker open_chunker(hop_env *e, const hop_graph *g, const hop_nod
 		c.total = hop_size_add(e, c.total, hop_size_int(1));
 		r.lo = 1;
 	}
-	c.k = root(r);
+	c.k = hop_chunk_root(r);
 	hop_size k = hop_size_int(c.k);
 	c.chunks = hop_size_div(e, hop_size_add(e, c.total, hop_size_int(c.k - 1)), k);
 	c.later = less_one(e, c.chunks, r.lo);
@@ -89,11 +78,7 @@ static void open_syms(const struct chunker *c, hop_build *b)
 
 static hop_sizes own_syms(const struct chunker *c, bool length)
 {
-	int64_t n = c->a.combine->nsym + (length && !hop_size_const(c->length));
-	hop_size *s = HOP_NEWN(&c->e->tmp, hop_size, n);
-	for (int64_t i = 0; i < n; i++)
-		s[i] = hop_size_sym(c->e, (int)i);
-	return (hop_sizes){ n, s };
+	return hop_own_sizes(c->e, c->a.combine->nsym + (length && !hop_size_const(c->length)));
 }
 
 /* ---- views ---- */

@@ -76,6 +76,26 @@ hop_val hop_emit_safe(hop_build *b, hop_val m, hop_val some, hop_val x)
 	return hop_emit_lanes(b, m, x, hop_emit_lead(b, one, t->dim[0]));
 }
 
+hop_status hop_emit_before(hop_build *b, hop_val x, hop_val *out_all, hop_val *out_before)
+{
+	hop_build step;
+	hop_graph *body;
+	hop_val out[2], zero = hop_emit_const_i(b, HOP_i64, 0);
+	if (b->st)
+		return b->st;
+	hop_build_open(&step, b->env);
+	out[1] = hop_build_param(&step, hop_type_scalar(b->env, HOP_i64));
+	hop_val more = hop_build_param(&step, hop_type_scalar(b->env, HOP_i64));
+	out[0] = hop_emit(&step, add, out[1], more);
+	HOP_TRY(hop_seal(&step, 2, out, NULL, &body));
+	hop_scan_args s = { .body = body, .ncarry = 1, .nx = 1, .length = hop_typeof(b, x)->dim[0],
+	                    .carry = &zero, .x = &x, .count = HOP_ZERO };
+	HOP_TRY(hop_emit_scan(b, &s, out));
+	*out_all = out[0];
+	*out_before = out[1];
+	return b->st;
+}
+
 hop_val hop_emit_swap(hop_build *b, hop_val x)
 {
 	int64_t axes[HOP_MAXRANK];

@@ -37,6 +37,8 @@ hop_val    hop_emit_some_lane(hop_build *b, hop_val m);
 /* x where m is set; elsewhere what lane `some` has: values that are safe to compute with,
  * because an active lane computes with them, and whose cotangent is exactly zero. */
 hop_val    hop_emit_safe(hop_build *b, hop_val m, hop_val some, hop_val x);
+/* i64[n] -> the sum of all, and i64[n]: the sum of those before each. */
+hop_status hop_emit_before(hop_build *b, hop_val x, hop_val *out_all, hop_val *out_before);
 /* Exchange the two leading axes. */
 hop_val    hop_emit_swap(hop_build *b, hop_val x);
 

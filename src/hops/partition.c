@@ -74,44 +74,25 @@ static hop_status count_step(hop_env *e, hop_size bins, hop_graph **out_g)
 	return hop_seal(&b, 2, out, NULL, out_g);
 }
 
-/* (sum, x) -> sum + x, sum */
-static hop_status sum_step(hop_env *e, hop_graph **out_g)
-{
-	hop_build b;
-	hop_val out[2];
-	hop_build_open(&b, e);
-	out[1] = hop_build_param(&b, hop_type_scalar(e, HOP_i64));
-	hop_val x = hop_build_param(&b, hop_type_scalar(e, HOP_i64));
-	out[0] = hop_emit(&b, add, out[1], x);
-	return hop_seal(&b, 2, out, NULL, out_g);
-}
-
-static hop_status scan(hop_build *b, const hop_graph *body, hop_val start, hop_val x, hop_size n,
-                       hop_val *out)
-{
-	hop_scan_args s = { .body = body, .ncarry = 1, .nx = 1, .length = n, .carry = &start, .x = &x,
-	                    .count = HOP_ZERO };
-	return hop_emit_scan(b, &s, out);
-}
-
 /* Sets key and pos; out_last: i64[nk], behind the last block of each branch. */
 static hop_status sort(struct parts *p, hop_val *out_last)
 {
 	hop_build *b = p->b;
 	hop_env *e = b->env;
 	hop_size bins = hop_size_int(p->nk + 1), nk = hop_size_int(p->nk), zero = hop_size_int(0);
-	hop_graph *count, *add_up;
-	hop_val counted[2], first[2];
+	hop_graph *count;
+	hop_val counted[2], none_yet = wholes(b, 0, bins), all, first;
 	p->key = keys(p);
 	HOP_TRY(count_step(e, bins, &count));
-	HOP_TRY(sum_step(e, &add_up));
-	HOP_TRY(scan(b, count, wholes(b, 0, bins), p->key, p->n, counted));
+	hop_scan_args s = { .body = count, .ncarry = 1, .nx = 1, .length = p->n, .carry = &none_yet,
+	                    .x = &p->key, .count = HOP_ZERO };
+	HOP_TRY(hop_emit_scan(b, &s, counted));
 	hop_val up = hop_emit(b, add, hop_emit_slice(b, counted[0], &zero, &nk, NULL),
 	                      wholes(b, p->size - 1, nk));
 	hop_val blocks = hop_emit(b, div, up, wholes(b, p->size, nk));
-	HOP_TRY(scan(b, add_up, whole(b, 0), blocks, nk, first));
-	*out_last = hop_emit(b, add, first[1], blocks);
-	hop_val at = hop_emit(b, mul, hop_emit_gather(b, first[1], p->key, 0, 0),
+	HOP_TRY(hop_emit_before(b, blocks, &all, &first));
+	*out_last = hop_emit(b, add, first, blocks);
+	hop_val at = hop_emit(b, mul, hop_emit_gather(b, first, p->key, 0, 0),
 	                      wholes(b, p->size, p->n));
 	at = hop_emit(b, add, at, counted[1]);
 	hop_val there = hop_emit(b, lt, p->key, wholes(b, p->nk, p->n));
@@ -169,16 +150,13 @@ static hop_status block_body(const struct parts *p, hop_graph **out_g)
 	branch[p->nk] = none;
 	hop_build b;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np), *out = HOP_NEWN(&e->tmp, hop_val, no);
-	hop_size *own = HOP_NEWN(&e->tmp, hop_size, g->nsym);
 	hop_body_open_wide(&b, e, g);
-	for (uint32_t i = 0; i < g->nsym; i++)
-		own[i] = hop_size_sym(e, (int)i);
 	hop_val key = hop_build_param(&b, hop_type_scalar(e, HOP_i64));
 	for (int row = 1; row >= 0; row--)
 		for (uint32_t i = 0; i < np; i++)
 			if (r->bin[i + 1] == row)
 				in[i] = hop_build_param(&b, branch[0]->type[i]);
-	struct hop_attr_switch a = { .partition = true, .sargs = { g->nsym, own },
+	struct hop_attr_switch a = { .partition = true, .sargs = hop_own_sizes(e, g->nsym),
 	                             .branch = { p->nk + 1, branch } };
 	hop_node n = { .op = HOP_OP_switch, .attr = &a };
 	hop_emit_branches(&b, &n, branch, a.sargs, key, in, out);

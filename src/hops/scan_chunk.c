@@ -20,8 +20,7 @@ struct chunker {
 	bool             limited;        /* the inner scans are counted */
 };
 
-/* About the square root of the length, or of its bound if it has a small one. */
-static int64_t root(hop_range r)
+int64_t hop_chunk_root(hop_range r)
 {
 	enum { MANY = 1 << 20, USUAL = 32 };
 	int64_t k = 1;
@@ -68,7 +67,7 @@ bool hop_scan_chunks(hop_env *e, const hop_graph *g, const hop_node *n, hop_chun
 		c->each = ceil_div(e, c->length, rows);
 		c->every = 0;
 	} else {
-		int64_t k = s.every > 0 ? s.every : root(r);
+		int64_t k = s.every > 0 ? s.every : hop_chunk_root(r);
 		c->every = k < r.hi ? k : r.hi;
 		c->each = hop_size_int(c->every);
 		c->chunks = ceil_div(e, c->length, c->every);

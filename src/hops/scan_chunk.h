@@ -13,6 +13,9 @@ hop_size   hop_scan_open(hop_build *b, hop_env *e, const hop_graph *g, const hop
 /* A scan that runs backwards, as one that runs forward. */
 hop_status hop_scan_flip(hop_env *e, const hop_graph *g, const hop_node *n, hop_graph **out_g);
 
+/* About the square root of a length, or of its bound if it has a small one. */
+int64_t    hop_chunk_root(hop_range r);
+
 /* How a scan is split: C chunks of K steps, one of them a constant. */
 typedef struct hop_chunks {
 	hop_size length, each, chunks;   /* over the size parameters of the graph made */

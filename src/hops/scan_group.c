@@ -35,15 +35,6 @@ static hop_val whole_number(hop_build *b, int64_t v)
 
 /* ---- the body of a group ---- */
 
-/* It has the size parameters of the body of a step. */
-static hop_sizes own_syms(const struct group *p)
-{
-	hop_size *s = HOP_NEWN(&p->e->tmp, hop_size, p->g->nsym);
-	for (uint32_t i = 0; i < p->g->nsym; i++)
-		s[i] = hop_size_sym(p->e, (int)i);
-	return (hop_sizes){ p->g->nsym, s };
-}
-
 /* Row j of x: [K, ..] -> [..] */
 static hop_val row(hop_build *b, hop_val x, int64_t j)
 {
@@ -110,7 +101,7 @@ static hop_status copy(const struct group *p, struct copies *c, int64_t j)
 	if (hop_is_zero(go))
 		HOP_TRY(hop_body_inline(b, g, c->in, c->res));
 	else
-		HOP_TRY(hop_emit_cond(b, g, c->idle, own_syms(p), go, c->in, c->res));
+		HOP_TRY(hop_emit_cond(b, g, c->idle, hop_own_sizes(p->e, p->g->nsym), go, c->in, c->res));
 	memcpy(c->in, c->res, p->nc * sizeof *c->in);
 	for (uint32_t i = 0; i < p->ny; i++)
 		c->y[(uint32_t)j * p->ny + i] = hop_emit_lead(b, c->res[p->nc + i], hop_size_int(1));

@@ -59,16 +59,6 @@ typedef struct divide {
 
 /* ---- cutting ---- */
 
-static void append(hop_block *b, hop_stmt *s)
-{
-	s->next = NULL;
-	if (b->last)
-		b->last->next = s;
-	else
-		b->first = s;
-	b->last = s;
-}
-
 static bool in_order(const hop_stmt *s)
 {
 	return s->kind == HOP_L_IF || s->kind == HOP_L_WHILE ||
@@ -108,11 +98,11 @@ static void cut_block(divide *d, hop_block *b)
 		if (!x || has + w > d->weight) {
 			x = new_part(d);
 			x->call->loc = s->loc;
-			append(&rest, x->call);
+			hop_block_append(&rest, x->call);
 			has = 0;
 		}
 		has += w;
-		append(&x->body, s);
+		hop_block_append(&x->body, s);
 	}
 	*b = rest;
 }

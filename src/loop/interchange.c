@@ -211,23 +211,13 @@ static int64_t tile_of(swap *w, const hop_fentry *x, const hop_stmt *par)
 
 /* ---- doing it ---- */
 
-static void append(hop_block *b, hop_stmt *s)
-{
-	s->next = NULL;
-	if (b->last)
-		b->last->next = s;
-	else
-		b->first = s;
-	b->last = s;
-}
-
 /* Steps in the lane: what stands before the loop of lanes is done by each. */
 static hop_stmt *inside_out(hop_stmt *seq, hop_stmt *par)
 {
 	hop_block step = { 0 };
 	for (hop_stmt *s = seq->body.first, *next; s != par; s = next) {
 		next = s->next;
-		append(&step, s);
+		hop_block_append(&step, s);
 	}
 	if (step.last)
 		step.last->next = par->body.first;
@@ -236,7 +226,7 @@ static hop_stmt *inside_out(hop_stmt *seq, hop_stmt *par)
 	step.last = par->body.last;
 	seq->body = step;
 	par->body = (hop_block){ 0 };
-	append(&par->body, seq);
+	hop_block_append(&par->body, seq);
 	return par;
 }
 
@@ -309,7 +299,7 @@ static hop_stmt *in_tiles(swap *w, hop_stmt *seq, hop_stmt *par, int64_t n)
 		par->bound = hop_l_op(&b, HOP_SOP_min, HOP_i64, 2, (hop_reg[]){ left, each });
 	}
 	par->extent = size;
-	append(b.block, seq);
+	hop_block_append(b.block, seq);
 	k.was = k.uses ? hop_l_reg(&b) : 0;
 	k.apply = true;
 	strip_block(&k, &par->body);
@@ -363,7 +353,7 @@ static void visit(swap *w, hop_block *b)
 		for (int i = 0; i < k; i++)
 			visit(w, sub[i]);
 		w->nest -= nest;
-		append(b, s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ ? visit_loop(w, s) : s);
+		hop_block_append(b, s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ ? visit_loop(w, s) : s);
 	}
 }
 

@@ -29,18 +29,24 @@ static const char *const redname[] = { "add", "max", "min", "mul", "or", "and" }
 
 /* ---- building ---- */
 
+void hop_block_append(hop_block *b, hop_stmt *s)
+{
+	if (!b)
+		return;
+	s->next = NULL;
+	if (b->last)
+		b->last->next = s;
+	else
+		b->first = s;
+	b->last = s;
+}
+
 hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k)
 {
 	hop_stmt *s = HOP_NEW(b->a, hop_stmt);
 	s->kind = k;
 	s->loc = b->loc;
-	if (!b->block)
-		return s;
-	if (b->block->last)
-		b->block->last->next = s;
-	else
-		b->block->first = s;
-	b->block->last = s;
+	hop_block_append(b->block, s);
 	return s;
 }
 

@@ -334,6 +334,8 @@ hop_reg   hop_l_consti(hop_lbuild *b, hop_dtype d, int64_t v);
 hop_reg   hop_l_size(hop_lbuild *b, hop_size s);
 hop_reg   hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at);
 void      hop_l_store(hop_lbuild *b, hop_dtype d, const hop_addr *at, hop_reg v);
+/* At the end of the block; nothing happens if that is NULL. */
+void      hop_block_append(hop_block *b, hop_stmt *s);
 hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k);      /* appended, zeroed */
 hop_stmt *hop_l_tile(hop_lbuild *b, hop_tile *t);
 /* A loop; what follows goes into it until the caller puts the block back. */

@@ -290,17 +290,6 @@ static hop_scope *push(hop_lower *l, hop_scope *up, hop_stmt *s, hop_block *b)
 	return n;
 }
 
-static void append(hop_block *b, hop_stmt *s)
-{
-	if (!b)
-		return;
-	if (b->last)
-		b->last->next = s;
-	else
-		b->first = s;
-	b->last = s;
-}
-
 hop_stmt *hop_lower_new(hop_lower *l, enum hop_lkind k)
 {
 	hop_stmt *s = HOP_NEW(l->q.a, hop_stmt);
@@ -332,7 +321,7 @@ void hop_lower_close(hop_lower *l)
 {
 	hop_scope *n = l->q.cur;
 	hop_stmt *s = n->stmt;
-	append(n->up->block, s);
+	hop_block_append(n->up->block, s);
 	n->is_shut = true;
 	for (int i = 0; s->kind == HOP_L_LOOP && i < s->nacc; i++)
 		hop_lower_note_reg(l, s->acc[i].result, n->up);
@@ -379,7 +368,7 @@ void hop_lower_leave(hop_lower *l, bool link)
 {
 	hop_scope *n = l->q.cur;
 	if (link)
-		append(n->back->block, n->stmt);
+		hop_block_append(n->back->block, n->stmt);
 	n->is_shut = true;
 	l->q.cur = n->back;
 }

@@ -103,12 +103,9 @@ static hop_status group_body(const struct groups *g, int64_t slots, hop_graph **
 	hop_build b;
 	uint32_t np = l->nc + l->nk, *at = order(l), no = l->nc + 1 + l->nt;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np), *out = HOP_NEWN(&e->tmp, hop_val, no);
-	hop_size *own = HOP_NEWN(&e->tmp, hop_size, l->body->nsym);
 	hop_build_open(&b, e);
 	hop_build_syms_of(&b, l->body);
-	for (uint32_t i = 0; i < l->body->nsym; i++)
-		own[i] = hop_size_sym(e, (int)i);
-	hop_sizes sargs = hop_lanes_sargs(l, (hop_sizes){ l->body->nsym, own }, g->width);
+	hop_sizes sargs = hop_lanes_sargs(l, hop_own_sizes(e, l->body->nsym), g->width);
 	for (uint32_t j = 0; j < np; j++)
 		in[at[j]] = hop_build_param(&b, hop_lanes_type(l, at[j], g->width));
 	if (slots) {

@@ -13,6 +13,8 @@
 
 #include <string.h>
 
+#include "hops/batch.h"
+
 /* Operands of the outer loop, in their order. */
 struct outer {
 	hop_val  next;           /* the first lane that waits */
@@ -91,16 +93,6 @@ static hop_val count(hop_build *b, hop_val m)
 	                                     (const int64_t[]){ 0 }), HOP_i64);
 }
 
-static hop_sizes own_sizes(const struct compact *c)
-{
-	hop_env *e = c->l->env;
-	uint32_t n = c->l->body->nsym;
-	hop_size *s = HOP_NEWN(&e->tmp, hop_size, n);
-	for (uint32_t i = 0; i < n; i++)
-		s[i] = hop_size_sym(e, (int)i);
-	return (hop_sizes){ n, s };
-}
-
 /* ---- loops of the body as it is ---- */
 
 /* The test or the body with one more parameter in front of the consts: a carry that counts the
@@ -152,7 +144,7 @@ static hop_status more_body(const struct compact *c, bool counts, hop_graph **ou
 {
 	struct more m;
 	more_open(&m, c);
-	hop_emit_inline(&m.b, c->l->body, own_sizes(c).v, m.in, m.out);
+	hop_emit_inline(&m.b, c->l->body, hop_own_sizes(c->l->env, c->l->body->nsym).v, m.in, m.out);
 	if (counts)
 		m.out[c->l->nc] = hop_emit(&m.b, add, m.one, hop_emit_const_i(&m.b, HOP_i64, 1));
 	return hop_seal(&m.b, c->l->nc + counts, m.out, NULL, out_g);
@@ -184,37 +176,21 @@ static hop_status run(hop_build *b, const struct compact *c, struct outer *o)
 	in[l->nc] = hop_emit(b, select, waits, hop_emit_const_i(b, HOP_i64, c->w.k / 4 * 3),
 	                     hop_emit_const_i(b, HOP_i64, 0));
 	memcpy(in + l->nc + 1, o->slot + l->nc, l->nk * sizeof *in);
-	return loop(b, c, false, hop_lanes_sargs(l, own_sizes(c), c->w), in, o->slot);
+	hop_sizes own = hop_own_sizes(l->env, l->body->nsym);
+	return loop(b, c, false, hop_lanes_sargs(l, own, c->w), in, o->slot);
 }
 
 /* ---- the outer loop ---- */
 
-/* (k, f) -> k + f, k: the number of slots that are free in front of each. */
-static hop_status step(hop_env *e, hop_graph **out_g)
-{
-	hop_build b;
-	hop_val out[2];
-	hop_build_open(&b, e);
-	out[1] = hop_build_param(&b, hop_type_scalar(e, HOP_i64));
-	hop_val f = hop_build_param(&b, hop_type_scalar(e, HOP_i64));
-	out[0] = hop_emit(&b, add, out[1], f);
-	return hop_seal(&b, 2, out, NULL, out_g);
-}
-
 static hop_status refill(hop_build *b, const struct compact *c, struct outer *o)
 {
 	const hop_lanes *l = c->l;
-	hop_graph *body;
-	hop_val is_free = hop_emit(b, not, o->slot[0]), at[2];
-	hop_val zero = hop_emit_const_i(b, HOP_i64, 0), x = hop_emit_cast(b, is_free, HOP_i64);
-	HOP_TRY(step(l->env, &body));
-	hop_scan_args s = { .body = body, .ncarry = 1, .nx = 1, .length = c->w, .carry = &zero,
-	                    .x = &x, .count = HOP_ZERO };
-	HOP_TRY(hop_emit_scan(b, &s, at));
-	hop_val lane = hop_emit(b, add, at[1], hop_emit_lead(b, o->next, c->w));
+	hop_val is_free = hop_emit(b, not, o->slot[0]), taken, before;
+	HOP_TRY(hop_emit_before(b, hop_emit_cast(b, is_free, HOP_i64), &taken, &before));
+	hop_val lane = hop_emit(b, add, before, hop_emit_lead(b, o->next, c->w));
 	hop_val n = hop_emit_size(b, c->n);
 	hop_val fresh = hop_emit(b, and, is_free, hop_emit(b, lt, lane, hop_emit_lead(b, n, c->w)));
-	o->next = hop_emit(b, min, n, hop_emit(b, add, o->next, at[0]));
+	o->next = hop_emit(b, min, n, hop_emit(b, add, o->next, taken));
 	o->id = hop_emit(b, select, fresh, lane, o->id);
 	for (uint32_t i = 0; i < l->nc + l->nk && !b->st; i++)
 		if (l->row[i])
