@@ -67,13 +67,9 @@ hop_status hop_combine_step(hop_lower *l, const hop_fold *s, const hop_combine *
 	return HOP_OK;
 }
 
-/* Nothing in it that could not stand garbage, and nothing to test that a single slice need not
- * pass: then step 0 combines it, and selects what it reads. */
-static bool is_total(hop_lower *l, const hop_fold *s)
+/* Nothing in it that could not stand garbage: then step 0 combines it, and selects what it reads. */
+static bool is_total(const hop_graph *g)
 {
-	const hop_graph *g = s->a.combine;
-	if (hop_lower_body(l, s->n, g)->tests)
-		return false;
 	for (uint32_t i = 0; i < g->nnode; i++)
 		if (hop_optab[g->node[i].op].flags & (HOP_F_R | HOP_F_X) || g->node[i].guard)
 			return false;
@@ -245,11 +241,14 @@ hop_status hop_lower_assoc(hop_lower *l, const hop_node *n)
 	hop_size zero = hop_size_int(0), from = hop_size_int(first && !s.a.exclusive), left;
 	find_live(l, &s);
 	HOP_TRY(begin(l, &s));
-	if (first && !s.a.exclusive && !hop_fold_is_plain(&s) && is_total(l, &s))
+	/* what it tests a single slice need not pass, and threads cannot refuse */
+	bool tests = hop_lower_body(l, n, s.a.combine)->tests;
+	bool plain = !tests && hop_fold_is_plain(&s);
+	if (first && !s.a.exclusive && !plain && !tests && is_total(s.a.combine))
 		return select_steps(l, &s);
 	if (first)
 		head(l, &s);
-	if (!s.a.exclusive && hop_fold_is_plain(&s)) {
+	if (!s.a.exclusive && plain) {
 		/* blocks begin where lines of the cache do */
 		if (first && hop_size_const(s.length) && s.length.k >= FEW && !s.a.reverse) {
 			HOP_TRY(steps(l, &s, from, hop_size_int(LINE - 1)));

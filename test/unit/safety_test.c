@@ -55,6 +55,11 @@ BODY(product_join, const hop_value *v = user; hop_value y = hop_add(t, in[0], in
 BODY(product_prefix, hop_value x = hop_unsqueeze(t, in[0], 1);
      hop_associative_scan(t, product_join, (void *)(uintptr_t)in, 1, &x, NULL, out);
      hop_return(t, out[0]))
+BODY(product_rest, hop_value y = hop_add(t, in[0], in[1]); const hop_value *v = user;
+     hop_mul(t, v[1], v[0]); hop_return(t, y))
+BODY(product_sum, hop_value x = hop_f(t, 0);
+     hop_reduce_with(t, product_rest, (void *)(uintptr_t)in, 1, &x, in, 0, out);
+     hop_return(t, out[0]))
 BODY(unused, hop_mul(t, in[0], in[1]); hop_return(t, hop_sum_all(t, in[0])))
 BODY(unused_region, hop_region(t, "r", product, NULL, 2, in, 1, out);
      hop_return(t, hop_sum_all(t, in[0])))
@@ -106,6 +111,10 @@ static hop_status call_with(hop_fn *f, struct input x, const hop_run_opts *o)
 static void expect(hop_body *body, struct input x, const char *words)
 {
 	hop_fn *f = captured(body);
+	hop_exec *code;
+	if (hop_compile(f, NULL, &code))             /* a call would interpret it, and say so */
+		fail_msg("%s", hop_message(ctx));
+	hop_exec_release(code);
 	for (int interp = 0; interp < 2; interp++) {
 		hop_status st = call_with(f, x, HOP_RUN_OPTS(.interpret = interp));
 		if (st != (words ? HOP_ESHAPE : HOP_OK))
@@ -154,6 +163,10 @@ static void test_bodies(void **state)
 	expect(product_prefix, (struct input){ 0, 4000, 0 }, NULL);
 	expect(product_prefix, (struct input){ 3, 3, 0 }, NULL);
 	expect(product_prefix, (struct input){ 2, 4000, 0 }, both);
+	/* a combine of scalars, which else goes in blocks on threads */
+	expect(product_sum, (struct input){ 0, 4000, 0 }, NULL);
+	expect(product_sum, (struct input){ 3, 3, 0 }, NULL);
+	expect(product_sum, (struct input){ 2, 4000, 0 }, both);
 	/* what nobody reads is tested all the same, as it is eagerly */
 	expect(unused, (struct input){ 2, 4000, 1 }, "mul: ");
 	expect(unused_region, (struct input){ 2, 4000, 1 }, "mul: ");
