@@ -53,10 +53,13 @@ static const hop_ix *start_of(hop_lower *l, const block *b, const hop_ix *at, co
 	return hop_ix_add(l, at, hop_ix_mul(l, c, b->piece));
 }
 
-/* What each piece gives, into total. */
+/* What each piece gives, into total: more than what is wanted of the slices, for it stands on the
+ * right. */
 static hop_status fold_pieces(hop_lower *l, const block *b, const hop_ix *at)
 {
-	const hop_fold *s = b->s;
+	hop_fold piece = *b->s;
+	const hop_fold *s = &piece;
+	piece.live = piece.total;
 	hop_size one = hop_size_int(1), more = hop_size_sub(l->env, b->piece, one);
 	hop_combined of = { .left = b->total, .t = at };
 	hop_combine q;

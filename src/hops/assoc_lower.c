@@ -107,23 +107,33 @@ static void needs(const hop_graph *g, int k, bool *on)
 	}
 }
 
+/* And what those need of their left operand. */
+static void close_live(const hop_fold *s, bool *live, bool *on)
+{
+	for (bool more = true; more; ) {
+		more = false;
+		for (int k = 0; k < s->nx; k++)
+			if (live[k])
+				needs(s->a.combine, k, on);
+		for (int k = 0; k < s->nx; k++) {
+			more |= on[k] && !live[k];
+			live[k] |= on[k];
+		}
+	}
+}
+
 static void find_live(hop_lower *l, hop_fold *s)
 {
 	const hop_lval *x = &l->q.inst->val[s->n->out0.id];
-	bool more = true, *on = HOP_NEWN(l->w, bool, s->a.combine->nvalue);
+	bool *on = HOP_NEWN(l->w, bool, s->a.combine->nvalue);
 	s->live = HOP_NEWN(l->w, bool, s->nx);
+	s->total = HOP_NEWN(l->w, bool, s->nx);
 	for (int k = 0; k < s->nx; k++)
 		s->live[k] = x[k].ndemand || x[k].has_dest;
-	while (more) {
-		more = false;
-		for (int k = 0; k < s->nx; k++)
-			if (s->live[k])
-				needs(s->a.combine, k, on);
-		for (int k = 0; k < s->nx; k++) {
-			more |= on[k] && !s->live[k];
-			s->live[k] |= on[k];
-		}
-	}
+	close_live(s, s->live, on);
+	for (int k = 0; k < s->nx; k++)
+		s->total[k] = s->live[k] || on[s->nx + k];
+	close_live(s, s->total, on);
 }
 
 /* Where the fold begins: the inits, or nothing yet. */

@@ -13,6 +13,7 @@ typedef struct hop_fold {
 	hop_carries     c;            /* now: what was combined so far */
 	hop_view       *ys;           /* [nx] results of a scan */
 	bool           *live;         /* [nx] wanted, or what is wanted needs it from step to step */
+	bool           *total;        /* [nx] the same, where what several slices give is on the right */
 } hop_fold;
 
 /* One place where the combine stands: an instance of it, and where its results go. */

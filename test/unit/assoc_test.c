@@ -221,6 +221,46 @@ static void test_one_leaf(void **state)
 	hop_fn_release(f);
 }
 
+/* ---- one leaf is wanted, of so many slices that they go in blocks ---- */
+
+static void one_wanted(hop_trace *t, const hop_value *in, void *user)
+{
+	const struct form *f = user;
+	hop_value out[2], all[2], init[2] = { hop_scalar(t, HOP_f64, 1), hop_scalar(t, HOP_f64, 0) };
+	hop_associative_scan(t, affine, NULL, 2, in, HOP_ASSOC_OPTS(.reverse = f->reverse,
+	                     .init = f->init ? init : NULL), out);
+	hop_reduce_with(t, affine, NULL, 2, init, in, 0, all);
+	hop_return(t, out[1], all[1]);
+}
+
+static void check_long(struct form f)
+{
+	int64_t n = f.length;
+	double *v = malloc(3 * (size_t)n * sizeof *v), *a = v, *b = v + n, *y = v + 2 * n, q = 0, all = 0;
+	assert_non_null(v);
+	for (int i = 0; i < n; i++) {
+		a[i] = 0.9 + 0.1 * sin(i);
+		b[i] = cos(i);
+		all = all * a[i] + b[i];
+	}
+	for (int i = 0; i < n; i++) {
+		int64_t at = f.reverse ? n - 1 - i : i;
+		y[at] = q = q * a[at] + b[at];
+	}
+	rig_run(&(struct rig){ .f = one_wanted, .user = &f, .nin = 2, .in = { vec(n, a), vec(n, b) },
+	                       .nout = 2, .want = { y, &all }, .n = { n, 1 } });
+	free(v);
+}
+
+static void test_one_wanted(void **state)
+{
+	const int length[] = { 1281, 3000, 270000 };
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		for (int k = 0; k < 4; k++)
+			check_long((struct form){ length[i], k & 1, k & 2, false });
+}
+
 /* ---- a Kalman filter, by steps and by elements ----
  *
  * x' = F x + noise q, y = H x + noise r. An element (A, b, C, eta, J) says what a stretch of
@@ -348,6 +388,7 @@ int main(void)
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_leaves),
 		cmocka_unit_test(test_one_leaf),
+		cmocka_unit_test(test_one_wanted),
 		cmocka_unit_test(test_kalman),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
