@@ -121,6 +121,11 @@ hop_status go_through(enum door d, hop_body *f, void *user, int nin, const tenso
 		puts(hop_fn_text(fn));
 	if (hop_fn_nout(fn) != nout)
 		fail("captured, the body gives %d results, not %d", hop_fn_nout(fn), nout);
+	if (d == COMPILED) {                                 /* hop_call would interpret what cannot be */
+		hop_exec *x;
+		ok(hop_compile(fn, NULL, &x));
+		hop_exec_release(x);
+	}
 	st = hop_call_with(fn, nin, arrays, nout, out, HOP_RUN_OPTS(.interpret = d == INTERPRETED));
 	hop_fn_release(fn);
 	return st;
@@ -244,15 +249,27 @@ void refuses_at(const char *file, int line, hop_body *f, void *user, int nin, co
 	release(nin, a);
 }
 
-void refuses_run_at(const char *file, int line, hop_body *f, void *user, int nin, const tensor *in,
-                    hop_status st, const char *message)
+static void refused_from(enum door first, const char *file, int line, hop_body *f, void *user,
+                         int nin, const tensor *in, hop_status st, const char *message)
 {
 	hop_array *a[MAXLIST], *out[MAXLIST];
 	int nout = results_of(file, line, f, user, nin, in);
 	for (int i = 0; i < nin; i++)
 		a[i] = array_of(&in[i]);
-	for (enum door d = 0; d < NDOOR; d++)
+	for (enum door d = first; d < NDOOR; d++)
 		refused(file, line, door_name[d], go_through(d, f, user, nin, in, a, nout, out), st,
 		        message);
 	release(nin, a);
+}
+
+void refuses_run_at(const char *file, int line, hop_body *f, void *user, int nin, const tensor *in,
+                    hop_status st, const char *message)
+{
+	refused_from(EAGER, file, line, f, user, nin, in, st, message);
+}
+
+void refuses_call_at(const char *file, int line, hop_body *f, void *user, int nin, const tensor *in,
+                     hop_status st, const char *message)
+{
+	refused_from(INTERPRETED, file, line, f, user, nin, in, st, message);
 }

@@ -148,5 +148,9 @@ void refuses_capture_at(const char *file, int line, hop_body *f, void *user, int
 void refuses_run_at(const char *file, int line, hop_body *f, void *user, int nin,
                     const tensor *in, hop_status st, const char *message);
 #define refuses_run(...) refuses_run_at(__FILE__, __LINE__, __VA_ARGS__)
+/* Only when what was captured is called, interpreted or compiled. */
+void refuses_call_at(const char *file, int line, hop_body *f, void *user, int nin,
+                     const tensor *in, hop_status st, const char *message);
+#define refuses_call(...) refuses_call_at(__FILE__, __LINE__, __VA_ARGS__)
 
 #endif

@@ -149,7 +149,7 @@ static void bend(hop_trace *t, const hop_value *in, void *user)
 	hop_grad_at(t, o->f, o->user, o->nin, in, o->nwrt, o->wrt, 2 * MAXLIST, out);
 	for (int k = 0; k < o->nwrt; k++) {
 		hop_value g = out[o->nout + k];
-		sum = hop_add(t, sum, hop_sum_all(t, hop_mul(t, g, hop_sin(t, hop_addf(t, g, k)))));
+		sum = hop_add(t, sum, hop_sum_all(t, hop_mul(t, g, hop_addf(t, hop_mulf(t, g, 0.5), 1 + k))));
 	}
 	hop_return(t, sum);
 }
