@@ -76,7 +76,7 @@ static void region_captured_end(hop_trace *t, void *arg)
 	hop_trace *b = c->body;
 	hop_outs o = { b, b->nret, b->out };
 	if (!hop_call_room(t, b->nret, c->io.cap) ||
-	    !hop_join_open(&j, t, 1, &o, c->io.nin, c->io.in))
+	    !hop_join_open(&j, t, 1, &o, 0, NULL))
 		return;
 	hop_join_syms(&j, 0, NULL);
 	hop_layout l = hop_call_layout(&j, &operands);
