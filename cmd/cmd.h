@@ -54,6 +54,10 @@ hop_status cmd_passes(cmd *c, const char *names, const hop_graph **g);
 void       cmd_print(cmd *c, uint32_t n, const hop_named *entry, int flags);
 void       cmd_print_picked(cmd *c, const hop_graph *g, int flags);
 
+/* shared.c: the bodies under these graphs, how many use each, and what keeps those apart that are
+ * nearly equal; to standard output. */
+void       cmd_shared(cmd *c, uint32_t n, const hop_named *root);
+
 /* ---- running, for run and bench ---- */
 
 enum { CMD_MAXSIZE = 64 };

@@ -84,13 +84,15 @@ static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 hop_status cmd_show(cmd *c)
 {
 	const char *after = NULL, *machine = NULL;
-	bool copies = false;
+	bool copies = false, shared = false;
 	int flags = 0;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--locs"))
 			flags |= HOP_PRINT_LOCS;
 		else if (cmd_flag(c, "--copies"))
 			copies = true;
+		else if (cmd_flag(c, "--shared"))
+			shared = true;
 		else if (cmd_value(c, "--after", &after))
 			HOP_TRY(cmd_need(c, "--after", after));
 		else if (cmd_value(c, "--machine", &machine))
@@ -99,6 +101,9 @@ hop_status cmd_show(cmd *c)
 			HOP_TRY(cmd_other(c));
 	}
 	HOP_TRY(cmd_load(c));
+	if (shared && after && !hop_pass_find(after))
+		return hop_fail(c->env, 0, HOP_EUSE, "show: --shared is of graphs: --after must name a "
+		                "pass, %s is none", after);
 	if (copies || (after && (!strcmp(after, "lower") || !strcmp(after, "c"))))
 		return lowered(c, copies ? COPIES : *after == 'c' ? C_TEXT : LOOPS, NULL);
 	if (after && !strcmp(after, "schedule")) {
@@ -107,7 +112,10 @@ hop_status cmd_show(cmd *c)
 		return lowered(c, LOOPS, &m);
 	}
 	if (!after && !c->graph) {
-		cmd_print(c, c->m->n, c->m->entry, flags);
+		if (shared)
+			cmd_shared(c, c->m->n, c->m->entry);
+		else
+			cmd_print(c, c->m->n, c->m->entry, flags);
 		return HOP_OK;
 	}
 	hop_graph *g;
@@ -115,6 +123,10 @@ hop_status cmd_show(cmd *c)
 	const hop_graph *now = g;
 	if (after)
 		HOP_TRY(up_to(c, after, &now));
+	if (shared) {
+		cmd_shared(c, 1, &(hop_named){ NULL, (hop_graph *)(uintptr_t)now });
+		return HOP_OK;
+	}
 	cmd_print_picked(c, now, flags);
 	return HOP_OK;
 }

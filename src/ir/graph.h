@@ -218,6 +218,8 @@ bool        hop_node_effect(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);
 bool        hop_attr_equal(int op, const void *a, const void *b);
+/* The first field in which they differ, or -1. */
+int         hop_attr_differ(int op, const void *a, const void *b);
 /* Deep copy into an arena; size expressions are substituted when nsub >= 0. */
 void       *hop_attr_copy(hop_env *e, hop_arena *a, int op, const void *attr,
                           const hop_size *subst, int nsubst);

@@ -218,17 +218,22 @@ static bool field_equal(int k, const void *p, const void *q)
 	}
 }
 
-bool hop_attr_equal(int op, const void *a, const void *b)
+int hop_attr_differ(int op, const void *a, const void *b)
 {
-	if (!a || !b)
-		return a == b;
 	for (int i = 0; i < hop_optab[op].nfield; i++) {
 		size_t at = hop_attr_offset(op, i);
 		if (!field_equal(hop_optab[op].field[i].kind, (const char *)a + at,
 		                 (const char *)b + at))
-			return false;
+			return i;
 	}
-	return true;
+	return -1;
+}
+
+bool hop_attr_equal(int op, const void *a, const void *b)
+{
+	if (!a || !b)
+		return a == b;
+	return hop_attr_differ(op, a, b) < 0;
 }
 
 #define M(name) #name,

@@ -301,10 +301,21 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 	}
 }
 
+void hop_field_print(hop_buf *b, const hop_graph *g, const hop_node *n, int i)
+{
+	hop_arena *tmp = &b->env->tmp;
+	hop_mark m = hop_mark_at(tmp);
+	struct printer p = { .b = b, .tmp = tmp };
+	struct scope s = { .g = g };
+	name_syms(&p, &s);
+	put_value(&p, &s, hop_optab[n->op].field[i].kind, field_at(n, i));
+	hop_rewind(tmp, m);
+}
+
 /* ---- nodes ---- */
 
 /* The field's word in the text: C keywords have a _ that the text does without. */
-static void put_field(hop_buf *b, const char *name)
+void hop_field_word(hop_buf *b, const char *name)
 {
 	size_t n = strlen(name);
 	hop_putn(b, name, n && name[n - 1] == '_' ? n - 1 : n);
@@ -357,7 +368,7 @@ static void put_attrs(struct printer *p, const struct scope *s, const hop_node *
 			continue;
 		hop_put(p->b, any ? ", " : " {");
 		any = true;
-		put_field(p->b, f->name);
+		hop_field_word(p->b, f->name);
 		hop_put(p->b, " = ");
 		put_value(p, s, f->kind, field_at(n, i));
 	}
@@ -371,6 +382,19 @@ static void put_indent(hop_buf *b, int depth)
 		hop_put(b, "  ");
 }
 
+bool hop_loc_print(hop_buf *b, hop_ctx *c, hop_loc at)
+{
+	const char *file;
+	int line;
+	hop_loc in;
+	if (!hop_loc_read(c, at, &file, &line, &in))
+		return false;
+	for (; *file; file++)                      /* it must stay on its line */
+		hop_putc(b, *file == '\n' ? ' ' : *file);
+	hop_putf(b, ":%d", line);
+	return true;
+}
+
 static void put_loc(struct printer *p, const struct scope *s, hop_loc at)
 {
 	const char *file;
@@ -378,9 +402,7 @@ static void put_loc(struct printer *p, const struct scope *s, hop_loc at)
 	hop_loc in;
 	if (p->flags & HOP_PRINT_LOCS && hop_loc_read(s->g->ctx, at, &file, &line, &in)) {
 		hop_put(p->b, "  # ");
-		for (; *file; file++)                  /* it must stay on its line */
-			hop_putc(p->b, *file == '\n' ? ' ' : *file);
-		hop_putf(p->b, ":%d", line);
+		hop_loc_print(p->b, s->g->ctx, at);
 	}
 	hop_putc(p->b, '\n');
 }
@@ -395,7 +417,7 @@ static void put_bodies(struct printer *p, const hop_node *n, int depth)
 		if (!in_place(p, sub.v[i], f->kind))
 			continue;
 		put_indent(p->b, depth);
-		put_field(p->b, hop_node_subfield(n, (int)i)->name);
+		hop_field_word(p->b, hop_node_subfield(n, (int)i)->name);
 		if (item_of(p, sub.v[i])->name)
 			hop_putf(p->b, " @%s\n", item_of(p, sub.v[i])->name);
 		else

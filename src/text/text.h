@@ -32,6 +32,17 @@ void hop_data_print(hop_buf *b, hop_dtype d, int rank, const void *bytes, int64_
 /* "..." with escapes that the lexer reads back. */
 void hop_str_print(hop_buf *b, const char *s, size_t n);
 
+/* One attribute as the text has it; not for constants and bodies. */
+void hop_field_print(hop_buf *b, const hop_graph *g, const hop_node *n, int field);
+/* The word of a field in the text. */
+void hop_field_word(hop_buf *b, const char *name);
+
+/* differ.c: the first thing in which two graphs differ, in words; nothing if they are equal. True
+ * if it is the value of a constant. */
+bool hop_graph_differ(hop_buf *b, const hop_graph *one, const hop_graph *other);
+/* "net.c:12" if the place is known, else nothing. */
+bool hop_loc_print(hop_buf *b, hop_ctx *c, hop_loc at);
+
 /* Read a text. Any bytes are fine: failures are HOP_EPARSE, or what inference says, with
  * file, line, column, the line itself and a mark under the place. Needs a guard. */
 hop_status hop_module_parse(hop_env *e, const char *text, size_t n, const char *filename,
