@@ -5,10 +5,21 @@
  * has is a constant, so the association is that of the length alone. Other combines are folds.
  *
  * A piece is no multiple of 4 KiB long: its lanes would all want the same lines of the cache. */
+#include <stdlib.h>
+
 #include "hops/assoc_lower.h"
 
-static const struct level { int chains, piece; } levels[] = { { 256, 1040 }, { 16, 80 } };
+typedef struct level { int chains, piece; } level;
+static const level levels[] = { { 256, 1040 }, { 16, 80 } };
 enum { LEVELS = sizeof levels / sizeof *levels };
+
+/* HOP_PIECE=n: pieces of n elements and blocks of four, then of two, for tests. */
+static level level_at(int i)
+{
+	const char *own = getenv("HOP_PIECE");
+	long n = own ? atol(own) : 0;
+	return n > 1 && n < 1000 ? (level){ i ? 2 : 4, (int)n } : levels[i];
+}
 
 bool hop_fold_is_plain(const hop_fold *s)
 {
@@ -116,14 +127,14 @@ static hop_status scan_pieces(hop_lower *l, const block *b, const hop_ix *at)
 	return HOP_OK;
 }
 
-static hop_status one_level(hop_lower *l, const hop_fold *s, const struct level *v, hop_size *from)
+static hop_status one_level(hop_lower *l, const hop_fold *s, level v, hop_size *from)
 {
 	hop_env *e = l->env;
-	hop_size each = hop_size_int((int64_t)v->chains * v->piece);
+	hop_size each = hop_size_int((int64_t)v.chains * v.piece);
 	hop_size left = hop_size_sub(e, s->length, *from);
 	hop_size n = hop_size_div(e, hop_size_max(e, hop_size_int(0), left), each);
 	hop_size all = hop_size_mul(e, n, each);
-	block b = { s, hop_size_int(v->piece), hop_size_int(v->chains), *from,
+	block b = { s, hop_size_int(v.piece), hop_size_int(v.chains), *from,
 	            HOP_NEWN(l->w, hop_view, s->nx), HOP_NEWN(l->w, hop_view, s->nx) };
 	if (hop_size_is(n, 0))
 		return HOP_OK;
@@ -148,6 +159,6 @@ static hop_status one_level(hop_lower *l, const hop_fold *s, const struct level 
 hop_status hop_fold_blocks(hop_lower *l, const hop_fold *s, hop_size *from)
 {
 	for (int i = 0; i < LEVELS; i++)
-		HOP_TRY(one_level(l, s, &levels[i], from));
+		HOP_TRY(one_level(l, s, level_at(i), from));
 	return HOP_OK;
 }

@@ -41,4 +41,8 @@ void seed_parts(uint64_t seed)
 		setenv("HOP_FORK", "40", 1);
 	else
 		unsetenv("HOP_FORK");
+	if (seed % 5 < 2)
+		setenv("HOP_PIECE", seed % 5 ? "3" : "7", 1);
+	else
+		unsetenv("HOP_PIECE");
 }

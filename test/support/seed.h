@@ -8,7 +8,8 @@
 /* The seed of run i of n. */
 uint64_t seed_of(long i, long n);
 /* Every third program is compiled in parts of a few statements (HOP_PART), every fourth with
- * loops and sums of a few iterations shared (HOP_FORK). */
+ * loops and sums of a few iterations shared (HOP_FORK), two of five with associative scans in
+ * blocks of a few elements (HOP_PIECE). */
 void     seed_parts(uint64_t seed);
 
 #endif
