@@ -195,7 +195,8 @@ int hop_at_region(hop_trace *t, const char *file, int line, const char *name, ho
 /** A function with its own derivative.
  * fwd: inputs -> results; hop_save keeps values for bwd.
  * bwd: saved values, cotangents of the float results -> cotangents of the float inputs.
- * jvp (or NULL): inputs, tangents of the float inputs -> tangents of the float results.
+ * jvp: inputs, tangents of the float inputs -> tangents of the float results. NULL = what bwd says,
+ * transposed: the slope of its results by the cotangents, at cotangents of zero.
  * Values captured from outside are constants to this derivative. */
 typedef struct hop_custom_rule {
 	size_t    size;                /**< sizeof in the caller's build; grows at the end only */
