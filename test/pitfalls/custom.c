@@ -34,7 +34,7 @@ BODY(first_fwd)                                        /* x, unused, count */
 	hop_save(t, 1, in);
 	hop_return(t, hop_sin(t, in[0]));
 }
-BODY(first_bwd)                                        /* x, ct: of the two floats; an integer has none */
+BODY(first_bwd)                                        /* x, ct: of both floats; an integer has none */
 {
 	hop_return(t, hop_mul(t, in[1], hop_cos(t, in[0])), hop_zeros_like(t, in[1]));
 }
