@@ -200,6 +200,13 @@ BODY(loop)
 	hop_return(t, hop_sum_all(t, hop_mul(t, h, h)));
 }
 
+BODY(loop_back)
+{
+	hop_value out[2];
+	hop_grad_at(t, loop, user, 2, in, WRT(0), 2, out);
+	hop_return(t, out[1]);
+}
+
 /* The gradient of a loop in three elements, interpreted, which is the same to the bit in each mode. */
 static void bits(const struct loop *o, double g[3])
 {
@@ -230,9 +237,10 @@ static void modes(struct loop o)
 		o.slots = mode[m].slots;
 		bits(&o, g);
 		must(!memcmp(plain, g, sizeof g));
-		if (!o.nested)
-			slopes(loop, &o, LIST(F(0.3, 1, -0.7), I0(7)), WRT(0));
+		slopes(loop, &o, LIST(F(0.3, 1, -0.7), I0(7)), WRT(0));
+		lanes(loop_back, &o, LIST(F2(2, 3, 0.3, 1, -0.7, 1, 2, 3), I(7, 8)), AXES(0, 0));
 	}
+	slopes2(loop, &o, LIST(F(0.3, 1, -0.7), I0(7)), WRT(0));
 }
 
 PITFALL(112, "random numbers inside of a loop come again when its steps are run again")
@@ -248,13 +256,6 @@ PITFALL(113, "writes inside of steps that are run again")
 PITFALL(114, "checkpoints inside of checkpoints")
 {
 	modes((struct loop){ .steps = 6, .nested = true });
-}
-
-BODY(loop_back)
-{
-	hop_value out[2];
-	hop_grad_at(t, loop, user, 2, in, WRT(0), 2, out);
-	hop_return(t, out[1]);
 }
 
 PITFALL(115, "effects of steps that are run again do not happen again")

@@ -26,6 +26,7 @@ PITFALL(133, "two arguments are views of one tensor, and both are written")
 	/* 1 2 3 4 -> 10 20 30 4 -> 10 21 31 5; the first part is seen as it is then */
 	gives(overlapping, NULL, LIST(F(1, 2, 3, 4)), LIST(F0(62), F(10, 21, 31, 5)));
 	gradient(overlapping, NULL, LIST(F(1, 2, 3, 4)), WRT(0), LIST(F(10, 10, 10, 0)));
+	lanes(overlapping, NULL, LIST(F2(4, 2, 1, 2, 3, 4, 5, 6, 7, 8)), AXES(1));
 }
 
 BODY(moved)                                            /* x: one place to the right */
@@ -47,6 +48,8 @@ PITFALL(134, "a write reads the memory that it writes")
 	gradient(moved, NULL, LIST(F(1, 2, 3, 4)), WRT(0), LIST(F(4, 4, 6, 0)));
 	gives(turned, NULL, LIST(F2(2, 2, 1, 2, 3, 4)), LIST(F0(4 + 25 + 25 + 64), F2(2, 2, 2, 5, 5, 8)));
 	slopes(turned, NULL, LIST(F2(2, 2, 1, 2, 3, 4)), WRT(0));
+	lanes(moved, NULL, LIST(F2(2, 4, 1, 2, 3, 4, 5, 6, 7, 8)), AXES(0));
+	lanes(turned, NULL, LIST(F3(2, 2, 2, 1, 2, 3, 4, 5, 6, 7, 8)), AXES(1));
 }
 
 BODY(view_of_view)                                     /* every second column, backwards, of rows */
@@ -88,6 +91,8 @@ PITFALL(136, "disjoint parts of one tensor are no aliases")
 	gives(halves, NULL, LIST(F(1, 2, 0.5, 0.25), I0(3)),
 	      LIST(F0(x[0] + x[1] + x[2] + x[3]), F(x[0], x[1], x[2], x[3])));
 	slopes(halves, NULL, LIST(F(1, 2, 0.5, 0.25), I0(3)), WRT(0));
+	slopes2(halves, NULL, LIST(F(1, 2, 0.5, 0.25), I0(3)), WRT(0));
+	lanes(halves, NULL, LIST(F(1, 2, 0.5, 0.25), I(3, 1, 0)), AXES(-1, 0));
 }
 
 BODY(repeated)

@@ -203,6 +203,8 @@ PITFALL(101, "a region is one graph inside of loops and branches too")
 	must(times("= tanh ", CAPTURED, deep, NULL, LIST(F(0.7))) == 1);
 	gives(deep, NULL, LIST(F(0.7)), LIST(F0(h)));
 	slopes(deep, NULL, LIST(F(0.7)), WRT(0));
+	slopes2(deep, NULL, LIST(F(0.7)), WRT(0));
+	lanes(deep, NULL, LIST(F2(3, 1, 0.7, -1, 0.2)), AXES(0));
 }
 
 /* ---- what is asked of their derivatives ---- */
@@ -222,6 +224,7 @@ PITFALL(102, "cotangents of two layouts need one backward graph")
 	tensor m[3] = { F2(2, 2, 1, 2, 3, 4), F2(2, 2, 0.5, -1, 2, 1), F2(2, 2, 1, 3, -1, 2) };
 	must(times("graph @", TRAINED, laid_out, NULL, 3, m) == 3);
 	slopes(laid_out, NULL, 3, m, WRT(0, 1, 2));
+	slopes2(laid_out, NULL, 3, m, WRT(0, 1, 2));
 }
 
 BODY(sine_cosine) { hop_return(t, hop_sin(t, in[0]), hop_cos(t, in[0])); }
@@ -328,6 +331,7 @@ PITFALL(107, "a region writes its argument, twice in a row, while it is trained"
 	/* (2x + 1) 17.5 + 14 (2x / 2 + 2x + 1) */
 	gradient(averaged, NULL, LIST(F(3), F(4)), WRT(0), LIST(F(7 * 17.5 + 14 * 10)));
 	must(times("graph @", CAPTURED, averaged, NULL, LIST(F(3), F(4))) == 2);
+	slopes2(averaged, NULL, LIST(F(3), F(4)), WRT(0, 1));
 }
 
 BODY(says)

@@ -37,6 +37,7 @@ BODY(gated)                                            /* xs, h: a small recurre
 PITFALL(72, "a scan of tanh and sigmoid is trained as compiled code")
 {
 	slopes(gated, NULL, LIST(F(0.5, -1, 2, 0.1), F0(0.7)), WRT(0, 1));
+	slopes2(gated, NULL, LIST(F(0.5, -1, 2, 0.1), F0(0.7)), WRT(0, 1));
 }
 
 BODY(search)                                           /* xs: of each, grown until it is 4 */
@@ -62,6 +63,8 @@ PITFALL(73, "a while inside of a scan is trained")
 	}
 	gives(search, NULL, LIST(F(1, 2.2, 5, 0.4)), LIST(F0(sum)));
 	slopes(search, NULL, LIST(F(1, 2.2, 5, 0.4)), WRT(0));
+	slopes2(search, NULL, LIST(F(1, 2.2, 5, 0.4)), WRT(0));
+	lanes(search, NULL, LIST(F2(2, 4, 1, 2.2, 5, 0.4, 3, 0.1, 0.2, 7)), AXES(0));
 }
 
 BODY(three_times) { hop_return(t, hop_mulf(t, in[0], 3)); }
@@ -83,6 +86,7 @@ PITFALL(74, "branches of unlike sizes are trained")
 	gives(unlike, NULL, LIST(F(1, 2, 3), B0(0)), LIST(F0(5), F(1, 4, 0), I0(2)));
 	gradient(unlike, NULL, LIST(F(1, 2, 3), B0(1)), WRT(0), LIST(F(3, 3, 3)));
 	gradient(unlike, NULL, LIST(F(1, 2, 3), B0(0)), WRT(0), LIST(F(2, 4, 0)));
+	slopes2(unlike, NULL, LIST(F(1, 2, 3), B0(0)), WRT(0));
 }
 
 BODY(cube_or_sine)                                     /* x, p */
@@ -317,6 +321,9 @@ PITFALL(86, "branches and loops write what they captured while they are trained"
 	gives(counted, NULL, LIST(F(2, 3), I0(3)), LIST(F0(97), F(16, 81)));
 	gradient(counted, NULL, LIST(F(2, 3), I0(3)), WRT(0), LIST(F(32, 108)));
 	gradient(counted, NULL, LIST(F(2, 3), I0(0)), WRT(0), LIST(F(1, 1)));
+	slopes2(counted, NULL, LIST(F(2, 3), I0(3)), WRT(0));
+	lanes(written, NULL, LIST(F2(2, 2, 2, 3, 4, 5), B(1, 0)), AXES(0, 0));
+	lanes(counted, NULL, LIST(F2(3, 2, 2, 3, 4, 5, 1, 2), I(1, 0, 4)), AXES(0, 0));
 }
 
 BODY(history)                                          /* xs: running sums, written row by row */
@@ -333,6 +340,8 @@ PITFALL(87, "a scan writes what it captured while it is trained")
 {
 	gives(history, NULL, LIST(F(1, 2, 3)), LIST(F0(46), F(1, 9, 36)));
 	gradient(history, NULL, LIST(F(1, 2, 3)), WRT(0), LIST(F(20, 18, 12)));
+	slopes2(history, NULL, LIST(F(1, 2, 3)), WRT(0));
+	lanes(history, NULL, LIST(F2(3, 2, 2, 3, 4, 5, 1, 2)), AXES(1));
 }
 
 BODY(race)
@@ -405,6 +414,8 @@ PITFALL(91, "an elementwise associative scan runs and is trained on the CPU")
 	gives(prefixes, NULL, LIST(F(3, 1, 4), F(1, 0.5, 2)),
 	      LIST(F0(3 * s[0] + 3 * s[1] + 4 * s[2]), F(3, 3, 4), F(s[0], s[1], s[2])));
 	slopes(prefixes, NULL, LIST(F(3, 1, 4, 2, 5), F(1, 0.5, 2, -1, 0)), WRT(0, 1));
+	slopes2(prefixes, NULL, LIST(F(3, 1, 4, 2, 5), F(1, 0.5, 2, -1, 0)), WRT(0, 1));
+	lanes(prefixes, NULL, LIST(F2(2, 3, 3, 1, 4, 2, 5, 6), F(1, 0.5, 2)), AXES(0, -1));
 	gives(prefixes, NULL, LIST(EMPTY(HOP_f64), EMPTY(HOP_f64)),
 	      LIST(F0(0), EMPTY(HOP_f64), EMPTY(HOP_f64)));
 }

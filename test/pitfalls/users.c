@@ -36,6 +36,8 @@ PITFALL(150, "a while is trained unbounded, bounded, and in bounded memory, with
 		gives(halved, &o[m], LIST(F(5), F0(0.1)), LIST(F0(x * x), I0(trips)));
 		slopes(halved, &o[m], LIST(F(5), F0(0.1)), WRT(0));
 		slopes(halved, &o[m], LIST(F(0.05), F0(0.1)), WRT(0));       /* no trips */
+		slopes2(halved, &o[m], LIST(F(5), F0(0.1)), WRT(0));
+		lanes(halved, &o[m], LIST(F2(3, 1, 5, 0.01, 2), F(0.1, 0.1, 0.5)), AXES(0, 0));
 	}
 }
 
@@ -130,6 +132,7 @@ PITFALL(153, "a scan ends early, and says when")
 	gives(until, NULL, LIST(F(1, 2, 3, 4, 5)), LIST(F0(46), F(1, 9, 36, 0, 0), F0(6), I0(3)));
 	gradient(until, NULL, LIST(F(1, 2, 3, 4, 5)), WRT(0), LIST(F(20, 18, 12, 0, 0)));
 	gives(until, NULL, LIST(F(1, 1)), LIST(F0(5), F(1, 4), F0(2), I0(2)));
+	slopes2(until, NULL, LIST(F(1, 2, 3, 4, 5)), WRT(0));
 	lanes(until, NULL, LIST(F2(2, 3, 1, 2, 3, 5, 6, 7)), AXES(0));
 }
 
@@ -408,6 +411,7 @@ PITFALL(163, "an associative scan multiplies matrices, with a captured one betwe
 	tensor want = tensor_of(HOP_f64, 3, 3, 2, 2, &y[0][0][0]);
 	gives(composed, NULL, 2, in, LIST(F0(sum), want));
 	slopes(composed, NULL, 2, in, WRT(0, 1));
+	slopes2(composed, NULL, 2, in, WRT(0, 1));
 }
 
 /* ---- second derivatives ---- */
@@ -515,6 +519,8 @@ PITFALL(167, "loops and branches survive being written down and read, and are tr
 	must(!strcmp(text, hop_fn_text(back)));
 	ok(hop_grad(back, 2, wrt, &gb));
 	slopes(everything, NULL, 2, in, WRT(0, 1));
+	slopes2(everything, NULL, 2, in, WRT(0, 1));
+	lanes(everything, NULL, LIST(F2(2, 2, 0.5, 3, 0.1, 7), F(2, 0.3)), AXES(0, 0));
 	for (int interpret = 0; interpret < 2; interpret++) {
 		hop_run_opts *o = HOP_RUN_OPTS(.interpret = interpret);
 		ok(hop_call_with(g, 2, a, 3, x, o));
