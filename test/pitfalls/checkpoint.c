@@ -10,44 +10,75 @@
 
 enum { SAVED = 32 };
 
-static hop_array *array(tensor x)
+/* Zero like a, but one if it is the loss. */
+static hop_array *cotangent(const hop_array *a, bool loss)
 {
-	return array_of(&x);
+	double one = 1;
+	hop_array *c;
+	ok(hop_array_new(ctx, HOP_f64, hop_array_rank(a), hop_array_dims(a), loss ? &one : NULL, &c));
+	return c;
 }
 
-/* The gradient by hop_split: the cotangent of the first result, a scalar, is 1. Returns the number of
- * values that were saved; *out_bytes is what they take. */
-static int split_gradient(hop_fn *f, double budget, int nin, const tensor *in, const tensor *want,
-                          bool interpret, int64_t *out_bytes)
+/* The gradient of the first result for input 0 by hop_split, under a budget, is this one. Returns the
+ * number of values that were saved; *out_bytes is what they take. */
+static int split_gradient(hop_fn *f, double budget, bool interpret, int nin, const tensor *in,
+                          const hop_array *want, int64_t *out_bytes)
 {
 	hop_fn *fwd, *bwd;
-	hop_array *a[MAXLIST + SAVED], *out[SAVED], *back;
+	hop_array *a[MAXLIST + 2 * SAVED], *out[SAVED], *back;
 	hop_run_opts *o = HOP_RUN_OPTS(.interpret = interpret);
-	int wrt = 0, nres = hop_fn_nout(f), n;
+	int wrt = 0, nres = hop_fn_nout(f), n, m;
 	ok(hop_split(f, 1, &wrt, budget, &fwd, &bwd));
 	n = hop_fn_nout(fwd);
-	must(n <= SAVED && hop_fn_nin(bwd) == nin + n + 1);
+	must(n <= SAVED);
 	for (int i = 0; i < nin; i++)
 		a[i] = array_of(&in[i]);
 	ok(hop_call_with(fwd, nin, a, n, out, o));
 	*out_bytes = 0;
+	m = nin + n;
 	for (int i = 0; i < n; i++) {
 		a[nin + i] = out[i];
 		if (i >= nres)
 			*out_bytes += hop_array_count(out[i]) * (hop_array_dtype(out[i]) == HOP_bool ? 1 : 8);
+		else if (hop_array_dtype(out[i]) == HOP_f64)
+			a[m++] = cotangent(out[i], i == 0);
 	}
-	a[nin + n] = array(F0(1));
-	ok(hop_call_with(bwd, nin + n + 1, a, 1, &back, o));
-	for (int64_t i = 0; i < tensor_count(want); i++)
-		if (!(fabs(hop_array_at(back, i) - want->v[i]) <= 1e-10 * (1 + fabs(want->v[i]))))
-			fail("budget %g: element %d is %.17g, not %.17g", budget, (int)i,
-			     hop_array_at(back, i), want->v[i]);
-	for (int i = 0; i < nin + n + 1; i++)
+	must(hop_fn_nin(bwd) == m);
+	ok(hop_call_with(bwd, m, a, 1, &back, o));
+	must(hop_array_count(back) == hop_array_count(want));
+	for (int64_t i = 0; i < hop_array_count(want); i++) {
+		double x = hop_array_at(back, i), y = hop_array_at(want, i);
+		if (!(fabs(x - y) <= 1e-10 * (1 + fabs(y))))
+			fail("budget %g: element %d is %.17g, not %.17g", budget, (int)i, x, y);
+	}
+	for (int i = 0; i < m; i++)
 		hop_array_release(a[i]);
 	hop_array_release(back);
 	hop_fn_release(fwd);
 	hop_fn_release(bwd);
 	return n - nres;
+}
+
+/* Under every budget it is what hop_grad gives, and that is what differences give. */
+static void budgets(hop_body *body, void *user, int nin, const tensor *in)
+{
+	hop_fn *f = captured(body, user, nin, in), *g;
+	hop_array *a[MAXLIST], *y[MAXLIST];
+	int wrt = 0, n = hop_fn_nout(f) + 1;
+	int64_t bytes;
+	slopes(body, user, nin, in, WRT(0));
+	ok(hop_grad(f, 1, &wrt, &g));
+	for (int i = 0; i < nin; i++)
+		a[i] = array_of(&in[i]);
+	ok(hop_call_with(g, nin, a, n, y, HOP_RUN_OPTS(.interpret = true)));
+	for (int k = 0; k < 10; k++)
+		split_gradient(f, k / 2 / 4.0, k % 2, nin, in, y[n - 1], &bytes);
+	for (int i = 0; i < nin; i++)
+		hop_array_release(a[i]);
+	for (int i = 0; i < n; i++)
+		hop_array_release(y[i]);
+	hop_fn_release(f);
+	hop_fn_release(g);
 }
 
 BODY(dropped)                                          /* x, key: half of it, at random, twice */
@@ -64,26 +95,8 @@ BODY(dropped)                                          /* x, key: half of it, at
 
 PITFALL(109, "a random mask is the same when it is drawn again, whatever the budget")
 {
-	const double budget[] = { 0, 0.25, 0.5, 0.75, 1 };
 	double v[8] = { 1, -1, 0.5, 2, -2, 0.25, 1.5, 3 };
-	tensor in[2] = { tensor_of(HOP_f64, 1, 8, 0, 0, v), I0(42) };
-	int64_t bytes;
-	slopes(dropped, NULL, 2, in, WRT(0));
-	hop_fn *f = captured(dropped, NULL, 2, in), *g;
-	hop_array *a[2] = { array_of(&in[0]), array_of(&in[1]) }, *y[2];
-	int wrt = 0;
-	ok(hop_grad(f, 1, &wrt, &g));
-	ok(hop_call_with(g, 2, a, 2, y, HOP_RUN_OPTS(.interpret = true)));
-	tensor want = tensor_of(HOP_f64, 1, 8, 0, 0, hop_array_data(y[1]));
-	for (int i = 0; i < 5; i++)
-		for (int interpret = 0; interpret < 2; interpret++)
-			split_gradient(f, budget[i], 2, in, &want, interpret, &bytes);
-	for (int i = 0; i < 2; i++) {
-		hop_array_release(a[i]);
-		hop_array_release(y[i]);
-	}
-	hop_fn_release(f);
-	hop_fn_release(g);
+	budgets(dropped, NULL, LIST(tensor_of(HOP_f64, 1, 8, 0, 0, v), I0(42)));
 }
 
 BODY(chain)                                            /* x: elementwise, eight times */
@@ -119,14 +132,16 @@ PITFALL(110, "a smaller budget saves fewer bytes, and none at 0")
 		}
 		memcpy(row, g, sizeof row);
 	}
-	tensor want = F(g[0], g[1], g[2]);
+	tensor by_hand = F(g[0], g[1], g[2]);
+	hop_array *want = array_of(&by_hand);
 	for (int i = 0; i < 5; i++) {
-		int saved = split_gradient(f, budget[i], 2, in, &want, false, &bytes);
+		int saved = split_gradient(f, budget[i], false, 2, in, want, &bytes);
 		must(i || (saved == 0 && bytes == 0));
 		must(bytes >= before);
 		before = bytes;
 	}
 	must(before >= 7 * 3 * 8);                           /* what each but one of the links needs */
+	hop_array_release(want);
 	hop_fn_release(f);
 }
 
@@ -138,30 +153,7 @@ BODY(twice)                                            /* x: one value returned 
 
 PITFALL(111, "a value is returned twice by what is computed again")
 {
-	tensor in[1] = { F(0.5, 2) }, want;
-	hop_fn *f = captured(twice, NULL, 1, in);
-	want = F(2 * exp(2 * sin(0.5)) * cos(0.5), 2 * exp(2 * sin(2)) * cos(2));
-	for (int k = 0; k <= 2; k++) {
-		hop_fn *fwd, *bwd;
-		hop_array *a[8] = { array_of(&in[0]) }, *out[8], *back;
-		int wrt = 0, n;
-		ok(hop_split(f, 1, &wrt, k / 2.0, &fwd, &bwd));
-		n = hop_fn_nout(fwd);
-		ok(hop_call(fwd, 1, a, n, out));
-		memcpy(a + 1, out, (size_t)n * sizeof *out);
-		a[n + 1] = array(F0(1));                     /* of the sum; the two copies give nothing */
-		a[n + 2] = array(F(0, 0));
-		a[n + 3] = array(F(0, 0));
-		ok(hop_call(bwd, n + 4, a, 1, &back));
-		for (int i = 0; i < 2; i++)
-			must(fabs(hop_array_at(back, i) - want.v[i]) < 1e-12 * (1 + fabs(want.v[i])));
-		for (int i = 0; i < n + 4; i++)
-			hop_array_release(a[i]);
-		hop_array_release(back);
-		hop_fn_release(fwd);
-		hop_fn_release(bwd);
-	}
-	hop_fn_release(f);
+	budgets(twice, NULL, LIST(F(0.5, 2)));
 }
 
 /* ---- loops ---- */
@@ -336,4 +328,36 @@ PITFALL(118, "what is run again for an unknown size is what ran before")
 {
 	slopes(of_any_size, NULL, LIST(UNKNOWN(F(0.1, 0.2), "n")), WRT(0));
 	slopes(of_any_size, NULL, LIST(UNKNOWN(F(0.1, 0.2, -0.3, 0.05, 0.2), "n")), WRT(0));
+}
+
+BODY(mixture)                                          /* xs, key: loops, a branch, writes, a region */
+{
+	hop_value buf = hop_clone(t, hop_zeros_like(t, in[0])), sum = hop_scalar(t, HOP_f64, 0), n;
+	HOP_FOR(t, i, hop_dim_of(t, in[0], 0), sum) {
+		hop_value y = hop_take(t, in[0], i);
+		hop_value u = hop_uniform(t, hop_fold_in(t, in[1], i), HOP_f64, 0, NULL);
+		HOP_IF(t, hop_lt(t, u, hop_f(t, 0.5)), y) {
+			HOP_REGION(t, "bent", y)
+				y = hop_sin(t, hop_mulf(t, y, 1.5));
+		} else {
+			HOP_WHILE(t, hop_lt(t, hop_abs(t, y), hop_f(t, 2)), y) {
+				hop_trips(t, &n);
+				y = hop_addf(t, hop_mulf(t, y, 1.3), 0.4);
+			}
+		}
+		hop_index_put_(t, buf, 0, i, hop_mul(t, y, y));
+		sum = hop_add(t, hop_mulf(t, sum, 0.5), hop_sum_all(t, hop_mul(t, buf, y)));
+	}
+	hop_return(t, sum, buf);
+}
+
+PITFALL(179, "every budget gives the gradient of loops, branches, regions, writes and random numbers")
+{
+	struct loop o = { .steps = 7, .random = true, .writes = true, .nested = true };
+	budgets(mixture, NULL, LIST(F(0.5, 1.1, -0.4, 0.9, 0.3), I0(3)));
+	budgets(mixture, NULL, LIST(UNKNOWN(F(0.5, 1.1, -0.4, 0.9), "n"), I0(4)));
+	budgets(loop, &o, LIST(F(0.3, 1, -0.7), I0(7)));
+	o.slots = 2;
+	budgets(loop, &o, LIST(F(0.3, 1, -0.7), I0(7)));
+	budgets(consecutive, NULL, LIST(F(0.4, 1)));
 }
