@@ -40,6 +40,7 @@ BODY(captures)
 
 PITFALL(56, "the combine captures a weight, with a gradient")
 {
+	slopes2(captures, NULL, LIST(F(0.1, 0.2, -0.3, 0.4, 0.5), F0(0.7)), WRT(0, 1));
 	slopes(captures, NULL, LIST(F(0.1, 0.2, -0.3, 0.4, 0.5), F0(0.7)), WRT(0, 1));
 	lanes(captures, NULL, LIST(F(0.1, 0.2, -0.3), F(0.7, 0, -1)), AXES(-1, 0));
 }
@@ -134,4 +135,70 @@ PITFALL(60, "leaves of different shapes and dtypes, along an axis that is not th
 	gives(unlike, NULL, LIST(unknown_at(x, 1, "n"), unknown_at(k, 1, "n")),
 	      LIST(F0(176), F2(2, 3, 1, 3, 6, 4, 9, 15), I2(1, 3, 5, 5, 7)));
 	slopes(unlike, NULL, LIST(x, k), WRT(0));
+}
+
+BODY(first)
+{
+	hop_return(t, in[0], in[3]);
+}
+
+BODY(take_sides)
+{
+	hop_value out[2], whole[2], init[2] = { hop_scalar(t, HOP_f64, 7), hop_scalar(t, HOP_f64, 8) };
+	hop_associative_scan(t, first, NULL, 2, in, NULL, out);
+	hop_reduce_with(t, first, NULL, 2, init, in, 0, whole);
+	hop_return(t, hop_sum_all(t, hop_mul(t, out[0], out[1])), out[0], out[1], whole[0], whole[1]);
+}
+
+PITFALL(223, "a combine returns its operands")
+{
+	tensor a = F(1, 2, 3), b = F(4, 5, 6), no = EMPTY(HOP_f64);
+	gives(take_sides, NULL, LIST(a, b), LIST(F0(15), F(1, 1, 1), F(4, 5, 6), F0(7), F0(6)));
+	gives(take_sides, NULL, LIST(no, no), LIST(F0(0), no, no, F0(7), F0(8)));
+	gradient(take_sides, NULL, LIST(a, b), WRT(0, 1), LIST(F(15, 0, 0), F(1, 1, 1)));
+	slopes2(take_sides, NULL, LIST(a, b), WRT(0, 1));
+}
+
+BODY(larger)
+{
+	hop_value y = in[1];
+	HOP_IF(t, hop_gt(t, in[0], in[1]), y) {
+		y = in[0];
+	}
+	hop_return(t, y);
+}
+
+BODY(largest)
+{
+	hop_value out[1];
+	hop_associative_scan(t, larger, NULL, 1, in, NULL, out);
+	hop_return(t, hop_sum_all(t, hop_mul(t, out[0], out[0])), out[0]);
+}
+
+PITFALL(224, "a combine that branches, over lanes and with a gradient")
+{
+	gives(largest, NULL, LIST(F(2, 1, 5, 3, 7)), LIST(F0(4 + 4 + 25 + 25 + 49), F(2, 2, 5, 5, 7)));
+	gradient(largest, NULL, LIST(F(2, 1, 5, 3, 7)), WRT(0), LIST(F(8, 0, 20, 0, 14)));
+	slopes2(largest, NULL, LIST(F(2, 1, 5, 3, 7)), WRT(0));
+	lanes(largest, NULL, LIST(F2(3, 2, 1, 9, 3, 2, 2, 8)), AXES(1));
+}
+
+BODY(tells)
+{
+	hop_print(t, "once", 0, NULL);
+	hop_return(t, hop_add(t, in[0], in[1]));
+}
+
+BODY(told)
+{
+	hop_value out[1];
+	hop_associative_scan(t, tells, NULL, 1, in, NULL, out);
+	hop_return(t, out[0]);
+}
+
+PITFALL(225, "a combine with an effect")
+{
+	refuses(told, NULL, LIST(F(1, 2)), HOP_EREFUSED,
+	        "associative_scan: combine has an effect (print), but in which order it runs is not "
+	        "said: move it out, or use scan");
 }

@@ -291,6 +291,7 @@ PITFALL(17, "the branches give different sizes, with a gradient")
 	gives(sized, NULL, LIST(F(1, 2, 3), B0(0)), LIST(F0(5), F(1, 2, 0), I0(2)));
 	gradient(sized, NULL, LIST(F(1, 2, 3), B0(1)), WRT(0), LIST(F(4, 32, 108)));
 	gradient(sized, NULL, LIST(F(1, 2, 3), B0(0)), WRT(0), LIST(F(2, 4, 0)));
+	slopes2(sized, NULL, LIST(F(1, 2, 3), B0(1)), WRT(0));
 	lanes(sized, NULL, LIST(F2(2, 3, 1, 2, 3, 4, 5, 6), B(1, 0)), AXES(0, 0));
 }
 

@@ -66,3 +66,39 @@ PITFALL(63, "a map that writes what it captures, or goes over different lengths"
 	refuses(unequal, NULL, LIST(F(1, 2, 3), F0(1)), HOP_ESHAPE,
 	        "map: x[1] is f64, it has no axis 0");
 }
+
+BODY(cells)
+{
+	hop_value *o = user;
+	hop_return(t, hop_mul(t, hop_sin(t, in[0]), o[0]));
+}
+
+BODY(row)
+{
+	hop_value out[1], *o = user, both[1] = { hop_mul(t, in[1], o[0]) };
+	hop_map(t, cells, both, 1, in, 0, 1, out);
+	hop_return(t, hop_sum_all(t, out[0]));
+}
+
+BODY(grid)
+{
+	hop_value out[2], w = in[2];
+	hop_map_chunked(t, row, &w, 2, in, 0, 2, 1, out);
+	hop_map(t, row, &w, 2, in, 0, 1, out + 1);
+	hop_return(t, hop_sum_all(t, hop_mul(t, out[0], out[1])), out[0]);
+}
+
+PITFALL(226, "a map in a map, some slices at a time, with one left over")
+{
+	double s[5], sum = 0, x[15];
+	for (int i = 0; i < 5; i++) {
+		s[i] = 0;
+		for (int j = 0; j < 3; j++)
+			s[i] += sin(x[3 * i + j] = 0.1 * i * j - 0.2) * (i + 1) * 0.5;
+		sum += s[i] * s[i];
+	}
+	tensor m = tensor_of(HOP_f64, 2, 5, 3, 0, x), k = F(1, 2, 3, 4, 5);
+	gives(grid, NULL, LIST(m, k, F0(0.5)), LIST(F0(sum), tensor_of(HOP_f64, 1, 5, 0, 0, s)));
+	slopes(grid, NULL, LIST(m, k, F0(0.5)), WRT(0, 1, 2));
+	slopes2(grid, NULL, LIST(m, k, F0(0.5)), WRT(1, 2));
+}

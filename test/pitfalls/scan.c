@@ -186,6 +186,7 @@ PITFALL(51, "a step writes its carry, its slice and a captured buffer, under a g
 	gives(products, NULL, LIST(F0(2), F(3, 5), F0(1)), LIST(F0(800 * 37), F0(1 + 6 + 30), F0(30),
 	      F(300, 500), F0(2), F(3, 5)));
 	slopes(products, NULL, LIST(F0(2), F(3, 5), F0(1)), WRT(0, 1, 2));
+	slopes2(products, NULL, LIST(F0(0.2), F(0.3, 0.5), F0(1)), WRT(0, 1, 2));
 }
 
 struct lstm {
@@ -256,7 +257,9 @@ BODY(all_differ)
 
 PITFALL(54, "random numbers in a loop whose steps run again for the gradient")
 {
-	for (int every = -1; every < 4; every += 2)
+	for (int every = -1; every < 4; every += 2) {
 		slopes(noise, &every, LIST(F0(0.8), I0(7)), WRT(0));
+		slopes2(noise, &every, LIST(F0(0.8), I0(7)), WRT(0));
+	}
 	holds(all_differ, NULL, LIST(F0(0.8), I0(7)));
 }

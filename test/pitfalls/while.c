@@ -140,6 +140,7 @@ PITFALL(31, "a loop writes disjoint slices of one buffer")
 	leaves(smear, NULL, LIST(F(1, 2, 3, 4), I0(3)), LIST(F(22, 30, 24, 32)),
 	       LIST(F(22, 30, 24, 32), I0(3)));
 	gradient(smear_loss, NULL, LIST(F(1, 2, 3, 4), I0(3)), WRT(0), LIST(F(1, 1, 15, 15)));
+	slopes2(smear_loss, NULL, LIST(F(1, 2, 3, 4), I0(3)), WRT(0));
 }
 
 BODY(grow_first)

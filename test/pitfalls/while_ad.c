@@ -50,6 +50,7 @@ PITFALL(39, "a lane that has ended would divide by zero, under a gradient")
 	      F(1, 2 / (3 - 1.0), 2 / (2 / 0.5 - 1), 2 / (9 - 1.0))));
 	gradient(divide_lanes, NULL, LIST(x, F0(2)), WRT(0), LIST(F(1, -2 / 4.0,
 	         (-2 / 9.0) * (-2 / 0.25), -2 / 64.0)));
+	slopes2(divide_lanes, NULL, LIST(F(3.5, 1.5, 9), F0(2)), WRT(0, 1));
 	lanes(divide, NULL, LIST(x, F0(2)), AXES(0, -1));
 }
 
@@ -83,6 +84,8 @@ PITFALL(40, "the gradient of a loop in memory that does not grow with its trips"
 	gives(slotted, NULL, LIST(F0(0.7), I0(200), F0(1.3)), LIST(F0(x)));
 	gradient(slotted, NULL, LIST(F0(0.7), I0(200), F0(1.3)), WRT(0, 2), LIST(F0(dx), F0(dw)));
 	slopes(slotted, NULL, LIST(F(0.7, 0.1), I0(7), F(1.3, 2)), WRT(0, 2));
+	slopes2(slotted, NULL, LIST(F(0.7, 0.1), I0(7), F(1.3, 0.9)), WRT(0, 2));
+	lanes(slotted, NULL, LIST(F(0.7, 0.1, 1), I(7, 0, 4), F0(1.3)), AXES(0, 0, -1));
 }
 
 BODY(keep_all)
@@ -108,6 +111,7 @@ PITFALL(41, "all trips of a loop are stacked: none is not one, and they have a g
 	gradient(stacked, NULL, LIST(x, I0(0), w), WRT(0, 2), LIST(F0(0), F0(0)));
 	gradient(stacked, NULL, LIST(x, I0(1), w), WRT(0, 2), LIST(F0(24), F0(36)));
 	slopes(stacked, NULL, LIST(x, I0(3), w), WRT(0, 2));
+	slopes2(stacked, NULL, LIST(F0(0.5), I0(3), F0(0.75)), WRT(0, 2));
 	lanes(stacked, NULL, LIST(F(1, 2, 3), I(2, 0, 9), w), AXES(0, 0, -1));
 }
 
