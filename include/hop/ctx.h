@@ -34,6 +34,15 @@ typedef struct hop_ctx hop_ctx;
  * and not fork(). */
 typedef void *hop_alloc_fn(void *user, void *ptr, size_t osize, size_t nsize);
 
+/** How much of what PyTorch refuses hop refuses, too: for programs that must stay portable. What is
+ * accepted means the same, and gives the same graph, as without. docs/strict.md has the table. */
+enum hop_strict {
+	HOP_STRICT_AUTO,         /**< HOP_STRICT in the environment, else off */
+	HOP_STRICT_OFF,
+	HOP_STRICT_GRAD,         /**< what it refuses while gradients are recorded */
+	HOP_STRICT_NO_GRAD       /**< under torch.no_grad(): some writes and aliases are allowed */
+};
+
 /** Options of any function are a struct with its size first: that of the headers the caller was
  * built with. A library that knows more fields takes those that are missing as zero; a size of
  * zero, or one that is larger than the library's own, is HOP_EVALUE. No options at all (NULL) are
@@ -44,6 +53,7 @@ typedef struct hop_ctx_opts {
 	void         *user;      /**< first argument of alloc */
 	int           threads;   /**< of parallel loops; 0 = HOP_THREADS, else the processors
 	                          * that this process may use */
+	enum hop_strict strict;  /**< what captures and eager runs refuse */
 } hop_ctx_opts;
 #ifndef __cplusplus
 #define HOP_CTX_OPTS(...) (&(hop_ctx_opts){ .size = sizeof(hop_ctx_opts), __VA_ARGS__ })

@@ -30,11 +30,12 @@ inline void check(hop_ctx *c, hop_status st)
 /** A context; not copied. Threads may share it. */
 class ctx {
 public:
-	explicit ctx(int threads = 0)
+	explicit ctx(int threads = 0, enum hop_strict strict = HOP_STRICT_AUTO)
 	{
 		hop_ctx_opts o = {};
 		o.size = sizeof o;
 		o.threads = threads;
+		o.strict = strict;
 		detail::check(nullptr, hop_ctx_new(&o, &c_));
 	}
 	ctx(ctx &&x) noexcept : c_(std::exchange(x.c_, nullptr)) {}

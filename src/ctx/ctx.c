@@ -62,6 +62,7 @@ struct hop_ctx {
 	bool            lost;       /* a message found no memory for its slot */
 	uint32_t        serial;     /* the last one given */
 	int             threads;    /* asked for; 0 = not */
+	enum hop_strict strict;     /* never HOP_STRICT_AUTO */
 	void           *shared;     /* hop_ctx_shared */
 	void          (*drop_shared)(void *p);
 	hop_shelf       shelf;
@@ -360,11 +361,17 @@ static void unlock_ctx(void *user)
 	pthread_mutex_unlock(&c->lock);
 }
 
+enum hop_strict hop_ctx_strict(const hop_ctx *c)
+{
+	return c->strict;
+}
+
 hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 {
 	hop_ctx_opts o;
 	*out_c = NULL;
-	if (hop_opts_read(NULL, "context", opts, &o, sizeof o) || o.threads < 0)
+	if (hop_opts_read(NULL, "context", opts, &o, sizeof o) || o.threads < 0 ||
+	    (unsigned)o.strict > HOP_STRICT_NO_GRAD)
 		return HOP_EVALUE;
 	hop_mem mem = { hop_alloc_default, NULL };
 	if (o.alloc)
@@ -375,6 +382,7 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 	memset(c, 0, sizeof *c);
 	c->mem = mem;
 	c->threads = o.threads;
+	c->strict = o.strict ? o.strict : hop_strict_asked();
 	if (pthread_mutex_init(&c->lock, NULL)) {
 		hop_raw_free(&mem, c, sizeof *c);
 		return HOP_ENOMEM;

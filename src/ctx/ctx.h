@@ -43,6 +43,7 @@ void hop_ctx_on_free_graph(hop_ctx *c, void (*fn)(hop_ctx *c, struct hop_graph *
 /* The context itself: hop_ctx_new / hop_ctx_free are public (include/hop/ctx.h). */
 hop_mem hop_ctx_mem(hop_ctx *c);
 hop_shelf *hop_ctx_shelf(hop_ctx *c);      /* of arrays */
+enum hop_strict hop_ctx_strict(const hop_ctx *c);      /* never HOP_STRICT_AUTO */
 
 /* A number that no other call gives, and that calls on other contexts hardly ever give;
  * never 0. Values of traces carry one. */
@@ -71,5 +72,7 @@ hop_status hop_opts_read(hop_ctx *c, const char *op, const void *given, void *ou
 
 /* Does HOP_CHECK, a list of words, name this one? */
 bool       hop_check_asked(const char *word);
+/* What HOP_STRICT says: never HOP_STRICT_AUTO. */
+enum hop_strict hop_strict_asked(void);
 
 #endif

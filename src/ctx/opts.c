@@ -46,3 +46,12 @@ bool hop_check_asked(const char *word)
 	}
 	return false;
 }
+
+/* A word that is none of ours asks for something: for all there is. */
+enum hop_strict hop_strict_asked(void)
+{
+	const char *s = getenv("HOP_STRICT");
+	if (!s || !*s || !strcmp(s, "0"))
+		return HOP_STRICT_OFF;
+	return strcmp(s, "no_grad") ? HOP_STRICT_GRAD : HOP_STRICT_NO_GRAD;
+}

@@ -1,7 +1,7 @@
 /* assoc.c -- associative_scan and reduce_with, captured. As for scan, the axis is brought to the
  * front outside; nothing is flipped. Eager, they are run at once as a graph of one node: the
  * order in which combine runs is not the user's to see. */
-#include "trace/loop.h"
+#include "trace/strict.h"
 
 #include <string.h>
 
@@ -109,6 +109,8 @@ static void begin(hop_trace *t, void *arg)
 static bool combine_ok(hop_trace *t, struct call *c)
 {
 	hop_trace *b = c->body;
+	if (!c->whole && !hop_strict_assoc(t, c->op, b, c->length, c->opts.x))
+		return false;
 	if (b->nret != (uint32_t)c->nx) {
 		t->b.st = hop_fail(hop_env_of(t), b->b.loc, HOP_ETYPE,
 		                   "%s: combine gives %u results for %d leaves", c->op, b->nret, c->nx);

@@ -50,6 +50,7 @@ struct hop_block_state {
 	struct hop_block_stack {
 		hop_value *ys;             /* the user's */
 		hop_value  v;              /* in the scope */
+		hop_value  from;           /* what the user gave: v has its contents */
 	}           *stack;
 };
 

@@ -266,8 +266,8 @@ static void grad_begin(hop_trace *t, hop_block_state *s)
 static void grad_next(hop_block_state *s)
 {
 	struct grad *g = (struct grad *)s;
-	hop_block_open(s, &(hop_body_args){ .what = s->kind->name, .type = g->x.type, .n = s->nvar },
-	               NULL);
+	hop_block_open(s, &(hop_body_args){ .what = s->kind->name, .type = g->x.type, .n = s->nvar,
+	                                    .in_grad = true }, NULL);
 }
 
 static void grad_collect(hop_trace *c, hop_block_state *s)

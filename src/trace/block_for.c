@@ -359,19 +359,36 @@ static bool goes_over(hop_trace *t, hop_trace *loop, hop_value xs)
 	}
 }
 
-static hop_value parameter(hop_trace *loop, hop_value xs, const hop_type *type)
+/* The number of xs among those that are taken from. */
+static size_t take_of(struct block *f, hop_value xs)
 {
-	struct block *f = (struct block *)loop->block;
 	size_t k = 0;
 	while (k < f->ntake && (f->take[k].xs.trace != xs.trace || f->take[k].xs.id != xs.id))
 		k++;
 	if (k == f->ntake) {
 		f->take = hop_arena_grow(&f->b.t->arena, f->take, sizeof *f->take, k + 1, &f->takecap);
-		f->take[k].xs = xs;
-		f->take[k].val = hop_param_new(loop, hop_type_drop(hop_env_of(loop), type));
+		f->take[k] = (struct take){ xs, HOP_BAD };
 		f->ntake++;
 	}
-	return hop_value_new(loop, f->take[k].val);
+	return k;
+}
+
+/* Strict captures ask what a value is an element of. */
+static hop_value taken(hop_trace *t, hop_val v, size_t k)
+{
+	hop_value r = hop_value_new(t, v);
+	if (r.trace)
+		t->store[t->slot[r.id].store].take = (uint32_t)k + 1;
+	return r;
+}
+
+static hop_value parameter(hop_trace *loop, hop_value xs, const hop_type *type)
+{
+	struct block *f = (struct block *)loop->block;
+	size_t k = take_of(f, xs);
+	if (hop_is_bad(f->take[k].val))
+		f->take[k].val = hop_param_new(loop, hop_type_drop(hop_env_of(loop), type));
+	return taken(loop, f->take[k].val, k);
 }
 
 static void make_take(hop_trace *t, void *arg)
@@ -393,7 +410,8 @@ static void make_take(hop_trace *t, void *arg)
 			return;
 		}
 	}
-	if (loop && !loop->eager && goes_over(t, loop, x->xs)) {
+	bool over = loop && goes_over(t, loop, x->xs);
+	if (over && !loop->eager) {
 		x->r = parameter(loop, x->xs, type);
 		return;
 	}
@@ -406,7 +424,8 @@ static void make_take(hop_trace *t, void *arg)
 		               hop_type_text(t, hop_typeof(&t->b, i)));
 		return;
 	}
-	x->r = hop_value_new(t, hop_emit_gather(&t->b, v, i, 0, 0));
+	v = hop_emit_gather(&t->b, v, i, 0, 0);
+	x->r = over ? taken(t, v, take_of((struct block *)loop->block, x->xs)) : hop_value_new(t, v);
 }
 
 hop_value hop_at_take(hop_trace *t, const char *file, int line, hop_value xs, hop_value i)

@@ -105,12 +105,12 @@ static void make_stack(hop_trace *t, void *arg)
 		return;
 	s->stack = hop_arena_grow(&s->t->arena, s->stack, sizeof *s->stack, s->nstack + 1,
 	                          &s->stackcap);
-	s->stack[s->nstack++] = (struct hop_block_stack){ x->ys, hop_value_new(t, v) };
+	s->stack[s->nstack++] = (struct hop_block_stack){ x->ys, hop_value_new(t, v), x->v };
 }
 
 void hop_at_stack_to(hop_trace *t, const char *file, int line, hop_value *ys, hop_value v)
 {
-	hop_enter(t, "stack", file, line, make_stack, &(struct hop_block_stack){ ys, v });
+	hop_enter(t, "stack", file, line, make_stack, &(struct hop_block_stack){ .ys = ys, .v = v });
 }
 
 static void make_trips(hop_trace *t, void *arg)

@@ -165,7 +165,7 @@ static hop_status capture(hop_ctx *c, hop_body *f, void *user, struct capture k,
 	t->what = "the outermost trace";
 	if (hop_enter(t, "capture", NULL, 0, read_specs, &k)) {
 		hop_body_args a = { .fn = f, .user = user, .what = "the function", .n = k.nin,
-		                    .type = k.type };
+		                    .type = k.type, .name = k.name };
 		k.body = hop_body_run(t, NULL, 0, &a);
 		hop_status st = HOP_OK;
 		if (k.body && hop_enter(t, NULL, NULL, 0, close_fn, &k))

@@ -1,6 +1,7 @@
 /* cond.c -- cond and switch, captured. Bodies get the caller's own handles, as in control.c;
  * what differs between them is brought together here. */
 #include "trace/control.h"
+#include "trace/strict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -262,6 +263,8 @@ int hop_choice_next(const hop_choice *c)
 void hop_choice_end(hop_trace *t, void *arg)
 {
 	hop_choice *c = arg;
+	if (!hop_strict_choice(t, c))
+		return;
 	if (c->taken < 0)
 		captured_end(t, c);
 	else if (c->nrun > 1)

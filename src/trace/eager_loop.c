@@ -106,7 +106,7 @@ void hop_while_tested(hop_trace *t, void *arg)
 {
 	struct hop_while_call *c = arg;
 	hop_trace *test = c->test;
-	if (!hop_while_test_ok(t, test))
+	if (!hop_while_test_ok(t, c, test))
 		return;
 	c->go = hop_array_i(hop_eager_array(test, test->out[0]), 0) != 0;
 	for (int i = 0; i < c->ncarry; i++)

@@ -1,7 +1,7 @@
 /* loop.c -- while, captured. Bodies have the carries as parameters; what they capture comes
  * as constants, and what they write of it as further carries. Running loops eagerly, op by
  * op, is in eager_loop.c; scan is in scan.c. */
-#include "trace/loop.h"
+#include "trace/strict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,8 +185,10 @@ void hop_while_begin(hop_trace *t, void *arg)
 	}
 }
 
-bool hop_while_test_ok(hop_trace *t, hop_trace *test)
+bool hop_while_test_ok(hop_trace *t, const struct hop_while_call *c, hop_trace *test)
 {
+	if (!hop_strict_test(t, c, test))
+		return false;
 	const hop_type *p = test->nret == 1 ? hop_typeof(&test->b, test->out[0]) : NULL;
 	if (hop_type_is_scalar(p, HOP_bool))
 		return true;
@@ -204,6 +206,8 @@ bool hop_while_test_ok(hop_trace *t, hop_trace *test)
 bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body)
 {
 	uint32_t nc = (uint32_t)c->ncarry;
+	if (!hop_strict_while(t, c, body))
+		return false;
 	if (c->stacks && body->nret > (uint32_t)c->cap) {
 		hop_trace_fail(t, HOP_EUSE, "%s: gives %u results, there is room for %d", c->op, body->nret,
 		               c->cap);
@@ -329,7 +333,7 @@ void hop_while_end(hop_trace *t, void *arg)
 	hop_join j;
 	struct hop_loop_lists l;
 	const hop_graph *g[2];
-	if (!hop_while_test_ok(t, test) || !hop_while_body_ok(t, c, body))
+	if (!hop_while_test_ok(t, c, test) || !hop_while_body_ok(t, c, body))
 		return;
 	bool fused = writes(test);
 	uint32_t nc = (uint32_t)c->ncarry, n = body->nret;

@@ -67,7 +67,7 @@ struct hop_while_call {
 /* All of it, for functions. Returns c->n. */
 int  hop_while_run(hop_trace *t, const char *file, int line, struct hop_while_call *c);
 void hop_while_begin(hop_trace *t, void *arg);
-bool hop_while_test_ok(hop_trace *t, hop_trace *test);
+bool hop_while_test_ok(hop_trace *t, const struct hop_while_call *c, hop_trace *test);
 bool hop_while_body_ok(hop_trace *t, struct hop_while_call *c, hop_trace *body);
 void hop_while_end(hop_trace *t, void *arg);
 bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_call *c);

@@ -1,7 +1,7 @@
 /* scan.c -- scan and map, captured. The scanned axis is brought to the front outside the loop, so
  * that the operator itself knows one axis only; nothing is flipped for reverse. */
 #include "hops/scan_group.h"
-#include "trace/loop.h"
+#include "trace/strict.h"
 
 #include <string.h>
 
@@ -138,6 +138,8 @@ void hop_scan_begin(hop_trace *t, void *arg)
 
 bool hop_scan_body_ok(hop_trace *t, struct hop_scan_call *c, hop_trace *body)
 {
+	if (!hop_strict_scan(t, c, body))
+		return false;
 	if (body->nret >= (uint32_t)c->ncarry)
 		return hop_carry_check(t, body, &(hop_carries){ c->op, c->ncarry, c->type, c->number,
 		                                                c->opts.carry, c->block }, body->out);

@@ -85,7 +85,11 @@ void hop_solver_loop(const hop_solver *s, hop_body *test, hop_body *body, void *
                      hop_value *carry, int64_t most)
 {
 	hop_while_opts o = { .size = sizeof o, .max_trips = most };
+	hop_root *r = s->t->root;
+	enum hop_strict strict = r->strict;
+	r->strict = HOP_STRICT_OFF;            /* these bodies are hop's own */
 	hop_at_while(s->t, s->file, s->line, test, body, user, n, carry, &o, carry, NULL);
+	r->strict = strict;
 }
 
 hop_value hop_solver_info(const hop_solver *s, hop_value found, hop_value count)

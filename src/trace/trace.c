@@ -117,6 +117,7 @@ hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t)
 	r->none.ctx = c;
 	r->ip.g = &r->none;
 	r->twice = hop_check_asked("blocks");
+	r->strict = hop_ctx_strict(c);
 	hop_frame f;
 	if (HOP_GUARD(&r->env, &f)) {
 		hop_status st = hop_guard_nomem(&r->env, &f);
@@ -170,6 +171,9 @@ static void body_open(hop_trace *t, void *arg)
 	c->site = c->b.loc = t->b.loc;
 	c->in_scan = a->in_scan;
 	c->in_custom = a->in_custom;
+	c->in_grad = a->in_grad;
+	c->nin = a->in ? 0 : (uint32_t)a->n;
+	c->inname = a->name;
 	o->in = HOP_NEWN(&c->arena, hop_value, a->n + HOP_BEYOND);
 	for (int i = 0; i < a->n; i++) {
 		if (a->in)

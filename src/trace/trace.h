@@ -42,6 +42,8 @@ typedef struct hop_store {
 	uint32_t          version;
 	uint32_t          first;       /* number of its first write among those of the trace */
 	hop_loc           wloc;        /* of the last write */
+	uint32_t          take;        /* it began as what hop_take takes of the loop's xs number
+	                                * take - 1; 0 = not so */
 } hop_store;
 
 enum hop_weak { HOP_STRONG, HOP_WEAK_BOOL, HOP_WEAK_INT, HOP_WEAK_FLOAT };
@@ -91,6 +93,7 @@ typedef struct hop_root {
 	size_t            nsite, sitecap;
 	hop_site         *site;
 	bool              twice;       /* loops' blocks are captured twice and compared */
+	enum hop_strict   strict;      /* what strict.c refuses */
 	hop_arena         arena;       /* of the lists */
 } hop_root;
 
@@ -104,10 +107,13 @@ struct hop_trace {
 	int          depth;            /* enclosing traces */
 	bool         eager, returned;
 	bool         in_scan, in_custom;
+	bool         in_grad;          /* reverse mode is taken of it */
 	const char  *what;             /* "the body of scan", for notes */
 	const char  *op;               /* the call in progress, for messages */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
 	uint32_t     within;           /* failed bodies inside that are this one again */
+	uint32_t     nin;              /* its first stores are parameters, given when it began */
+	const char **inname;           /* their names; NULL = they have none */
 	hop_arena    arena;
 	hop_build    b;
 	size_t       nslot, slotcap;
@@ -168,11 +174,12 @@ typedef struct hop_body_args {
 	hop_body              *fn;
 	void                  *user;
 	const char            *what;
-	bool                   eager, in_scan, in_custom;
+	bool                   eager, in_scan, in_custom, in_grad;
 	int                    n;
 	const hop_type *const *type;
 	hop_array *const     *ten;    /* eager parameters, instead of types */
 	const hop_value       *in;
+	const char           **name;   /* of parameters, for messages; or NULL */
 } hop_body_args;
 /* Unguarded: opens a child, calls the user, closes. NULL after a failure, with its note. */
 hop_trace *hop_body_run(hop_trace *t, const char *file, int line, const hop_body_args *a);

@@ -344,7 +344,7 @@ static int run(hop_trace *t, const char *file, int line, hop_xform *x, const cha
 	if (!hop_enter(t, x->op, file, line, first, x))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = what, .n = x->nin,
-	                    .type = x->type };
+	                    .type = x->type, .in_grad = x->nwrt && last != jvp_end };
 	x->body = hop_body_run(t, file, line, &a);
 	if (x->body)
 		hop_enter(t, NULL, file, line, last, x);

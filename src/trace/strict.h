@@ -1,0 +1,43 @@
+/* strict.h -- what a strict capture asks of the bodies of an operator when they are closed. Each
+ * function is called at one place of its operator, captured or eager, function or block; it is true
+ * at once where the context is not strict, and never changes a draft. */
+#ifndef HOP_TRACE_STRICT_H
+#define HOP_TRACE_STRICT_H
+
+#include "trace/control.h"
+#include "trace/loop.h"
+
+/* False after a failure, which is then that of the operator. */
+bool hop_strict_choice(hop_trace *t, const hop_choice *c);
+bool hop_strict_test(hop_trace *t, const struct hop_while_call *c, hop_trace *test);
+bool hop_strict_while(hop_trace *t, const struct hop_while_call *c, hop_trace *body);
+bool hop_strict_scan(hop_trace *t, const struct hop_scan_call *c, hop_trace *body);
+/* combine, of leaves that are called x; NULL = they have no names. */
+bool hop_strict_assoc(hop_trace *t, const char *op, hop_trace *combine, hop_size length,
+                      const hop_tree *x);
+
+/* ---- strict_text.c: what things are called ---- */
+
+enum hop_strict_kind { HOP_STRICT_CHOICE, HOP_STRICT_TEST, HOP_STRICT_LOOP, HOP_STRICT_COMBINE };
+
+/* One body that is looked at. */
+typedef struct hop_look {
+	hop_trace           *t, *body;
+	const char          *op;
+	enum hop_strict_kind kind;
+	enum hop_strict      level;    /* never off */
+	const hop_choice    *choice;   /* whose branch number arm this is; or NULL */
+	int                  arm;
+	uint32_t             ncarry;   /* of a loop: its first results, and parameters */
+	const hop_tree      *carry, *x;
+	bool                 alone;    /* carries are variables */
+} hop_look;
+
+/* Result i: "carry.h", "y[0]", "result 1 of then". */
+const char *hop_look_result(const hop_look *l, uint32_t i);
+/* A storage that the body was given or captures: "carry.h", "input 2 (net.w)". */
+const char *hop_look_store(const hop_look *l, uint32_t store);
+/* The slot that the user gave for result i. */
+uint32_t    hop_look_slot(const hop_look *l, uint32_t i);
+
+#endif
