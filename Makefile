@@ -37,7 +37,7 @@ bench: missing                      ## ratios to hand-written C and to the machi
 	@bench/run
 
 bless: build                        ## rewrite the expected text of golden files; read git diff
-	@tools/golden.sh -b test/golden/*/*.hop test/golden/messages/*.txt
+	@tools/golden.sh -b test/golden/*/*.hop test/golden/*/*.txt
 
 format: missing                     ## hold C to uncrustify.cfg; read git diff
 	@tools/format
