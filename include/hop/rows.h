@@ -194,6 +194,10 @@ int hop_op_argmax(hop_trace *t, const char *file, int line, int nin,
 int hop_op_argmin(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int64_t axis);
+int hop_op_argsort(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t axis,
+                bool down);
 int hop_op_dot(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int nlbatch, const int64_t *lbatch,

@@ -179,6 +179,14 @@ hop_value hop_at_argmin(hop_trace *t, const char *file, int line, hop_value x, i
 #define hop_argmax(t, ...) hop_at_argmax(t, __FILE__, __LINE__, __VA_ARGS__)
 #define hop_argmin(t, ...) hop_at_argmin(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/** The places of the elements along an axis in their order, i64: the smallest first, or with down
+ * the largest. Equal ones keep their order; NaNs are larger than all. And the elements in it. */
+hop_value hop_at_argsort(hop_trace *t, const char *file, int line, hop_value x, int axis,
+                         bool down);
+hop_value hop_at_sort(hop_trace *t, const char *file, int line, hop_value x, int axis, bool down);
+#define hop_argsort(t, ...) hop_at_argsort(t, __FILE__, __LINE__, __VA_ARGS__)
+#define hop_sort(t, ...) hop_at_sort(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /* ---- the other way round, and whole quotients: hop_div on integers gives floats ---- */
 
 hop_value hop_at_gt(hop_trace *t, const char *file, int line, hop_value x, hop_value y);

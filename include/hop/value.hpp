@@ -471,6 +471,15 @@ inline value argmin(const value &x, int axis, place at = place())
 	return detail::on(x, at, hop_at_argmin, axis);
 }
 
+inline value argsort(const value &x, int axis, bool down = false, place at = place())
+{
+	return detail::on(x, at, hop_at_argsort, axis, down);
+}
+inline value sort(const value &x, int axis, bool down = false, place at = place())
+{
+	return detail::on(x, at, hop_at_sort, axis, down);
+}
+
 /* ---- composites, and other names ---- */
 
 inline value gt(const arg &x, const arg &y) { return detail::point(hop_at_gt, x, y); }

@@ -50,7 +50,7 @@ bool hop_lift_heavy(const hop_graph *g, const hop_node *n)
 		[HOP_OP_pow] = 1, [HOP_OP_erf] = 1,
 		[HOP_OP_dot] = 2, [HOP_OP_sum] = 2, [HOP_OP_amax] = 2, [HOP_OP_amin] = 2,
 		[HOP_OP_prod] = 2, [HOP_OP_any] = 2, [HOP_OP_all] = 2, [HOP_OP_argmax] = 2,
-		[HOP_OP_argmin] = 2, [HOP_OP_uniform] = 2,
+		[HOP_OP_argmin] = 2, [HOP_OP_argsort] = 2, [HOP_OP_uniform] = 2,
 		[HOP_OP_random_bits] = 2, [HOP_OP_scatter] = 2, [HOP_OP_exp] = 1,
 		[HOP_OP_log] = 1, [HOP_OP_sin] = 1, [HOP_OP_cos] = 1, [HOP_OP_tanh] = 1,
 		[HOP_OP_sqrt] = 1,

@@ -233,6 +233,48 @@ hop_value hop_at_argmin(hop_trace *t, const char *file, int line, hop_value x, i
 	           (struct compose){ .x = x, .axis = axis, .n = 1 });
 }
 
+/* ---- in order ---- */
+
+/* n: the largest first; eps: the elements, not their places. */
+static void make_sort(hop_trace *t, void *arg)
+{
+	struct compose *c = arg;
+	hop_build *b = &t->b;
+	hop_val x = hop_value_read(t, c->x);
+	int axis = b->st ? -1 : hop_axis(t, t->op, c->axis, hop_typeof(b, x)->rank);
+	if (axis < 0)
+		return;
+	struct hop_attr_argsort a = { .axis = axis, .down = c->n };
+	hop_val at = hop_emit_op(b, HOP_OP_argsort, &a, 1, &x);
+	if (c->eps == 0 || b->st) {
+		c->r = hop_value_new(t, at);
+		return;
+	}
+	/* gather takes leading axes line by line, so the axis goes last and comes back */
+	const hop_type *type = hop_typeof(b, x);
+	int64_t to[HOP_MAXRANK], back[HOP_MAXRANK];
+	int last = type->rank - 1;
+	for (int i = 0; i <= last; i++) {
+		to[i] = i == last ? axis : i + (i >= axis);
+		back[to[i]] = i;
+	}
+	x = hop_emit_permute(b, x, to);
+	at = hop_emit_permute(b, at, to);
+	c->r = hop_value_new(t, hop_emit_permute(b, hop_emit_gather(b, x, at, last, last), back));
+}
+
+hop_value hop_at_argsort(hop_trace *t, const char *file, int line, hop_value x, int axis, bool down)
+{
+	return run(t, "argsort", file, line, make_sort,
+	           (struct compose){ .x = x, .axis = axis, .n = down });
+}
+
+hop_value hop_at_sort(hop_trace *t, const char *file, int line, hop_value x, int axis, bool down)
+{
+	return run(t, "sort", file, line, make_sort,
+	           (struct compose){ .x = x, .axis = axis, .n = down, .eps = 1 });
+}
+
 /* ---- matrix products ---- */
 
 /* Leading axes of both, broadcast against each other. */

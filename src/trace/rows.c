@@ -935,6 +935,18 @@ int hop_op_argmin(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_argmin, a, nin, in, cap, out);
 }
 
+int hop_op_argsort(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t axis,
+                bool down)
+{
+	const hop_raw a[] = {
+		{ .i = axis },
+		{ .i = down },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_argsort, a, nin, in, cap, out);
+}
+
 int hop_op_dot(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int nlbatch, const int64_t *lbatch,

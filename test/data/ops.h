@@ -940,6 +940,36 @@ static const double grad_argmin[] = {
 	0, 0, 0, 0,
 	0, 0, 0, 0,
 };
+static const double in_argsort[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argsort[] = {
+	1, 2, 0, 2,
+	1, 0, 0, 1,
+	2, 0, 1, 2,
+};
+static const double grad_argsort[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_argsort_down[] = {
+	1.2526819969397756, -1.2092543627631231, 0.62625353011695495, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argsort_down[] = {
+	0, 1, 2, 1,
+	2, 0, 2, 3,
+	3, 3, 0, 1,
+};
+static const double grad_argsort_down[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
 static const double in_dot[] = {
 	0.77380253360456042, -1.1582251029504667, 0.73197025826219519, 0.62027877025912259,
 	0.88360278538702408, 0.58598210581832522, -0.22913289886984645, -1.0968266976855321,
@@ -1607,6 +1637,20 @@ static const struct torch_op torch_ops[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_argmin, out_argmin, grad_argmin },
+	{ "argsort",
+	  "hop 1\n"
+	  "graph @f(%0: f64[4, 3]) {\n"
+	  "  %1 = argsort %0 {axis = 1}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argsort, out_argsort, grad_argsort },
+	{ "argsort",
+	  "hop 1\n"
+	  "graph @f(%0: f64[4, 3]) {\n"
+	  "  %1 = argsort %0 {axis = 0, down = true}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argsort_down, out_argsort_down, grad_argsort_down },
 	{ "dot",
 	  "hop 1\n"
 	  "graph @f(%0: f64[2, 3], %1: f64[3, 4]) {\n"

@@ -938,6 +938,36 @@ static const double grad_argmin_bf16[] = {
 	0, 0, 0, 0,
 	0, 0, 0, 0,
 };
+static const double in_argsort_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argsort_bf16[] = {
+	1, 2, 0, 2,
+	1, 0, 0, 1,
+	2, 0, 1, 2,
+};
+static const double grad_argsort_bf16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_argsort_down_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argsort_down_bf16[] = {
+	0, 1, 2, 1,
+	2, 0, 2, 3,
+	3, 3, 0, 1,
+};
+static const double grad_argsort_down_bf16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
 static const double in_dot_bf16[] = {
 	0.7734375, -1.15625, 0.73046875, 0.62109375,
 	0.8828125, 0.5859375, -0.2294921875, -1.09375,
@@ -1605,6 +1635,20 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_argmin_bf16, out_argmin_bf16, grad_argmin_bf16 },
+	{ "argsort",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3]) {\n"
+	  "  %1 = argsort %0 {axis = 1}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argsort_bf16, out_argsort_bf16, grad_argsort_bf16 },
+	{ "argsort",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[4, 3]) {\n"
+	  "  %1 = argsort %0 {axis = 0, down = true}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argsort_down_bf16, out_argsort_down_bf16, grad_argsort_down_bf16 },
 	{ "dot",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3], %1: bf16[3, 4]) {\n"

@@ -938,6 +938,36 @@ static const double grad_argmin_f16[] = {
 	0, 0, 0, 0,
 	0, 0, 0, 0,
 };
+static const double in_argsort_f16[] = {
+	1.2529296875, -1.208984375, 0.62646484375, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argsort_f16[] = {
+	1, 2, 0, 2,
+	1, 0, 0, 1,
+	2, 0, 1, 2,
+};
+static const double grad_argsort_f16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
+static const double in_argsort_down_f16[] = {
+	1.2529296875, -1.208984375, 0.62646484375, 0.5,
+	0, -2, 0, 0,
+	3, 0, 0, 0,
+};
+static const double out_argsort_down_f16[] = {
+	0, 1, 2, 1,
+	2, 0, 2, 3,
+	3, 3, 0, 1,
+};
+static const double grad_argsort_down_f16[] = {
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+	0, 0, 0, 0,
+};
 static const double in_dot_f16[] = {
 	0.77392578125, -1.158203125, 0.73193359375, 0.6201171875,
 	0.8837890625, 0.5859375, -0.2291259765625, -1.0966796875,
@@ -1605,6 +1635,20 @@ static const struct torch_op torch_ops_f16[] = {
 	  "  return %1\n"
 	  "}\n",
 	  in_argmin_f16, out_argmin_f16, grad_argmin_f16 },
+	{ "argsort",
+	  "hop 1\n"
+	  "graph @f(%0: f16[4, 3]) {\n"
+	  "  %1 = argsort %0 {axis = 1}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argsort_f16, out_argsort_f16, grad_argsort_f16 },
+	{ "argsort",
+	  "hop 1\n"
+	  "graph @f(%0: f16[4, 3]) {\n"
+	  "  %1 = argsort %0 {axis = 0, down = true}\n"
+	  "  return %1\n"
+	  "}\n",
+	  in_argsort_down_f16, out_argsort_down_f16, grad_argsort_down_f16 },
 	{ "dot",
 	  "hop 1\n"
 	  "graph @f(%0: f16[2, 3], %1: f16[3, 4]) {\n"
