@@ -56,6 +56,10 @@ int64_t hop_exec_workspace(const hop_exec *x, const hop_arg *in);
 /** The same for these results too: what hop_exec_workspace keeps for results that are strided is
  * left out for those that are not. */
 int64_t hop_exec_workspace_for(const hop_exec *x, const hop_arg *in, const hop_arg *out);
+/** How many results there are behind those of the function: where results have sizes that only a run
+ * knows (hop_exact), each result has the most that it can be, zeros behind what is there, and the
+ * last ones are i64 scalars, the sizes. Else 0. hop_call gives arrays of these sizes. */
+int     hop_exec_counts(const hop_exec *x);
 /** Sizes of result k for these inputs; dim has room for HOP_RANK. Returns its rank, or -1. */
 int     hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim);
 /** False if a run may allocate: a loop without a bound leaves a trail that grows. */

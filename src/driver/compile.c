@@ -14,19 +14,6 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-hop_status hop_check_results(hop_env *e, const hop_graph *g)
-{
-	for (uint32_t k = 0; k < g->nout; k++) {
-		const hop_type *t = hop_graph_out_type(g, k);
-		for (int i = 0; i < t->rank; i++)
-			if ((uint32_t)hop_size_nsym(t->dim[i]) > g->nsym)
-				return hop_fail(e, 0, HOP_EREFUSED, "compile: dimension %d of result %u is a "
-				                "size that only the program knows: return the capacity and "
-				                "a count", i, k);
-	}
-	return HOP_OK;
-}
-
 static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec *x)
 {
@@ -36,7 +23,6 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	const hop_target *t;
 	hop_machine m;
 	double t0 = now();
-	HOP_TRY(hop_check_results(e, g));
 	HOP_TRY(hop_target_pick(e, o->target, &t));
 	HOP_TRY(t->machine(e, &to, &m));
 	HOP_TRY(hop_pipeline_run(e, g, &opt));
@@ -66,10 +52,14 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
                         hop_exec **out_x)
 {
 	static const hop_compile_opts none;
+	const hop_graph *wide;
 	*out_x = NULL;
 	o = o ? o : &none;
-	hop_exec *x = hop_exec_open(e, g);
-	hop_status st = guarded_build(e, g, o, x);
+	HOP_TRY(hop_results_widen(e, g, &wide));
+	hop_exec *x = hop_exec_open(e, wide);
+	if (wide != g)
+		x->own = hop_graph_retain((hop_graph *)(uintptr_t)g);
+	hop_status st = guarded_build(e, wide, o, x);
 	if (!st)
 		st = hop_exec_threads(e, x, o);
 	if (st) {

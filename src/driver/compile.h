@@ -10,8 +10,16 @@
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec **out_x);
 
-/* A result whose size only the program knows has no place in the caller's memory: refused. */
-hop_status hop_check_results(hop_env *e, const hop_graph *g);
+/* ---- widen.c ---- */
+
+/* Has a result a size that a node binds? */
+bool       hop_sizes_are_born(const hop_graph *g);
+/* Which symbols of g these sizes are of: [nsym + nlocal]. */
+bool      *hop_sizes_born(hop_arena *a, const hop_graph *g);
+/* g with its results as large as they can be, and behind them one i64 scalar for each of those
+ * symbols, in order; g itself if there are none. What nothing bounds is refused: it has no place in
+ * the caller's memory. */
+hop_status hop_results_widen(hop_env *e, const hop_graph *g, const hop_graph **out);
 
 /* ---- arrays.c ---- */
 

@@ -104,6 +104,8 @@ bool hop_call_direct(hop_fn *f, hop_exec *x, hop_array *const *in, hop_array **o
 	hop_array *wrote[FEW];
 	size_t narg = f->g->nparam + f->g->nout, nwrote = (size_t)f->nwrote;
 	size_t bytes = narg * sizeof *few + nwrote * sizeof *wrote;
+	if (x->own)                    /* its results are cut to size */
+		return false;
 	hop_arg *a = narg <= FEW ? few : hop_raw_try(&x->mem, bytes);
 	if (!a)
 		return false;

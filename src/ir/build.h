@@ -95,6 +95,8 @@ void     hop_build_check(hop_build *b, hop_check c);
  * into b. map: where g's symbols went; checks with a symbol that is not there yet (a bad
  * size) are left out. */
 void     hop_build_checks_of(hop_build *b, const hop_graph *g, const hop_size *map, int nmap);
+/* An upper bound of a size that mentions no local symbol (roof.c); false when none is known. */
+bool     hop_build_roof(hop_build *b, hop_size s, hop_size *out);
 /* Whether a body that node n may run is not known to run: with all that is known now. */
 bool     hop_build_guard(hop_build *b, const hop_node *n);
 /* Whether graph g would surely refuse to run on these size arguments; would surely not. */

@@ -69,12 +69,18 @@ void hop_exec_release(hop_exec *x)
 	if (x->prog)
 		hop_prog_free(x->prog, &m);
 	hop_graph_release(x->g);
+	hop_graph_release(x->own);
 	hop_raw_free(&m, x, sizeof *x);
 }
 
 hop_compile_times hop_exec_times(const hop_exec *x)
 {
 	return x ? x->times : (hop_compile_times){ 0 };
+}
+
+int hop_exec_counts(const hop_exec *x)
+{
+	return x && x->own ? (int)(x->g->nout - x->own->nout) : 0;
 }
 
 bool hop_exec_is_hard(const hop_exec *x)

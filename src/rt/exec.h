@@ -16,6 +16,8 @@ struct hop_exec {
 	hop_ctx         *ctx;
 	hop_mem          mem;
 	hop_graph       *g;              /* retained */
+	hop_graph       *own;            /* what it was made of, where its results have sizes that
+	                                    only a run knows; else NULL. Retained */
 	hop_prog        *prog;           /* for its effects */
 	hop_code        *code;
 	hop_pool        *pool;           /* the context's */

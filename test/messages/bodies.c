@@ -296,7 +296,11 @@ static void transforms(void)
 		return;
 	refused("vmap_deep", hop_vmap(f, yes, 2, &g), &g);
 	hop_fn_release(f);
-	refused("capture_size", hop_capture(ctx, part_of, NULL, 1, &s, &f), &f);
+	if (hop_capture(ctx, part_of, NULL, 1, &s, &f))
+		return;
+	refused("vjp_size", hop_vjp(f, 1, zero, &g), &g);
+	refused("vmap_size", hop_vmap(f, yes, 2, &g), &g);
+	hop_fn_release(f);
 }
 
 static void called(const char *name, hop_fn *f, int nin, hop_array *const *in, int nout)
