@@ -6,6 +6,7 @@
 #include "hop/block.h"
 #include "hop/compile.h"
 #include "hop/control.h"
+#include "hop/counts.h"
 #include "hop/ctx.h"
 #include "hop/dlpack.h"
 #include "hop/file.h"

@@ -575,6 +575,90 @@ inline value layer_norm(const value &x, const value &weight = value(), const val
 	return detail::on(x, at, hop_at_layer_norm, weight.v, bias.v, eps);
 }
 
+/* ---- how many there are is data: counts.h ---- */
+
+/** A capacity: an integer, a size, or by default as many as there are. */
+struct capacity {
+	capacity() : has(false), n(hop_n(0)) {}
+	capacity(int64_t k) : has(true), n(hop_n(k)) {}
+	capacity(int k) : has(true), n(hop_n(k)) {}
+	capacity(hop_dim d) : has(true), n(d) {}
+	bool    has;
+	hop_dim n;
+};
+/** What was found, and how many there were. Those that were not asked for are not set. */
+struct found {
+	value values, count, inverse, counts;
+};
+namespace detail {
+inline hop_count_opts counting(const capacity &cap, const value &fill)
+{
+	hop_count_opts o = hop_count_opts();
+	o.size = sizeof o;
+	o.has_cap = cap.has;
+	o.cap = cap.n;
+	o.fill = fill.v;
+	return o;
+}
+inline found found_of(hop_trace *t, const hop_value *out)
+{
+	found r;
+	r.values = give(t, out[0]);
+	r.count = give(t, out[1]);
+	return r;
+}
+}
+/** fill: a value that is not set is 0, of nonzero -1. */
+inline found nonzero(const value &x, capacity cap = capacity(), const value &fill = value(),
+                     place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	hop_count_opts o = detail::counting(cap, fill);
+	hop_value out[2] = {};
+	hop_at_nonzero(t, at.file, at.line, x.v, &o, out);
+	return detail::found_of(t, out);
+}
+inline value count_nonzero(const value &x, place at = place())
+{
+	return detail::on(x, at, hop_at_count_nonzero);
+}
+inline found masked_select(const value &x, const value &mask, capacity cap = capacity(),
+                           const value &fill = value(), place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	hop_count_opts o = detail::counting(cap, fill);
+	hop_value out[2] = {};
+	hop_at_masked_select(t, at.file, at.line, x.v, mask.v, &o, out);
+	return detail::found_of(t, out);
+}
+inline found compact(const value &x, const value &mask, capacity cap = capacity(),
+                     const value &fill = value(), place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	hop_count_opts o = detail::counting(cap, fill);
+	hop_value out[2] = {};
+	hop_at_compact(t, at.file, at.line, x.v, mask.v, &o, out);
+	return detail::found_of(t, out);
+}
+/** With inverse and counts. */
+inline found unique(const value &x, capacity cap = capacity(), const value &fill = value(),
+                    place at = place())
+{
+	hop_trace *t = detail::inner(x.t);
+	hop_count_opts o = detail::counting(cap, fill);
+	hop_value out[4] = {};
+	o.inverse = o.counts = true;
+	hop_at_unique(t, at.file, at.line, x.v, &o, out);
+	found r = detail::found_of(t, out);
+	r.inverse = detail::give(t, out[2]);
+	r.counts = detail::give(t, out[3]);
+	return r;
+}
+inline value exact(const value &x, const value &count, place at = place())
+{
+	return detail::on(x, at, hop_at_exact, count.v);
+}
+
 /** In a block: element i of xs, which a HOP_FOR or HOP_MAP goes over. */
 inline value take(const value &xs, hop_value i, place at = place())
 {

@@ -4,6 +4,7 @@
 #define HOP_COMPOSE_H
 
 #include "trace/trace.h"
+#include "hop/nn.h"
 
 /* ---- compose.c ---- */
 
@@ -23,6 +24,11 @@ hop_val   hop_widened(hop_build *b, hop_val v, const hop_type *type, int n, cons
 hop_val   hop_along(hop_build *b, hop_val x, int64_t axis, int op);
 /* How many elements these axes have, as a scalar of dtype d. */
 hop_val   hop_counted(hop_trace *t, const hop_type *type, int n, const int64_t *axes, hop_dtype d);
+
+/* ---- running.c ---- */
+
+/* hop_cum of contents: their dtype is that of the result. */
+hop_val   hop_running(hop_trace *t, enum hop_cum kind, hop_val x, int axis, int how);
 
 /* ---- move.c ---- */
 

@@ -1,6 +1,7 @@
 /* formula_fns.c -- the functions of formulas: the rows of formula.def, how their signatures
  * read, and which name is like another. It evaluates nothing: formula.c does. */
 #include "trace/formula.h"
+#include "hop/counts.h"
 #include "hop/linalg.h"
 #include "hop/nn.h"
 #include "hop/ops.h"
@@ -25,6 +26,44 @@ static bool per_axis(hop_fx_call *c, int value, int list)
 	if (!hop_failed(c->t) && rank != c->p[list].n)
 		hop_enter(c->t, c->name, c->file, c->line, no_axes, c);
 	return !hop_failed(c->t);
+}
+
+static void many_caps(hop_trace *t, void *arg)
+{
+	const hop_fx_call *c = arg;
+	hop_trace_fail(t, HOP_EVALUE, "%s: there is one capacity", c->name);
+}
+
+/* What a function of counts.h finds, or how many: parameter `cap` is the capacity, if there is
+ * one, behind it is the fill. */
+enum found { NONZERO, MASKED, ROWS, UNIQUE };
+static hop_value found(hop_fx_call *c, enum found what, int cap, int which)
+{
+	hop_count_opts o = { .size = sizeof o };
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } };
+	if (cap && c->p[cap].n > 1)
+		hop_enter(c->t, c->name, c->file, c->line, many_caps, c);
+	if (cap) {
+		o.fill = c->p[cap + 1].v;
+		o.has_cap = c->p[cap].n == 1;
+	}
+	if (o.has_cap)
+		o.cap = c->p[cap].sizes[0];
+	switch (what) {
+	case NONZERO:
+		hop_at_nonzero(c->t, c->file, c->line, c->p[0].v, &o, out);
+		break;
+	case MASKED:
+		hop_at_masked_select(c->t, c->file, c->line, c->p[0].v, c->p[1].v, &o, out);
+		break;
+	case ROWS:
+		hop_at_compact(c->t, c->file, c->line, c->p[0].v, c->p[1].v, &o, out);
+		break;
+	case UNIQUE:
+		hop_at_unique(c->t, c->file, c->line, c->p[0].v, &o, out);
+		break;
+	}
+	return out[which];
 }
 
 #define HERE       c->t, c->file, c->line

@@ -262,6 +262,23 @@ hop_value hop_at_size_of(hop_trace *t, const char *file, int line, hop_value v, 
 }
 
 /* Eager: the number is there, so the size is a constant. */
+hop_size hop_sized(hop_trace *t, hop_val v, hop_range r)
+{
+	if (hop_is_bad(v) || t->b.st)
+		return hop_size_int(0);
+	if (t->eager) {
+		hop_eager_settle(t);
+		if (hop_env_of(t)->diag.st)
+			return hop_size_int(0);
+		int64_t n = hop_array_i(hop_eager_array(t, v), 0);
+		return hop_size_int(n < r.lo ? r.lo : n > r.hi ? r.hi : n);
+	}
+	int sym = hop_build_local(&t->b, r, NULL);
+	struct hop_attr_as_size a = { .min = r.lo, .max = r.hi, .sym = sym };
+	v = hop_emit_op(&t->b, HOP_OP_as_size, &a, 1, &v);
+	return hop_is_bad(v) ? hop_size_int(0) : hop_size_sym(hop_env_of(t), sym);
+}
+
 static void make_as_size(hop_trace *t, void *arg)
 {
 	struct sizing *s = arg;
@@ -278,18 +295,7 @@ static void make_as_size(hop_trace *t, void *arg)
 		               (long long)s->min, (long long)s->max);
 		return;
 	}
-	if (t->eager) {
-		hop_eager_settle(t);
-		if (hop_env_of(t)->diag.st)
-			return;
-		int64_t n = hop_array_i(hop_eager_array(t, v), 0);
-		s->a = hop_size_int(n < s->min ? s->min : n > s->max ? s->max : n);
-		return;
-	}
-	int sym = hop_build_local(&t->b, (hop_range){ s->min, s->max }, NULL);
-	struct hop_attr_as_size a = { .min = s->min, .max = s->max, .sym = sym };
-	if (!hop_is_bad(hop_emit_op(&t->b, HOP_OP_as_size, &a, 1, &v)))
-		s->a = hop_size_sym(hop_env_of(t), sym);
+	s->a = hop_sized(t, v, (hop_range){ s->min, s->max });
 }
 
 hop_dim hop_at_as_size(hop_trace *t, const char *file, int line, hop_value v, int64_t min,

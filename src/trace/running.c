@@ -198,6 +198,36 @@ static hop_val operand(hop_trace *t, enum hop_cum kind, hop_value x)
 	return hop_floats(t, x);
 }
 
+hop_val hop_running(hop_trace *t, enum hop_cum kind, hop_val x, int axis, int how)
+{
+	hop_build *b = &t->b;
+	struct front f = front_of(hop_env_of(t), hop_typeof(b, x), axis);
+	hop_dtype d = (hop_dtype)f.type->dtype;
+	const hop_type *outer = hop_type_get(hop_env_of(t), d, f.nrest, f.rest);
+	bool exclusive = how & HOP_CUM_EXCLUSIVE;
+	hop_val in[2] = { HOP_BAD, to_front(b, &f, x) }, y = HOP_BAD;
+	if (exclusive)
+		in[0] = start(b, kind, outer);
+	struct steps s;
+	hop_size dim[2];
+	hop_graph *g;
+	steps_open(&s, t);
+	for (int i = 0; i < f.nrest; i++)
+		dim[i] = steps_size(&s, f.rest[i]);
+	const hop_type *inner = hop_type_get(hop_env_of(t), d, f.nrest, dim);
+	hop_val had = hop_build_param(&s.b, inner), next = hop_build_param(&s.b, inner);
+	hop_val both = joined(&s.b, kind, had, next);
+	hop_status st = hop_seal(&s.b, 1, &both, NULL, &g);
+	b->st = b->st ? b->st : st;
+	if (b->st)
+		return HOP_BAD;
+	hop_assoc a = { .combine = g, .sargs = { s.narg, s.arg }, .length = f.n,
+	                .ninit = exclusive, .nx = 1, .reverse = how & HOP_CUM_REVERSE,
+	                .exclusive = exclusive };
+	hop_assoc_here(t, &a, in + !exclusive, &y);
+	return b->st ? HOP_BAD : from_front(b, &f, y);
+}
+
 static void make_running(hop_trace *t, void *arg)
 {
 	struct running *c = arg;
@@ -215,32 +245,9 @@ static void make_running(hop_trace *t, void *arg)
 	int axis = b->st ? -1 : hop_axis(t, t->op, c->axis, hop_typeof(b, x)->rank);
 	if (axis < 0)
 		return;
-	struct front f = front_of(hop_env_of(t), hop_typeof(b, x), axis);
-	hop_dtype d = (hop_dtype)f.type->dtype;
-	const hop_type *outer = hop_type_get(hop_env_of(t), d, f.nrest, f.rest);
-	bool exclusive = c->how & HOP_CUM_EXCLUSIVE;
-	hop_val in[2] = { HOP_BAD, to_front(b, &f, x) }, y = HOP_BAD;
-	if (exclusive)
-		in[0] = start(b, c->kind, outer);
-	struct steps s;
-	hop_size dim[2];
-	hop_graph *g;
-	steps_open(&s, t);
-	for (int i = 0; i < f.nrest; i++)
-		dim[i] = steps_size(&s, f.rest[i]);
-	const hop_type *inner = hop_type_get(hop_env_of(t), d, f.nrest, dim);
-	hop_val had = hop_build_param(&s.b, inner), next = hop_build_param(&s.b, inner);
-	hop_val both = joined(&s.b, c->kind, had, next);
-	hop_status st = hop_seal(&s.b, 1, &both, NULL, &g);
-	b->st = b->st ? b->st : st;
-	if (b->st)
-		return;
-	hop_assoc a = { .combine = g, .sargs = { s.narg, s.arg }, .length = f.n,
-	                .ninit = exclusive, .nx = 1, .reverse = c->how & HOP_CUM_REVERSE,
-	                .exclusive = exclusive };
-	hop_assoc_here(t, &a, in + !exclusive, &y);
+	hop_val y = hop_running(t, c->kind, x, axis, c->how);
 	if (!b->st)
-		c->r = hop_rounded(t, from_front(b, &f, y), 1, &c->x);
+		c->r = hop_rounded(t, y, 1, &c->x);
 }
 
 hop_value hop_at_cum(hop_trace *t, const char *file, int line, enum hop_cum kind, hop_value x,

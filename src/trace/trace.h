@@ -249,6 +249,8 @@ bool hop_number_op(hop_trace *t, int op, bool whole, int n, const hop_value *v,
 hop_val hop_point(hop_trace *t, int op, int n, const hop_value *v);
 /* The axis counted from 0; -1 and a failure when it is out of range. */
 int     hop_axis(hop_trace *t, const char *op, int axis, int rank);
+/* An i64 scalar, clamped to the range, as a size. */
+hop_size hop_sized(hop_trace *t, hop_val v, hop_range r);
 /* Are all symbols of the size known here? Fails otherwise. */
 bool    hop_size_known(hop_trace *t, const char *op, hop_size s);
 

@@ -54,6 +54,27 @@ def top(x, k, axis):
     return torch.cat([a, at.to(x.dtype)], axis)
 
 
+def sized(x, cap, fill=0.0):
+    """x as a result of a capacity: cap rows of it, the fill where there are none."""
+    x = x[:cap]
+    return torch.cat([x, torch.full((cap - x.shape[0],) + x.shape[1:], fill, dtype=x.dtype)])
+
+
+def counted(x, cap, fill=0.0):
+    """The same, flat, with the count behind it."""
+    return torch.cat([sized(x, cap, fill).reshape(-1), torch.tensor([x.shape[0]]).to(x.dtype)])
+
+
+def unique(x, cap):
+    """PyTorch's values, inverse and counts; the gradient of a value goes to the first that has it."""
+    u, inverse, counts = torch.unique(x, sorted=True, return_inverse=True, return_counts=True)
+    flat = inverse.reshape(-1)
+    first = torch.tensor([int((flat == k).nonzero()[0]) for k in range(len(u))], dtype=torch.int64)
+    values = x.reshape(-1)[first]
+    assert torch.equal(values.nan_to_num(7), u.nan_to_num(7))
+    return torch.cat([counted(values, cap), flat.to(x.dtype), sized(counts, cap).to(x.dtype)])
+
+
 def weighted(parts):
     return sum((n + 1) * p.sum() for n, p in enumerate(parts))
 
@@ -116,6 +137,25 @@ CASES = [
     ("var_all", [A], lambda x: x.var(correction=0)),
     ("std", [A], lambda x: x.std(dim=1)),
     ("std_zero", [v(2, 2, 2)], lambda x: x.std()),
+    ("sort", [P], lambda x: x.sort(dim=1, stable=True).values),
+    ("sort_down", [P], lambda x: x.sort(dim=0, descending=True, stable=True).values),
+    ("sort_middle", [A], lambda x: x.sort(1).values),
+    ("sort_ties", [T], lambda x: x.sort(dim=1, stable=True).values),
+    ("-sort_special", [S], lambda x: x.sort(0).values),
+    ("-argsort_special", [S], lambda x: x.argsort(dim=0, descending=True, stable=True).to(x.dtype)),
+    ("-argsort_ties", [T], lambda x: x.argsort(dim=1, stable=True).to(x.dtype)),
+    ("masked_select", [A], lambda x: counted(x.masked_select(x > 0.1), 24)),
+    ("masked_select_cap", [A], lambda x: counted(x.masked_select(x > 0.1), 3, -2.0)),
+    ("masked_select_wide", [P, M[0]], lambda x, y: counted((x * y).masked_select(y > 0), 15, 9.0)),
+    ("masked_select_none", [P], lambda x: counted(x.masked_select(x > 99), 15)),
+    ("masked_select_all", [P], lambda x: counted(x.masked_select(x < 99), 15)),
+    ("compact", [A], lambda x: counted(x[x[:, 0, 0] > x[:, 1, 1]], 2)),
+    ("compact_cap", [M], lambda x: counted(x[x[:, 0] > -9], 3)),
+    ("-nonzero", [Z], lambda x: counted(x.nonzero(), 12, -1).to(x.dtype)),
+    ("-nonzero_special", [S], lambda x: counted(x.nonzero(), 6, -1).to(x.dtype)),
+    ("-nonzero_cap", [A], lambda x: counted((x > 0).nonzero(), 5, 7).to(x.dtype)),
+    ("unique", [T], lambda x: unique(x, 12)),
+    ("unique_cap", [T], lambda x: unique(x, 4)),
     ("linspace", [K], lambda x: x * torch.linspace(-2, 7, 11, dtype=x.dtype)),
     ("arange", [K], lambda x: x + torch.arange(11, dtype=x.dtype)),
     ("scalar", [K], lambda x: x * torch.tensor(1.25, dtype=x.dtype)),

@@ -68,6 +68,37 @@ static hop_value c_topk(hop_trace *t, const struct args *a)
 	return out[0];
 }
 
+static hop_value c_nonzero(hop_trace *t, const struct args *a)
+{
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } };
+	hop_nonzero(t, a->v[0], HOP_COUNT_OPTS(.has_cap = true, .cap = a->len), a->no_list ? NULL : out);
+	return out[0];
+}
+
+static hop_value c_masked_select(hop_trace *t, const struct args *a)
+{
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } };
+	hop_masked_select(t, a->v[0], a->v[1], HOP_COUNT_OPTS(.fill = a->v[2]),
+	                  a->no_list ? NULL : out);
+	return out[0];
+}
+
+static hop_value c_compact(hop_trace *t, const struct args *a)
+{
+	hop_value out[2] = { { 0, 0 }, { 0, 0 } };
+	hop_compact(t, a->v[0], hop_index(t, a->v[1], 1, 0), HOP_COUNT_OPTS(.fill = a->v[2]),
+	            a->no_list ? NULL : out);
+	return out[0];
+}
+
+static hop_value c_unique(hop_trace *t, const struct args *a)
+{
+	hop_value out[4] = { { 0, 0 } };
+	hop_unique(t, a->v[0], HOP_COUNT_OPTS(.has_cap = true, .cap = a->len, .inverse = true,
+	                                      .counts = true), a->no_list ? NULL : out);
+	return out[0];
+}
+
 static hop_value c_split_axis(hop_trace *t, const struct args *a)
 {
 	hop_value out[4] = { { 0, 0 } };
@@ -109,6 +140,10 @@ CALL(dynupdate, hop_dynupdate(t, a->v[0], a->v[1], a->no_list ? NULL :
 CALL(gather, hop_gather(t, a->v[0], a->axis, a->v[1]))
 CALL(argmax, hop_argmax(t, a->v[0], a->axis))
 CALL(argmin, hop_argmin(t, a->v[0], a->axis))
+CALL(argsort, hop_argsort(t, a->v[0], a->axis, a->other))
+CALL(sort, hop_sort(t, a->v[0], a->axis, a->other))
+CALL(count_nonzero, hop_count_nonzero(t, a->v[0]))
+CALL(exact, hop_exact(t, a->v[0], a->v[1]))
 CALL(scatter, hop_at_scatter(t, __FILE__, __LINE__, (enum hop_scatter_mode)a->kind, a->v[0],
 	a->axis, a->v[1], a->v[2]))
 CALL(scatter_add, hop_scatter_add(t, a->v[0], a->axis, a->v[1], a->v[2]))
@@ -237,6 +272,15 @@ static const struct ctor {
 	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_ANY } },
 	{ "argmax", "argmax", c_argmax, 1, { MAT }, AXIS, { .axis = 1 } },
 	{ "argmin", "argmin", c_argmin, 1, { MAT }, AXIS, { .axis = 0 } },
+	{ "argsort", "argsort", c_argsort, 1, { MAT }, AXIS, { .axis = 1, .other = 1 } },
+	{ "sort", "sort", c_sort, 1, { MASK }, AXIS, { .axis = 0 } },
+	{ "nonzero", "nonzero", c_nonzero, 1, { MAT }, WINDOW | LIST, { .len = { 4, NULL } } },
+	{ "count_nonzero", "count_nonzero", c_count_nonzero, 1, { MAT }, 0, { .rank = 0 } },
+	{ "masked_select", "masked_select", c_masked_select, 3, { MAT, MASK, NUM }, LIST | OPTION,
+	  { .rank = 0 } },
+	{ "compact", "index", c_compact, 3, { MAT, MASK, NUM }, LIST | OPTION, { .rank = 0 } },
+	{ "unique", "unique", c_unique, 1, { MAT }, WINDOW | LIST, { .len = { 4, NULL } } },
+	{ "exact", "exact", c_exact, 2, { MAT, KEY }, 0, { .rank = 0 } },
 	{ "mean", "reduce", c_reduce, 1, { MAT }, AXES | COUNT,
 	  { .n = 2, .axes = turn, .kind = HOP_REDUCE_MEAN } },
 	{ "softmax", "softmax", c_softmax, 1, { MAT }, AXIS, { .axis = 1 } },

@@ -9,6 +9,12 @@
 #define I(v)    hop_i(t, v)
 #define SIZE    hop_dim_of(t, x, 0)
 #define LESS(m) hop_dim_sub(t, SIZE, hop_n(m))
+/* The first or the second result of a function of counts.h; each in a place of its own. */
+#ifndef FOUND
+static hop_value found[4][2];
+#define FOUND(k, f, ...) (f(t, __VA_ARGS__, found[k]), found[k][0])
+#define COUNT(k, f, ...) (f(t, __VA_ARGS__, found[k]), found[k][1])
+#endif
 
 /* ---- operators ---- */
 PAIR( add,     "x + y",            hop_add(t, x, y), x, y )
@@ -174,6 +180,16 @@ PAIR( any,     "any(p) && all(q)",    hop_and(t, hop_any(t, p, 0, NULL), hop_all
       p, q )
 PAIR( arg,     "argmax(W, axis=1) - argmin(W, 1)",
       hop_sub(t, hop_argmax(t, W, 1), hop_argmin(t, W, 1)), W )
+PAIR( order,   "sort(W, axis=1, down=1) + argsort(W, 0)",
+      hop_add(t, hop_sort(t, W, 1, true), hop_argsort(t, W, 0, false)), W )
+PAIR( found,   "masked_select(x, p, cap=2, fill=1) + unique(x, cap=2)",
+      hop_add(t, FOUND(0, hop_masked_select, x, p, HOP_COUNT_OPTS(HOP_CAP(2), .fill = hop_i(t, 1))),
+              FOUND(1, hop_unique, x, HOP_COUNT_OPTS(HOP_CAP(2)))), x, p )
+PAIR( rows,    "sum(nonzero(W)) + count_nonzero(W) + sum(compact(W, p))",
+      hop_add(t, hop_add(t, hop_sum_all(t, FOUND(2, hop_nonzero, W, NULL)), hop_count_nonzero(t, W)),
+              hop_sum_all(t, FOUND(3, hop_compact, W, p, NULL))), W, p )
+PAIR( exact,   "sum(exact(x, count_unique(x)))",
+      hop_sum_all(t, hop_exact(t, x, COUNT(0, hop_unique, x, NULL))), x )
 PAIR( matmul,  "matmul(W, x)",        hop_matmul(t, W, x), W, x )
 PAIR( solve,   "solve(W, x)",         hop_solve(t, W, x), W, x )
 PAIR( triangle, "triangular_solve(W, x, flags=3)", hop_triangular_solve(t, W, x, 3), W, x )

@@ -35,6 +35,48 @@ static hop_value top(hop_trace *t, hop_value x, int axis, int k)
 	return hop_concat(t, 2, (hop_value[]){ out[0], hop_cast(t, out[1], hop_dtype_of(t, x)) }, axis);
 }
 
+/* Values, then the count and what else was found, flat. */
+static hop_value joined(hop_trace *t, hop_value x, int n, const hop_value *out)
+{
+	hop_value part[4];
+	for (int i = 0; i < n; i++) {
+		hop_dim all = hop_n(1);
+		for (int k = 0; k < hop_rank(t, out[i]); k++)
+			all = hop_dim_mul(t, all, hop_dim_of(t, out[i], k));
+		part[i] = hop_cast(t, hop_reshape(t, out[i], 1, &all), hop_dtype_of(t, x));
+	}
+	return hop_concat(t, n, part, 0);
+}
+
+static hop_value selected(hop_trace *t, hop_value x, hop_value mask, const hop_count_opts *o)
+{
+	hop_value out[2];
+	return joined(t, x, hop_masked_select(t, x, mask, o, out), out);
+}
+
+static hop_value rows_of(hop_trace *t, hop_value x, hop_value mask, const hop_count_opts *o)
+{
+	hop_value out[2];
+	return joined(t, x, hop_compact(t, x, mask, o, out), out);
+}
+
+static hop_value indices(hop_trace *t, hop_value x, hop_value of, const hop_count_opts *o)
+{
+	hop_value out[2];
+	return joined(t, x, hop_nonzero(t, of, o, out), out);
+}
+
+static hop_value different(hop_trace *t, hop_value x, const hop_count_opts *o)
+{
+	hop_value out[4];
+	return joined(t, x, hop_unique(t, x, o, out), out);
+}
+
+static hop_value at(hop_trace *t, hop_value x, int i, int k)
+{
+	return hop_index(t, hop_index(t, x, 1, i), 1, k);
+}
+
 static const int axes02[2] = { 2, 0 }, axes1[1] = { -2 };
 static const hop_dim sizes104[3] = { { 1, NULL }, { 0, NULL }, { 4, NULL } };
 
@@ -96,6 +138,29 @@ FORM(linspace, hop_mul(t, X, hop_linspace(t, hop_dtype_of(t, X), -2, 7, hop_dim_
 FORM(arange, hop_add(t, X, hop_arange(t, hop_dtype_of(t, X), hop_dim_of(t, X, 0))))
 FORM(scalar, hop_mul(t, X, hop_scalar(t, hop_dtype_of(t, X), 1.25)))
 FORM(stop_gradient, hop_mul(t, X, hop_exp(t, hop_stop_gradient(t, X))))
+FORM(sort, hop_sort(t, X, 1, false))
+FORM(sort_down, hop_sort(t, X, 0, true))
+FORM(sort_middle, hop_sort(t, X, -2, false))
+FORM(sort_ties, hop_sort(t, X, 1, false))
+FORM(sort_special, hop_sort(t, X, 0, false))
+FORM(argsort_special, hop_cast(t, hop_argsort(t, X, 0, true), hop_dtype_of(t, X)))
+FORM(argsort_ties, hop_cast(t, hop_argsort(t, X, 1, false), hop_dtype_of(t, X)))
+FORM(masked_select, selected(t, X, hop_gt(t, X, hop_f(t, 0.1)), NULL))
+FORM(masked_select_cap, selected(t, X, hop_gt(t, X, hop_f(t, 0.1)),
+                                 HOP_COUNT_OPTS(HOP_CAP(3), .fill = hop_f(t, -2))))
+FORM(masked_select_wide, selected(t, hop_mul(t, X, Y), hop_gt(t, Y, hop_f(t, 0)),
+                                  HOP_COUNT_OPTS(.fill = hop_f(t, 9))))
+FORM(masked_select_none, selected(t, X, hop_gt(t, X, hop_f(t, 99)), NULL))
+FORM(masked_select_all, selected(t, X, hop_lt(t, X, hop_f(t, 99)), NULL))
+FORM(compact, rows_of(t, X, hop_gt(t, at(t, X, 0, 0), at(t, X, 1, 1)), NULL))
+FORM(compact_cap, rows_of(t, X, hop_gt(t, hop_index(t, X, 1, 0), hop_f(t, -9)),
+                          HOP_COUNT_OPTS(HOP_CAP(3))))
+FORM(nonzero, indices(t, X, X, NULL))
+FORM(nonzero_special, indices(t, X, X, NULL))
+FORM(nonzero_cap, indices(t, X, hop_gt(t, X, hop_f(t, 0)),
+                          HOP_COUNT_OPTS(HOP_CAP(5), .fill = hop_i(t, 7))))
+FORM(unique, different(t, X, HOP_COUNT_OPTS(.inverse = true, .counts = true)))
+FORM(unique_cap, different(t, X, HOP_COUNT_OPTS(HOP_CAP(4), .inverse = true, .counts = true)))
 
 /* BENT: a slope jumps at some point of the data. SIZED: its sizes are numbers in the call. FLAT: the
  * derivative is not the limit of differences. */
@@ -113,7 +178,11 @@ static const struct { const char *name; form *make; int is; } forms[] = {
 	F(clamp_nan, 0), F(where, 0), F(one_hot, SIZED), F(eye, 0), F(stack, 0), F(stack_last, 0),
 	F(split_equal, 0), F(split_sizes, SIZED), F(topk, 0), F(topk_0, 0), F(topk_special, 0),
 	F(norm, 0), F(norm_zero, BENT), F(var, 0), F(var_all, 0), F(std, 0), F(std_zero, BENT),
-	F(linspace, 0), F(arange, 0), F(scalar, 0), F(stop_gradient, FLAT),
+	F(sort, 0), F(sort_down, 0), F(sort_middle, 0), F(sort_ties, FLAT), F(sort_special, 0),
+	F(argsort_special, 0), F(argsort_ties, 0), F(masked_select, 0), F(masked_select_cap, 0),
+	F(masked_select_wide, 0), F(masked_select_none, 0), F(masked_select_all, 0), F(compact, 0),
+	F(compact_cap, 0), F(nonzero, 0), F(nonzero_special, 0), F(nonzero_cap, 0), F(unique, FLAT),
+	F(unique_cap, FLAT), F(linspace, 0), F(arange, 0), F(scalar, 0), F(stop_gradient, FLAT),
 #undef F
 };
 enum { NFORM = sizeof forms / sizeof *forms };
