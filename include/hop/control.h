@@ -24,6 +24,12 @@ int hop_at_cond_sized(hop_trace *t, const char *file, int line, hop_value pred,
                       hop_body *then_, hop_body *else_, void *user, int nin,
                       const hop_value *in, int cap, hop_value *out);
 #define hop_cond_sized(t, ...) hop_at_cond_sized(t, __FILE__, __LINE__, __VA_ARGS__)
+/** The same without counts: each result is of the size that the branch taken gave it, which only the
+ * run knows. Where the predicate differs between lanes there is no such size: use hop_cond_sized. */
+int hop_at_cond_exact(hop_trace *t, const char *file, int line, hop_value pred, hop_body *then_,
+                      hop_body *else_, void *user, int nin, const hop_value *in, int cap,
+                      hop_value *out);
+#define hop_cond_exact(t, ...) hop_at_cond_exact(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /** One of nbranch bodies, counted from 0. index: one whole number; one before the first means
  * the first, one past the last the last. */
@@ -31,6 +37,15 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
                   hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
                   hop_value *out);
 #define hop_switch(t, ...) hop_at_switch(t, __FILE__, __LINE__, __VA_ARGS__)
+/** The same for results whose sizes may differ, as of hop_cond_sized and hop_cond_exact. */
+int hop_at_switch_sized(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                        hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
+                        hop_value *out);
+#define hop_switch_sized(t, ...) hop_at_switch_sized(t, __FILE__, __LINE__, __VA_ARGS__)
+int hop_at_switch_exact(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                        hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
+                        hop_value *out);
+#define hop_switch_exact(t, ...) hop_at_switch_exact(t, __FILE__, __LINE__, __VA_ARGS__)
 /** The same. Batched, lanes are sorted by their branch and each branch runs on its own lanes only;
  * otherwise all branches run on all lanes, and each lane takes the results of its own. Branches
  * with effects run so in any case. */

@@ -1,5 +1,6 @@
 /* cond.c -- cond and switch, captured. Bodies get the caller's own handles, as in control.c;
  * what differs between them is brought together here. */
+#include "trace/compose.h"
 #include "trace/control.h"
 #include "trace/strict.h"
 
@@ -79,7 +80,8 @@ static bool same_or_fail(hop_trace *t, const hop_choice *c, uint32_t i, int k,
 	bool shape = a->dtype == b->dtype && a->rank == b->rank;
 	if (shape && c->sized)
 		return true;
-	const char *more = c->two && !c->block ? ", or use hop_cond_sized" : "";
+	const char *more = c->block ? "" : c->two ? ", or use hop_cond_sized" :
+	                   ", or use hop_switch_sized";
 	const char *name = c->name ? c->name[i] : branch_text(t, "result %d", (int)i);
 	hop_trace_fail(t, shape ? HOP_ESHAPE : HOP_ETYPE, "%s: %s is %s in %s, %s in %s: "
 	               "%s%s", hop_choice_op(c), name, hop_type_text(t, a), hop_choice_word(t, c, 0),
@@ -89,26 +91,52 @@ static bool same_or_fail(hop_trace *t, const hop_choice *c, uint32_t i, int k,
 	return false;
 }
 
-/* Pad result i of all to the largest sizes; counts of the axes that differ are added. */
-static uint32_t pad_result(hop_choice *c, uint32_t i, hop_val **v, uint32_t ncount)
+/* The body that has the sizes of branch k as a capture knows them: a run knows more. */
+static hop_trace *typed(const hop_choice *c, int k)
 {
-	hop_env *e = hop_env_of(c->body[0]);
-	hop_size cap[HOP_MAXRANK], zero[HOP_MAXRANK];
-	const hop_type *first = hop_typeof(&c->body[0]->b, v[0][i]);
+	return k == c->taken && c->again ? c->again : c->body[k];
+}
+
+static hop_size size_in(const hop_choice *c, int k, uint32_t i, int d)
+{
+	hop_trace *b = typed(c, k);
+	return hop_typeof(&b->b, b->out[i])->dim[d];
+}
+
+/* The most that axis d of result i can have in branch k. */
+static bool most_in(hop_trace *t, const hop_choice *c, int k, uint32_t i, int d, hop_size *out)
+{
+	if (hop_build_roof(&typed(c, k)->b, size_in(c, k, i, d), out))
+		return true;
+	hop_trace_fail(t, HOP_EREFUSED, "%s: result %u of %s has on axis %d a size that is only known "
+	               "inside it, and nothing bounds it: give hop_as_size a range", hop_choice_op(c), i,
+	               hop_choice_word(t, c, k), d);
+	return false;
+}
+
+/* Pad result i of all to the largest sizes; counts of the axes that differ are added. */
+static uint32_t pad_result(hop_trace *t, hop_choice *c, uint32_t i, hop_val **v, uint32_t ncount)
+{
+	hop_env *e = hop_env_of(t);
+	hop_size cap[HOP_MAXRANK], zero[HOP_MAXRANK], most;
+	int rank = hop_typeof(&c->body[0]->b, v[0][i])->rank;
 	bool any = false;
-	for (int d = 0; d < first->rank; d++) {
+	for (int d = 0; d < rank; d++) {
 		bool differ = false;
 		zero[d] = hop_size_int(0);
-		cap[d] = first->dim[d];
-		for (int k = 1; k < c->n; k++) {
-			hop_size other = hop_typeof(&c->body[k]->b, v[k][i])->dim[d];
-			differ |= !hop_size_eq(other, first->dim[d]);
-			cap[d] = hop_size_max(e, cap[d], other);
+		for (int k = 0; k < c->n; k++) {
+			hop_size mine = size_in(c, k, i, d);
+			if (!most_in(t, c, k, i, d, &most))
+				return ncount;
+			differ |= !hop_size_eq(mine, most) || !hop_size_eq(mine, size_in(c, 0, i, d));
+			cap[d] = k ? hop_size_max(e, cap[d], most) : most;
 		}
 		any |= differ;
 		for (int k = 0; k < c->n && differ; k++)
 			v[k][ncount] = hop_emit_size(&c->body[k]->b,
 			                             hop_typeof(&c->body[k]->b, v[k][i])->dim[d]);
+		if (differ)
+			c->count[c->ncount++] = (struct hop_uneven){ i, d };
 		ncount += differ;
 	}
 	for (int k = 0; k < c->n && any; k++)
@@ -139,14 +167,15 @@ static bool merge(hop_trace *t, hop_choice *c)
 			                  hop_typeof(&c->body[k]->b, v[k][i])))
 				return false;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		total = pad_result(c, i, v, total);
-	for (int k = 0; k < c->n; k++) {
+	c->count = HOP_NEWN(&t->arena, struct hop_uneven, n * HOP_MAXRANK);
+	for (uint32_t i = 0; i < n && c->sized && !t->b.st; i++)
+		total = pad_result(t, c, i, v, total);
+	for (int k = 0; k < c->n && !t->b.st; k++) {
 		c->o[k] = (hop_outs){ c->body[k], total, v[k] };
 		if (c->body[k]->b.st)
 			return false;
 	}
-	return true;
+	return !t->b.st;
 }
 
 /* ---- the operator ---- */
@@ -260,17 +289,44 @@ int hop_choice_next(const hop_choice *c)
 	return c->taken < 0 ? i : i == 0 ? c->taken : i <= c->taken ? i - 1 : i;
 }
 
+/* Results that were padded, as views of what is there. */
+static void cut(hop_trace *t, hop_choice *c, const hop_call_io *to)
+{
+	int n = c->io.n - c->ncount;
+	hop_value *v = c->io.out;
+	c->io.n = 0;
+	if (t->b.st || !hop_call_room(t, (uint32_t)n, to->cap))
+		return;
+	for (int i = 0; i < c->ncount && !t->b.st; i++) {
+		struct hop_uneven u = c->count[i];
+		hop_range r = hop_size_range(hop_value_type(t, v[u.of])->dim[u.axis], t->b.range,
+		                             (int)(t->b.nsym + t->b.nlocal));
+		hop_size s = hop_sized(t, hop_value_read(t, v[n + i]), (hop_range){ 0, r.hi });
+		v[u.of] = t->b.st ? v[u.of] : hop_narrowed(t, v[u.of], u.axis, hop_size_int(0), s, 1);
+	}
+	for (int i = 0; i < n; i++)
+		to->out[i] = v[i];
+	c->io.n = t->b.st ? 0 : n;
+}
+
 void hop_choice_end(hop_trace *t, void *arg)
 {
 	hop_choice *c = arg;
+	hop_call_io io = c->io;
 	if (!hop_strict_choice(t, c))
 		return;
+	if (c->exact) {
+		c->io.cap = (int)c->body[0]->nret * (1 + HOP_MAXRANK);
+		c->io.out = HOP_NEWN(&t->arena, hop_value, c->io.cap);
+	}
 	if (c->taken < 0)
 		captured_end(t, c);
 	else if (c->nrun > 1)
 		eager_merged_end(t, c);
 	else
 		eager_end(t, c);
+	if (c->exact)
+		cut(t, c, &io);
 }
 
 static int choose(hop_trace *t, const char *file, int line, hop_choice *c, void *user)
@@ -284,8 +340,14 @@ static int choose(hop_trace *t, const char *file, int line, hop_choice *c, void 
 		                    .n = c->io.nin, .in = c->io.in, .eager = c->taken == k };
 		ok = (c->body[k] = hop_body_run(t, file, line, &a)) != NULL;
 	}
+	if (ok && c->sized && c->taken >= 0) {
+		hop_body_args a = { .fn = c->fn[c->taken], .user = user, .what = c->what[c->taken],
+		                    .n = c->io.nin, .in = c->io.in };
+		ok = (c->again = hop_body_run(t, file, line, &a)) != NULL;
+	}
 	if (ok)
 		hop_enter(t, NULL, file, line, hop_choice_end, c);
+	hop_body_drop(c->again);
 	for (int k = c->n; k-- > 0; )
 		hop_body_drop(c->body[k]);
 	return c->io.n;
@@ -317,6 +379,34 @@ int hop_at_switch(hop_trace *t, const char *file, int line, hop_value index, int
 {
 	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
 	                    .n = nbranch, .fn = branch };
+	return choose(t, file, line, &c, user);
+}
+
+int hop_at_cond_exact(hop_trace *t, const char *file, int line, hop_value pred, hop_body *then_,
+                      hop_body *else_, void *user, int nin, const hop_value *in, int cap,
+                      hop_value *out)
+{
+	hop_body *const fn[2] = { then_, else_ };
+	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = pred,
+	                 .two = true, .sized = true, .exact = true, .n = 2, .fn = fn };
+	return choose(t, file, line, &c, user);
+}
+
+int hop_at_switch_sized(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                        hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
+                        hop_value *out)
+{
+	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
+	                 .sized = true, .n = nbranch, .fn = branch };
+	return choose(t, file, line, &c, user);
+}
+
+int hop_at_switch_exact(hop_trace *t, const char *file, int line, hop_value index, int nbranch,
+                        hop_body *const *branch, void *user, int nin, const hop_value *in, int cap,
+                        hop_value *out)
+{
+	hop_choice c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .sel = index,
+	                 .sized = true, .exact = true, .n = nbranch, .fn = branch };
 	return choose(t, file, line, &c, user);
 }
 

@@ -26,7 +26,9 @@ void hop_call_publish(hop_trace *t, hop_call_io *c, uint32_t n, const hop_val *v
 typedef struct hop_choice {
 	hop_call_io        io;
 	hop_value          sel;          /* the predicate, or the number of the branch */
-	bool               two, sized;   /* two: cond */
+	bool               two;          /* cond */
+	bool               sized, exact; /* sizes may differ; results then have those they have, and
+	                                    not the largest */
 	bool               partition;    /* batched, a branch runs on its own lanes only */
 	int                n;
 	hop_body *const   *fn;           /* [n] */
@@ -37,6 +39,9 @@ typedef struct hop_choice {
 	hop_outs          *o;            /* [n] */
 	int                taken;        /* eager: the branch that runs; else -1 */
 	int                nrun;         /* branches run so far */
+	hop_trace         *again;        /* eager and sized: the branch taken, captured for its types */
+	int                ncount;       /* axes that differ: of result .of, axis .axis */
+	struct hop_uneven { uint32_t of; int axis; } *count;
 } hop_choice;
 const char *hop_choice_op(const hop_choice *c);
 void hop_choice_begin(hop_trace *t, void *arg);

@@ -17,7 +17,8 @@ static const char *advice(hop_trace *t, const hop_carries *c, int i, const hop_t
 		         hop_dtype_name((hop_dtype)have->dtype));
 		return hop_arena_str(&t->arena, s, strlen(s));
 	}
-	return have->dtype == c->type[i]->dtype ? "a carry keeps its sizes"
+	return have->dtype == c->type[i]->dtype ? "a carry keeps its sizes: give it a "
+	                                              "capacity, and carry a count"
 	                                        : "cast it, or start with that dtype";
 }
 

@@ -49,6 +49,8 @@ BODY(cond_then_true, hop_cond(t, in[Q], NULL, same_, NULL, 1, in, OUT); DONE)
 BODY(cond_else_false, hop_cond(t, in[P], same_, NULL, NULL, 1, in, OUT); DONE)
 BODY(cond_else_true, hop_cond(t, in[Q], same_, NULL, NULL, 1, in, OUT); DONE)
 BODY(sized_else, hop_cond_sized(t, in[Q], same_, NULL, NULL, 1, in, OUT); DONE)
+BODY(exact_then, hop_cond_exact(t, in[P], NULL, same_, NULL, 1, in, OUT); DONE)
+BODY(exact_room, hop_cond_exact(t, in[Q], both_, both_, NULL, 2, in, 1, out); DONE)
 BODY(cond_many, hop_cond(t, in[X], same_, same_, NULL, 1, in, OUT); DONE)
 BODY(cond_unset, hop_cond(t, unset, same_, same_, NULL, 1, in, OUT); DONE)
 BODY(cond_count, hop_cond(t, in[Q], same_, same_, NULL, -1, in, OUT); DONE)
@@ -64,6 +66,8 @@ BODY(cond_outer, hop_cond(t, in[Q], uses_outer_, uses_outer_, t, 1, in, OUT); DO
 static hop_body *const same3[3] = { same_, same_, same_ }, *const hole3[3] = { same_, same_, NULL };
 BODY(switch_none, hop_switch(t, in[K], 0, same3, NULL, 1, in, OUT); DONE)
 BODY(switch_minus, hop_switch(t, in[K], INT_MIN, same3, NULL, 1, in, OUT); DONE)
+BODY(sized_none, hop_switch_sized(t, in[K], 0, same3, NULL, 1, in, OUT); DONE)
+BODY(sized_hole, hop_switch_exact(t, hop_i(t, 0), 3, hole3, NULL, 1, in, OUT); DONE)
 BODY(switch_null, hop_switch(t, in[K], 3, NULL, NULL, 1, in, OUT); DONE)
 BODY(switch_hole, hop_switch(t, hop_i(t, 0), 3, hole3, NULL, 1, in, OUT); DONE)
 BODY(switch_float, hop_switch(t, in[S], 3, same3, NULL, 1, in, OUT); DONE)
@@ -346,7 +350,9 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 #define W(name, words) { #name, words, name }
 	W(cond_then_false, "then branch of cond"), W(cond_then_true, "then branch of cond"),
 	W(cond_else_false, "else branch of cond"), W(cond_else_true, "else branch of cond"),
-	W(sized_else, "else branch of cond"), W(cond_many, "cond: the predicate"),
+	W(sized_else, "else branch of cond"), W(exact_then, "then branch of cond"),
+	W(exact_room, "room for 1"), W(sized_none, "switch: there is no branch"),
+	W(sized_hole, "branch 2 of switch"), W(cond_many, "cond: the predicate"),
 	W(cond_unset, "cond: a value that was never set"), W(cond_count, "cond: a count"),
 	W(cond_list, "cond: a count"), W(cond_cap, "cond: a count"), W(cond_out, "cond: a count"),
 	W(cond_room, "room for 1"), W(cond_value, "cond: a value that was never set"),
