@@ -112,6 +112,9 @@ static void three_ways(hop_ctx *c, hop_body *f, int nin, hop_array *const *in, i
 #define main prefix_main
 #include "../../examples/17_prefix.c"
 #undef main
+#define main compact_main
+#include "../../examples/18_compact.c"
+#undef main
 #undef run
 
 /* ---- programs whose main runs a body by run() ---- */
@@ -132,6 +135,7 @@ static void experts_three_ways(void **state) { (void)state; whole(experts_main, 
 static void maml_three_ways(void **state) { (void)state; whole(maml_main, 1); }
 static void contact_three_ways(void **state) { (void)state; whole(contact_main, 5); }
 static void prefix_three_ways(void **state) { (void)state; whole(prefix_main, 1); }
+static void compact_three_ways(void **state) { (void)state; whole(compact_main, 2); }
 
 /* ---- programs that show another way to run: once as they are, then their bodies ---- */
 
@@ -254,6 +258,7 @@ int main(void)
 		cmocka_unit_test(region_three_ways), cmocka_unit_test(ode_three_ways),
 		cmocka_unit_test(rnn_three_ways), cmocka_unit_test(kalman_three_ways),
 		cmocka_unit_test(contact_three_ways), cmocka_unit_test(prefix_three_ways),
+		cmocka_unit_test(compact_three_ways),
 		cmocka_unit_test(ball_three_ways), cmocka_unit_test(mpc_three_ways),
 		cmocka_unit_test(greeks_three_ways), cmocka_unit_test(experts_three_ways),
 		cmocka_unit_test(maml_three_ways), cmocka_unit_test(oscillator_three_ways),
