@@ -455,6 +455,32 @@ auto region(const char *name, const X &inputs, B &&body, place at = place())
 	return detail::taken<R>(t, out.data(), n);
 }
 
+/** The same with a key that is trusted (hop_region_keyed): the body is run where none was captured
+ * under an equal one. What the lambda captures is no part of the key, static data are. */
+template <typename X, typename B>
+auto region_keyed(const char *name, std::initializer_list<hop_static> statics, const X &inputs,
+                  B &&body, place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(inputs);
+	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<R>();
+	int nin = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	hop_region_opts o{};
+	size_t k = 0;
+	o.size = sizeof o;
+	if (statics.size() > HOP_STATICS)
+		b.fail(t, "region_keyed: there is more static data than HOP_STATICS");
+	for (const hop_static &s : statics)
+		if (k < HOP_STATICS)
+			o.statics[k++] = s;
+	int n = hop_at_region_keyed(t, at.file, at.line, name, &Bodies::template run<0>, &b, &o, nin,
+	                            in.data(), detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
 /** The body on each of a list, as a region: those of equal types share one graph. */
 template <typename X, typename B>
 auto foreach_map(const std::vector<X> &list, B &&body, place at = place())

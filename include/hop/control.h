@@ -207,6 +207,27 @@ int hop_at_region(hop_trace *t, const char *file, int line, const char *name, ho
                   void *user, int nin, const hop_value *in, int cap, hop_value *out);
 #define hop_region(t, ...) hop_at_region(t, __FILE__, __LINE__, __VA_ARGS__)
 
+typedef struct hop_region_opts {
+	size_t     size;                   /**< sizeof in the caller's build; grows at the end only */
+	hop_static statics[HOP_STATICS];   /**< part of the key, up to the first whose data is NULL */
+	bool       check;                  /**< run the body all the same, and refuse one that differs;
+	                                    * also if the environment has HOP_CHECK=regions */
+} hop_region_opts;
+#ifndef __cplusplus
+#define HOP_REGION_OPTS(...) (&(hop_region_opts){ .size = sizeof(hop_region_opts), __VA_ARGS__ })
+#endif
+
+/** The same with a key that is trusted: a body that was captured in this context under an equal key
+ * is called again, and not run. The key is the function, the contents of the static data, and the
+ * types of the inputs; the body must depend on nothing else. So it has parameters of its own, copies
+ * of the inputs: it writes to nothing outside, and using a value from outside is refused; a number
+ * is a tensor there. Static data of keyed regions inside it must lie within its own. opts NULL: no
+ * static data. docs/capture.md has more. */
+int hop_at_region_keyed(hop_trace *t, const char *file, int line, const char *name,
+                        hop_body *body, void *user, const hop_region_opts *opts, int nin,
+                        const hop_value *in, int cap, hop_value *out);
+#define hop_region_keyed(t, ...) hop_at_region_keyed(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /** A function with its own derivative.
  * fwd: inputs -> results; hop_save keeps values for bwd.
  * bwd: saved values, cotangents of the float results -> cotangents of the float inputs.

@@ -27,19 +27,7 @@ extern "C" {
  * nor one whose body calls this one. */
 typedef struct hop_jit hop_jit;
 
-/** Data that decide what a body records: compared by contents at each call, padding included. What
- * pointers inside it point to is not looked at. They are not changed while a call runs. */
-typedef struct hop_static {
-	const void *data;
-	size_t      bytes;
-} hop_static;
-#ifdef __cplusplus
-#define HOP_STATIC(ptr, len) (hop_static{ (ptr), (len) })
-#else
-#define HOP_STATIC(ptr, len) ((hop_static){ (ptr), (len) })
-#endif
-
-enum { HOP_STATICS = 8, HOP_JIT_KEEP = 8 };
+enum { HOP_JIT_KEEP = 8 };
 
 typedef struct hop_jit_opts {
 	size_t                  size;       /**< sizeof in the caller's build; grows at the end only */

@@ -56,6 +56,20 @@ typedef struct hop_trace hop_trace;
  * be called any number of times; what user points to is only read. */
 typedef void hop_body(hop_trace *t, const hop_value *in, void *user);
 
+/** Data that decide what a body records: compared by contents at each use, padding included. What
+ * pointers inside it point to is not looked at. They are not changed while a call or a capture runs. */
+typedef struct hop_static {
+	const void *data;
+	size_t      bytes;
+} hop_static;
+#ifdef __cplusplus
+#define HOP_STATIC(ptr, len) (hop_static{ (ptr), (len) })
+#else
+#define HOP_STATIC(ptr, len) ((hop_static){ (ptr), (len) })
+#endif
+
+enum { HOP_STATICS = 8 };          /**< so many of them at most */
+
 /* ---- what a function takes ---- */
 
 /** Axis i has size dim[i]; or, when sym[i] is not NULL, the size symbol of that name, of at

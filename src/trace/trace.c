@@ -118,6 +118,7 @@ hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t)
 	r->ip.g = &r->none;
 	r->twice = hop_check_asked("blocks");
 	r->strict = hop_ctx_strict(c);
+	r->again = hop_check_asked("regions");
 	hop_frame f;
 	if (HOP_GUARD(&r->env, &f)) {
 		hop_status st = hop_guard_nomem(&r->env, &f);
@@ -174,6 +175,7 @@ static void body_open(hop_trace *t, void *arg)
 	c->in_grad = a->in_grad;
 	c->nin = a->in ? 0 : (uint32_t)a->n;
 	c->inname = a->name;
+	c->closed = a->closed;
 	o->in = HOP_NEWN(&c->arena, hop_value, a->n + HOP_BEYOND);
 	for (int i = 0; i < a->n; i++) {
 		if (a->in)

@@ -94,6 +94,8 @@ typedef struct hop_root {
 	hop_site         *site;
 	bool              twice;       /* loops' blocks are captured twice and compared */
 	enum hop_strict   strict;      /* what strict.c refuses */
+	bool              again;       /* keyed regions are captured every time and compared */
+	const struct hop_keyed *keyed; /* the innermost keyed region whose body is being run */
 	hop_arena         arena;       /* of the lists */
 } hop_root;
 
@@ -108,6 +110,7 @@ struct hop_trace {
 	bool         eager, returned;
 	bool         in_scan, in_custom;
 	bool         in_grad;          /* reverse mode is taken of it */
+	const char  *closed;           /* a keyed region's body: its name. It sees no value of outside */
 	const char  *what;             /* "the body of scan", for notes */
 	const char  *op;               /* the call in progress, for messages */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
@@ -174,6 +177,7 @@ typedef struct hop_body_args {
 	hop_body              *fn;
 	void                  *user;
 	const char            *what;
+	const char            *closed; /* the name of the keyed region that it is the body of */
 	bool                   eager, in_scan, in_custom, in_grad;
 	int                    n;
 	const hop_type *const *type;
@@ -215,6 +219,11 @@ hop_val   hop_store_entry(hop_trace *t, uint32_t store);
 hop_val   hop_param_new(hop_trace *t, const hop_type *type);
 /* Type as text into the trace's arena, for messages. */
 const char *hop_type_text(hop_trace *t, const hop_type *type);
+
+/* ---- keyed.c ---- */
+
+/* A value of owner, used in t: is there a keyed region between them? Then that is the failure. */
+bool      hop_keyed_refuses(hop_trace *t, const hop_trace *owner);
 
 /* ---- write.c ---- */
 

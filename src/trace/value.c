@@ -140,7 +140,9 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 			hop_note(hop_env_of(t), s->loc, "this %s: list the variable here", s->what);
 		return -1;
 	}
-	return o == t ? v.id : lift(t, o, v);
+	if (o == t)
+		return v.id;
+	return hop_keyed_refuses(t, o) ? -1 : (int64_t)lift(t, o, v);
 }
 
 /* Finding it may move the list of slots. */

@@ -124,6 +124,15 @@ BODY(region_fn, hop_region(t, "r", NULL, NULL, 1, in, OUT); DONE)
 BODY(region_count, hop_region(t, "r", same_, NULL, INT_MIN, in, OUT); DONE)
 BODY(region_list, hop_region(t, "r", same_, NULL, 1, NULL, OUT); DONE)
 BODY(region_room, hop_region(t, "r", same_, NULL, 1, in, 0, NULL); DONE)
+BODY(keyed_fn, hop_region_keyed(t, "r", NULL, NULL, NULL, 1, in, OUT); DONE)
+BODY(keyed_count, hop_region_keyed(t, "r", same_, NULL, NULL, -1, in, OUT); DONE)
+BODY(keyed_list, hop_region_keyed(t, "r", same_, NULL, NULL, 1, NULL, OUT); DONE)
+BODY(keyed_room, hop_region_keyed(t, "r", same_, NULL, NULL, 1, in, 0, NULL); DONE)
+BODY(keyed_value, hop_region_keyed(t, "r", pi_, NULL, NULL, 1, &unset, OUT); DONE)
+BODY(keyed_writes, outside = (hop_value *)(uintptr_t)&in[X];
+     hop_region_keyed(t, "r", writes_, NULL, NULL, 1, in, OUT); DONE)
+static const hop_region_opts no_size = { .check = true };
+BODY(keyed_opts, hop_region_keyed(t, "r", same_, NULL, &no_size, 1, in, OUT); DONE)
 BODY(region_value, hop_region(t, "r", pi_, NULL, 1, &unset, OUT); DONE)
 
 BODY(while_test, hop_while(t, NULL, same_, NULL, 1, in, NULL, out, NULL); DONE)
@@ -386,6 +395,10 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(map_writes, "map: a captured tensor is written"), W(map_stops, "stop_if: it belongs"),
 	W(region_fn, "body of region"),
 	W(region_count, "region: a count"), W(region_list, "region: a count"),
+	W(keyed_fn, "body of region"), W(keyed_count, "region_keyed: a count"),
+	W(keyed_list, "region_keyed: a count"), W(keyed_room, "room for 0"),
+	W(keyed_value, "region_keyed: a value that was never set"),
+	W(keyed_writes, "uses a value from outside"), W(keyed_opts, "region_keyed: the options say"),
 	W(region_room, "room for 0"), W(region_value, "region: a value that was never set"),
 	W(while_test, "test of while"), W(while_body, "body of while"),
 	W(while_count, "while: a count"), W(while_init, "while: a count"),
