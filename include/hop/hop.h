@@ -23,6 +23,7 @@
 #include "hop/shape.h"
 #include "hop/status.h"
 #include "hop/trace.h"
+#include "hop/transform.h"
 #include "hop/tree.h"
 #include "hop/types.h"
 

@@ -35,14 +35,18 @@ typedef struct hop_jit_entry {
 	char       *statics;           /* contents, one after the other */
 } hop_jit_entry;
 
-enum hop_jit_kind { HOP_JIT_GRAD, HOP_JIT_JVP, HOP_JIT_VJP, HOP_JIT_VMAP };
+enum hop_jit_kind { HOP_JIT_GRAD, HOP_JIT_JVP, HOP_JIT_VJP, HOP_JIT_VMAP, HOP_JIT_JACREV,
+                    HOP_JIT_JACFWD, HOP_JIT_HESSIAN, HOP_JIT_HVP, HOP_JIT_VHP };
 
 /* A transform as it was asked for. */
 typedef struct hop_jit_step {
 	enum hop_jit_kind kind;
 	int               nin;         /* VJP, VMAP: arguments of what is transformed */
+	int               nout;        /* VMAP: how many results have an axis of their own choice; of
+	                                * Jacobians: the first so many results */
+	int64_t           chunk;
 	int               n;
-	int               at[];        /* [n] wrt; VMAP: bools, batched */
+	int               at[];        /* [n] wrt; VMAP: axes of nin arguments, then of nout results */
 } hop_jit_step;
 
 /* Everything above `lock` never changes. The list is read under the lock, or with the turn to

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "driver/direct.h"
+#include "hop/transform.h"
 
 /* ---- what the body is given ---- */
 
@@ -60,11 +61,6 @@ static void call_specs(const hop_jit_entry *e, struct plan *p)
 	}
 }
 
-static const bool *batched(const hop_jit_step *s)
-{
-	return (const bool *)s->at;
-}
-
 /* One lane of the batched inputs. Their number is a symbol unless one of them says it. */
 static hop_status one_lane(hop_jit *j, const hop_jit_step *s, struct plan *p, int64_t *out_n)
 {
@@ -72,18 +68,28 @@ static hop_status one_lane(hop_jit *j, const hop_jit_step *s, struct plan *p, in
 	*out_n = -1;
 	for (int i = 0; i < s->nin; i++) {
 		hop_spec *t = &p->spec[i];
-		if (!batched(s)[i])
+		int axis = s->at[i];
+		if (axis < 0)
 			continue;
 		if (!t->rank)
 			return hop_jit_fail(j, HOP_ESHAPE, "argument %s is batched and has no axis for the "
 			                    "lanes", hop_jit_arg_name(j, i, name));
-		if (!t->sym[0])
-			*out_n = t->dim[0];
-		t->rank--;
-		memmove(t->dim, t->dim + 1, (size_t)t->rank * sizeof *t->dim);
-		memmove(t->sym, t->sym + 1, (size_t)t->rank * sizeof *t->sym);
+		if (axis >= t->rank)
+			return hop_jit_fail(j, HOP_ESHAPE, "argument %s has %d axes, lanes are on axis %d of it",
+			                    hop_jit_arg_name(j, i, name), t->rank, axis);
+		if (!t->sym[axis])
+			*out_n = t->dim[axis];
+		size_t after = (size_t)(--t->rank - axis);
+		memmove(t->dim + axis, t->dim + axis + 1, after * sizeof *t->dim);
+		memmove(t->sym + axis, t->sym + axis + 1, after * sizeof *t->sym);
 	}
 	return HOP_OK;
+}
+
+/* More arguments, one for each in wrt. */
+static bool adds(enum hop_jit_kind k)
+{
+	return k == HOP_JIT_JVP || k == HOP_JIT_HVP || k == HOP_JIT_VHP;
 }
 
 /* From the inputs of f to those of the body: transforms are taken off, outermost first. */
@@ -92,7 +98,8 @@ static hop_status body_specs(hop_jit *j, const hop_jit_entry *e, struct plan *p)
 	call_specs(e, p);
 	for (int i = j->nstep - 1; i >= 0; i--) {
 		const hop_jit_step *s = j->step[i];
-		int nin = s->kind == HOP_JIT_GRAD ? p->nin : s->kind == HOP_JIT_JVP ? p->nin - s->n : s->nin;
+		int nin = adds(s->kind) ? p->nin - s->n
+		        : s->kind == HOP_JIT_VJP || s->kind == HOP_JIT_VMAP ? s->nin : p->nin;
 		if (s->kind == HOP_JIT_VMAP && nin != p->nin)
 			return hop_jit_fail(j, HOP_EUSE, "the batched function takes %d arguments, got %d", nin,
 			                    p->nin);
@@ -100,6 +107,7 @@ static hop_status body_specs(hop_jit *j, const hop_jit_entry *e, struct plan *p)
 			return hop_jit_fail(j, HOP_EUSE, "got %d arguments: those of the function come first, "
 			                    "then %s", p->nin,
 			                    s->kind == HOP_JIT_JVP ? "a tangent for each in wrt" :
+			                    adds(s->kind) ? "a vector for each in wrt" :
 			                    "a cotangent for each float result");
 		p->nin = nin;
 		if (s->kind == HOP_JIT_VMAP)
@@ -142,13 +150,22 @@ static hop_status capture(hop_jit *j, const hop_jit_entry *e, struct plan *p, ho
 
 static hop_status apply(const hop_jit_step *s, int64_t lanes, hop_fn *f, hop_fn **out_f)
 {
+	hop_jac_opts jac = { .size = sizeof jac, .results = s->nout, .chunk = s->chunk };
+	hop_vmap_opts vmap = { .size = sizeof vmap, .nin = s->nin, .nout = s->nout, .in = s->at,
+	                       .out = s->nout ? s->at + s->nin : NULL, .chunk = s->chunk };
 	switch (s->kind) {
-	case HOP_JIT_GRAD: return hop_grad(f, s->n, s->at, out_f);
-	case HOP_JIT_JVP:  return hop_jvp(f, s->n, s->at, out_f);
-	case HOP_JIT_VJP:  return hop_vjp(f, s->n, s->at, out_f);
-	case HOP_JIT_VMAP: break;
+	case HOP_JIT_GRAD:    return hop_grad(f, s->n, s->at, out_f);
+	case HOP_JIT_JVP:     return hop_jvp(f, s->n, s->at, out_f);
+	case HOP_JIT_VJP:     return hop_vjp(f, s->n, s->at, out_f);
+	case HOP_JIT_JACREV:  return hop_jacrev(f, s->n, s->at, &jac, out_f);
+	case HOP_JIT_JACFWD:  return hop_jacfwd(f, s->n, s->at, &jac, out_f);
+	case HOP_JIT_HESSIAN: return hop_hessian(f, s->n, s->at, &jac, out_f);
+	case HOP_JIT_HVP:     return hop_hvp(f, s->n, s->at, out_f);
+	case HOP_JIT_VHP:     return hop_vhp(f, s->n, s->at, out_f);
+	case HOP_JIT_VMAP:    break;
 	}
-	return hop_vmap(f, batched(s), lanes, out_f);
+	vmap.n = lanes;
+	return hop_vmap_with(f, &vmap, out_f);
 }
 
 static hop_status transform(hop_jit *j, const struct plan *p, hop_fn *base, hop_fn **out_f)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hop/transform.h"
+
 /* ---- fork() ---- */
 
 static void before_fork(void *user)
@@ -134,20 +136,20 @@ void hop_jit_release(hop_jit *j)
 /* ---- transforms ---- */
 
 /* A copy of a transform. */
-static bool add_step(hop_jit *j, const hop_jit_step *s, const void *at)
+static bool add_step(hop_jit *j, const hop_jit_step *s, const int *at)
 {
 	hop_jit_step *own = hop_raw_try(&j->mem, step_bytes(s));
 	if (!own)
 		return false;
 	*own = *s;
 	if (s->n)
-		memcpy(own->at, at, (size_t)s->n * (s->kind == HOP_JIT_VMAP ? sizeof(bool) : sizeof(int)));
+		memcpy(own->at, at, (size_t)s->n * sizeof *own->at);
 	j->step[j->nstep++] = own;
 	return true;
 }
 
-/* at: s->n numbers, or truths for VMAP. */
-static hop_status derive(hop_jit *j, const hop_jit_step *s, const void *at, hop_jit **out_j)
+/* at: s->n numbers. */
+static hop_status derive(hop_jit *j, const hop_jit_step *s, const int *at, hop_jit **out_j)
 {
 	hop_jit *d;
 	if (out_j)
@@ -183,15 +185,89 @@ hop_status hop_jit_vjp(hop_jit *j, int nin, int nwrt, const int *wrt, hop_jit **
 	return derive(j, &(hop_jit_step){ .kind = HOP_JIT_VJP, .nin = nin, .n = nwrt }, wrt, out_j);
 }
 
+/* Jacobians, with their options. */
+static hop_status jac(hop_jit *j, enum hop_jit_kind kind, int nwrt, const int *wrt,
+                      const hop_jac_opts *opts, hop_jit **out_j)
+{
+	hop_jac_opts o;
+	if (out_j)
+		*out_j = NULL;
+	if (!j || !out_j)
+		return HOP_EUSE;
+	HOP_TRY(hop_opts_read(j->ctx, "jit: jac", opts, &o, sizeof o));
+	return derive(j, &(hop_jit_step){ .kind = kind, .n = nwrt, .nout = o.results, .chunk = o.chunk },
+	              wrt, out_j);
+}
+
+hop_status hop_jit_jacrev(hop_jit *j, int nwrt, const int *wrt, const hop_jac_opts *opts,
+                          hop_jit **out_j)
+{
+	return jac(j, HOP_JIT_JACREV, nwrt, wrt, opts, out_j);
+}
+
+hop_status hop_jit_jacfwd(hop_jit *j, int nwrt, const int *wrt, const hop_jac_opts *opts,
+                          hop_jit **out_j)
+{
+	return jac(j, HOP_JIT_JACFWD, nwrt, wrt, opts, out_j);
+}
+
+hop_status hop_jit_hessian(hop_jit *j, int nwrt, const int *wrt, const hop_jac_opts *opts,
+                           hop_jit **out_j)
+{
+	return jac(j, HOP_JIT_HESSIAN, nwrt, wrt, opts, out_j);
+}
+
+hop_status hop_jit_hvp(hop_jit *j, int nwrt, const int *wrt, hop_jit **out_j)
+{
+	return derive(j, &(hop_jit_step){ .kind = HOP_JIT_HVP, .n = nwrt }, wrt, out_j);
+}
+
+hop_status hop_jit_vhp(hop_jit *j, int nwrt, const int *wrt, hop_jit **out_j)
+{
+	return derive(j, &(hop_jit_step){ .kind = HOP_JIT_VHP, .n = nwrt }, wrt, out_j);
+}
+
+/* Axes of arguments and results as one list. */
+static hop_status vmap(hop_jit *j, int nin, const bool *batched, const hop_vmap_opts *o,
+                       hop_jit **out_j)
+{
+	int nout = o->out ? o->nout : 0;
+	bool any = false;
+	if (nin < 0 || nout < 0 || (nin && !batched && !o->in))
+		return hop_jit_fail(j, HOP_EUSE, "a transform without its list of arguments");
+	size_t bytes = ((size_t)nin + (size_t)nout) * sizeof(int);
+	int *at = bytes ? hop_raw_try(&j->mem, bytes) : NULL;
+	if (bytes && !at)
+		return hop_jit_fail(j, HOP_ENOMEM, "no memory");
+	for (int i = 0; i < nin; i++) {
+		at[i] = !batched ? o->in[i] : batched[i] ? 0 : -1;
+		any |= at[i] >= 0;
+	}
+	for (int k = 0; k < nout; k++)
+		at[nin + k] = o->out[k];
+	hop_jit_step s = { .kind = HOP_JIT_VMAP, .nin = nin, .nout = nout, .chunk = o->chunk,
+	                   .n = nin + nout };
+	hop_status st = any ? derive(j, &s, at, out_j)
+	              : hop_jit_fail(j, HOP_EVALUE, "no argument is batched, so that nothing says how "
+	                             "many lanes there are");
+	hop_raw_free(&j->mem, at, bytes);
+	return st;
+}
+
 hop_status hop_jit_vmap(hop_jit *j, int nin, const bool *batched, hop_jit **out_j)
 {
-	bool any = false;
-	for (int i = 0; batched && i < nin; i++)
-		any |= batched[i];
-	if (j && out_j && batched && nin >= 0 && !any) {
+	if (out_j)
 		*out_j = NULL;
-		return hop_jit_fail(j, HOP_EVALUE, "no argument is batched, so that nothing says how many "
-		                    "lanes there are");
-	}
-	return derive(j, &(hop_jit_step){ .kind = HOP_JIT_VMAP, .nin = nin, .n = nin }, batched, out_j);
+	return j && out_j ? vmap(j, nin, batched, &(hop_vmap_opts){ 0 }, out_j) : HOP_EUSE;
+}
+
+hop_status hop_jit_vmap_with(hop_jit *j, const hop_vmap_opts *opts, hop_jit **out_j)
+{
+	hop_vmap_opts o;
+	if (out_j)
+		*out_j = NULL;
+	if (!j || !out_j)
+		return HOP_EUSE;
+	HOP_TRY(hop_opts_read(j->ctx, "jit: vmap", opts, &o, sizeof o));
+	return vmap(j, o.nin, NULL, &o, out_j);
 }

@@ -1,26 +1,14 @@
 /* transform.c -- transforms of functions: the graph is transformed, and its parameters and
  * results put in the order that include/hop/fn.h promises. The rules are elsewhere. */
-#include "ad/ad.h"
-#include "data/fn.h"
-#include "hops/batch.h"
-#include "hops/transpose.h"
-#include "ir/rule.h"
+#include "driver/transform.h"
 
 #include <string.h>
 
-/* A function being made from another: a graph over the same inputs and some more. */
-struct made {
-	hop_env    e;
-	hop_frame  f;
-	hop_build  b;
-	hop_fn    *from;
-	hop_val   *in;               /* [g->nparam] parameters of the old graph */
-	hop_val   *more;             /* parameters between the inputs and the captured arrays */
-	uint32_t   nmore;
-};
+#include "hops/transform.h"
+#include "hops/transpose.h"
 
 /* Open the new graph: inputs, nmore parameters of the given types, captured arrays. */
-static void open_made(struct made *m, uint32_t nmore, const hop_type *const *type)
+static void open_made(hop_made *m, uint32_t nmore, const hop_type *const *type)
 {
 	const hop_graph *g = m->from->g;
 	hop_arena *tmp = &m->e.tmp;
@@ -38,7 +26,7 @@ static void open_made(struct made *m, uint32_t nmore, const hop_type *const *typ
 		m->in[i] = hop_build_param(&m->b, g->type[i]);
 }
 
-static hop_status inline_all(struct made *m, const hop_graph *g, const hop_val *in,
+static hop_status inline_all(hop_made *m, const hop_graph *g, const hop_val *in,
                              hop_val *out)
 {
 	hop_size *s = HOP_NEWN(&m->e.tmp, hop_size, g->nsym);
@@ -48,7 +36,7 @@ static hop_status inline_all(struct made *m, const hop_graph *g, const hop_val *
 }
 
 /* Seal with results: those of f, n more, then what f wrote. */
-static hop_status close_made(struct made *m, const hop_val *old, uint32_t n,
+static hop_status close_made(hop_made *m, const hop_val *old, uint32_t n,
                              const hop_val *more, hop_fn **out_f)
 {
 	const hop_fn *f = m->from;
@@ -71,24 +59,12 @@ static hop_status close_made(struct made *m, const hop_val *old, uint32_t n,
 
 /* ---- the transforms, inside the guard ---- */
 
-struct args {
-	int         nwrt;
-	const int  *wrt;
-	const bool *batched, *own;
-	int64_t     size;
-	double      budget;
-	hop_fn    **out_bwd;
-};
-
-typedef hop_status make_fn(struct made *m, const struct args *a, hop_fn **out_f);
-
-/* An input in messages. */
-static const char *input(struct made *m, int i)
+const char *hop_made_input(hop_made *m, int i)
 {
 	return hop_input_text(&m->e.tmp, (uint32_t)i, hop_fn_input_name(m->from, i));
 }
 
-static hop_status check(struct made *m, const char *op, const struct args *a)
+hop_status hop_made_check(hop_made *m, const char *op, const hop_made_args *a)
 {
 	const hop_fn *f = m->from;
 	hop_status st = hop_ask_check(&m->e, 0, op, f->nin, f->g->type, a->nwrt, a->wrt);
@@ -100,8 +76,7 @@ static hop_status check(struct made *m, const char *op, const struct args *a)
 	return st;
 }
 
-/* q has the parameters and results of the old graph, then more of both. */
-static hop_status fit(struct made *m, const hop_graph *q, hop_fn **out_f)
+hop_status hop_made_fit(hop_made *m, const hop_graph *q, hop_fn **out_f)
 {
 	const hop_graph *g = m->from->g;
 	hop_val *in = HOP_NEWN(&m->e.tmp, hop_val, q->nparam);
@@ -113,8 +88,7 @@ static hop_status fit(struct made *m, const hop_graph *q, hop_fn **out_f)
 	return close_made(m, out, q->nout - g->nout, out + g->nout, out_f);
 }
 
-/* The results of f that are floats. */
-static int *floats(struct made *m, int *out_n)
+int *hop_made_floats(hop_made *m, int *out_n)
 {
 	const hop_fn *f = m->from;
 	int *k = HOP_NEWN(&m->e.tmp, int, f->nout), n = 0;
@@ -125,27 +99,27 @@ static int *floats(struct made *m, int *out_n)
 	return k;
 }
 
-static hop_status make_grad(struct made *m, const struct args *a, hop_fn **out_f)
+static hop_status make_grad(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 {
 	const hop_graph *q;
 	const hop_fn *f = m->from;
-	HOP_TRY(check(m, "grad", a));
+	HOP_TRY(hop_made_check(m, "grad", a));
 	HOP_TRY(hop_ask_grad(&m->e, 0, f->g, a->nwrt, a->wrt, &q));
-	HOP_TRY(fit(m, q, out_f));
+	HOP_TRY(hop_made_fit(m, q, out_f));
 	hop_names_keep(*out_f, f, true);
 	hop_naming of = { .results = true, .at = f->nout, .n = a->nwrt, .of = a->wrt };
 	hop_names_add(&m->e, *out_f, f, "grad", 1, &of);
 	return HOP_OK;
 }
 
-static hop_status make_vjp(struct made *m, const struct args *a, hop_fn **out_f)
+static hop_status make_vjp(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 {
 	const hop_graph *q;
 	hop_fn *f = m->from;
-	int n, *y = floats(m, &n);
-	HOP_TRY(check(m, "vjp", a));
+	int n, *y = hop_made_floats(m, &n);
+	HOP_TRY(hop_made_check(m, "vjp", a));
 	HOP_TRY(hop_ask_vjp(&m->e, f->g, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
-	HOP_TRY(fit(m, q, out_f));
+	HOP_TRY(hop_made_fit(m, q, out_f));
 	hop_names_keep(*out_f, f, true);
 	hop_naming of[2] = { { .of_results = true, .at = f->nin, .n = n, .of = y },
 	                     { .results = true, .at = f->nout, .n = a->nwrt, .of = a->wrt } };
@@ -153,14 +127,14 @@ static hop_status make_vjp(struct made *m, const struct args *a, hop_fn **out_f)
 	return HOP_OK;
 }
 
-static hop_status make_jvp(struct made *m, const struct args *a, hop_fn **out_f)
+static hop_status make_jvp(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 {
 	const hop_graph *q;
 	hop_fn *f = m->from;
-	int n, *y = floats(m, &n);
-	HOP_TRY(check(m, "jvp", a));
+	int n, *y = hop_made_floats(m, &n);
+	HOP_TRY(hop_made_check(m, "jvp", a));
 	HOP_TRY(hop_ask_jvp(&m->e, f->g, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
-	HOP_TRY(fit(m, q, out_f));
+	HOP_TRY(hop_made_fit(m, q, out_f));
 	hop_names_keep(*out_f, f, true);
 	hop_naming of[2] = { { .at = f->nin, .n = a->nwrt, .of = a->wrt },
 	                     { .results = true, .of_results = true, .at = f->nout, .n = n, .of = y } };
@@ -168,89 +142,8 @@ static hop_status make_jvp(struct made *m, const struct args *a, hop_fn **out_f)
 	return HOP_OK;
 }
 
-/* h, whose inputs with own[i] are batched keys, as a function of one key for all lanes. */
-static hop_status fold_lanes(struct made *m, const struct args *a, const hop_graph *h,
-                             const hop_graph **out_h)
-{
-	hop_env *e = &m->e;
-	hop_build *b = &m->b;
-	hop_graph *made;
-	hop_val *in = HOP_NEWN(&e->tmp, hop_val, h->nparam);
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, h->nout);
-	hop_size n = a->size < 0 ? hop_size_sym(e, (int)h->nsym - 1) : hop_size_int(a->size);
-	hop_build_open(b, e);
-	hop_build_syms_of(b, h);
-	for (uint32_t i = 0; i < h->nparam; i++) {
-		bool own = i < (uint32_t)m->from->nin && a->own[i];
-		in[i] = hop_build_param(b, own ? hop_type_drop(e, h->type[i]) : h->type[i]);
-	}
-	for (int i = 0; i < m->from->nin; i++)
-		if (a->own[i])
-			in[i] = hop_emit_own_keys(b, in[i], n);
-	HOP_TRY(inline_all(m, h, in, out));
-	HOP_TRY(hop_seal(b, h->nout, out, NULL, &made));
-	*out_h = made;
-	return HOP_OK;
-}
-
-/* Inputs that are keys of each lane's own: whether there are some, and they can be so. */
-static hop_status own_keys(struct made *m, const struct args *a, bool *in, bool *out_some)
-{
-	hop_fn *f = m->from;
-	for (int i = 0; i < f->nin && a->own; i++) {
-		if (!a->own[i])
-			continue;
-		if (in[i])
-			return hop_fail(&m->e, 0, HOP_EUSE, "vmap: input %s is batched, every lane has its own "
-			                "key already", input(m, i));
-		if (f->g->type[i]->dtype != HOP_i64)
-			return hop_fail(&m->e, 0, HOP_ETYPE, "vmap: input %s is %s, a key is i64", input(m, i),
-			                hop_dtype_name((hop_dtype)f->g->type[i]->dtype));
-		for (int k = 0; k < f->nwrote; k++)
-			if (f->wrote[k] == i)
-				return hop_fail(&m->e, 0, HOP_EREFUSED, "vmap: input %s is written, it cannot be a "
-				                "key that lanes share: batch it", input(m, i));
-		in[i] = *out_some = true;
-	}
-	return HOP_OK;
-}
-
-static hop_status make_vmap(struct made *m, const struct args *a, hop_fn **out_f)
-{
-	hop_fn *f = m->from;
-	const hop_graph *g = f->g, *h;
-	hop_env *e = &m->e;
-	bool *in = HOP_NEWN(&e->tmp, bool, g->nparam), *force = HOP_NEWN(&e->tmp, bool, g->nout);
-	bool *bo = HOP_NEWN(&e->tmp, bool, g->nout), any = false, own = false;
-	if (f->nin && !a->batched)
-		return hop_fail(e, 0, HOP_EUSE, "vmap: it is not said which inputs are batched");
-	if (a->size < -1 || a->size > HOP_SIZE_MAX)
-		return hop_fail(e, 0, HOP_EVALUE, "vmap: %lld lanes", (long long)a->size);
-	for (int i = 0; i < f->nin; i++)
-		any |= in[i] = a->batched[i];
-	HOP_TRY(own_keys(m, a, in, &own));
-	if (!any && a->size == -1)
-		return hop_fail(e, 0, HOP_EVALUE, "vmap: no input is batched, so nothing says how many "
-		                "lanes there are: give n");
-	memset(force, 1, (size_t)f->nout);
-	for (int i = 0; i < f->nwrote; i++)
-		force[f->nout + i] = in[f->wrote[i]];
-	hop_batch_spec s = { .size = a->size, .in = in, .force = force };
-	HOP_TRY(hop_ad_batch(e, g, &s, &h, bo));
-	for (int i = 0; i < f->nwrote; i++)
-		if (bo[f->nout + i] && !in[f->wrote[i]])
-			return hop_fail(e, 0, HOP_EREFUSED, "vmap: input %s is written with what differs "
-			                "between lanes: batch it too", input(m, f->wrote[i]));
-	if (own)
-		HOP_TRY(fold_lanes(m, a, h, &h));
-	HOP_TRY(hop_fn_new(f->ctx, h, f->nin, f->nout, f->nhidden, f->hidden, f->nwrote, f->wrote,
-	                   out_f));
-	hop_names_keep(*out_f, f, true);
-	return HOP_OK;
-}
-
 /* Inputs: those of f that are not in wrt, cotangents of all results, captured arrays. */
-static hop_status make_linear_transpose(struct made *m, const struct args *a, hop_fn **out_f)
+static hop_status make_linear_transpose(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 {
 	hop_fn *f = m->from;
 	const hop_graph *g = f->g, *q;
@@ -258,10 +151,10 @@ static hop_status make_linear_transpose(struct made *m, const struct args *a, ho
 	uint32_t nct = g->nout, nrest = 0, k = 0;
 	bool *lin = HOP_NEWN(&e->tmp, bool, g->nparam);
 	int *all = HOP_NEWN(&e->tmp, int, nct);
-	HOP_TRY(check(m, "linear_transpose", a));
+	HOP_TRY(hop_made_check(m, "linear_transpose", a));
 	if (f->nwrote)
 		return hop_fail(e, 0, HOP_EREFUSED, "linear_transpose: the function writes input %s",
-		                input(m, f->wrote[0]));
+		                hop_made_input(m, f->wrote[0]));
 	for (int i = 0; i < a->nwrt; i++)
 		lin[a->wrt[i]] = true;
 	HOP_TRY(hop_linear_check(e, "linear_transpose", 0, g, lin));
@@ -299,38 +192,45 @@ static hop_status make_linear_transpose(struct made *m, const struct args *a, ho
 	return HOP_OK;
 }
 
-static void name_bwd(struct made *m, const struct args *a, int nsaved, hop_fn *g)
+/* Names of the second half: cotangents of results and then of inputs; tangents the other way. */
+static void name_bwd(hop_made *m, const hop_made_args *a, int nsaved, hop_fn *g)
 {
 	const hop_fn *f = m->from;
-	int n, *y = floats(m, &n), *all = HOP_NEWN(&m->e.tmp, int, f->nout);
+	int n, *y = hop_made_floats(m, &n), *all = HOP_NEWN(&m->e.tmp, int, f->nout);
 	for (int i = 0; i < f->nout; i++)
 		all[i] = i;
 	hop_names_keep(g, f, false);
 	hop_naming result = { .of_results = true, .at = f->nin, .n = f->nout, .of = all };
 	hop_naming saved = { .at = f->nin + f->nout, .n = nsaved };
-	hop_naming of[2] = { { .of_results = true, .at = saved.at + nsaved, .n = n, .of = y },
-	                     { .results = true, .n = a->nwrt, .of = a->wrt } };
+	hop_naming of_y = { .of_results = true, .n = n, .of = y };
+	hop_naming of_x = { .n = a->nwrt, .of = a->wrt };
+	hop_naming of[2] = { a->forward ? of_x : of_y, a->forward ? of_y : of_x };
+	of[0].at = saved.at + nsaved;
+	of[1].results = true;
 	hop_names_add(&m->e, g, f, "result", 1, &result);
 	hop_names_add(&m->e, g, f, "saved", 1, &saved);
-	hop_names_add(&m->e, g, f, "cotangent", 2, of);
+	hop_names_add(&m->e, g, f, a->forward ? "tangent" : "cotangent", 2, of);
 }
 
-/* The backward half as a function: parameters in the order that hop_split promises. */
-static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *cut,
+/* The second half as a function: parameters in the order that hop_split and hop_linearize promise. */
+static hop_status make_bwd(hop_made *m, const hop_made_args *a, const hop_cut *cut,
                            hop_fn **out_f)
 {
 	const hop_fn *f = m->from;
 	const hop_graph *g = f->g;
 	hop_env *e = &m->e;
 	uint32_t nin = (uint32_t)f->nin, no = (uint32_t)f->nout, n = 0;
-	const hop_type **type = HOP_NEWN(&e->tmp, const hop_type *, 2 * g->nout + cut->nextra);
+	const hop_type **type = HOP_NEWN(&e->tmp, const hop_type *,
+	                                 2 * g->nout + cut->nextra + (uint32_t)a->nwrt);
 	for (uint32_t k = 0; k < no; k++)
 		type[n++] = hop_graph_out_type(g, k);
 	for (uint32_t k = 0; k < cut->nextra; k++)
 		type[n++] = hop_graph_out_type(cut->fwd, g->nout + k);
-	for (uint32_t k = 0; k < no; k++)
+	for (uint32_t k = 0; k < no && !a->forward; k++)
 		if (hop_type_diff(hop_graph_out_type(g, k)))
 			type[n++] = hop_graph_out_type(g, k);
+	for (int i = 0; i < a->nwrt && a->forward; i++)
+		type[n++] = g->type[a->wrt[i]];
 	open_made(m, n, type);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, cut->bwd->nparam);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, cut->bwd->nout);
@@ -343,14 +243,14 @@ static hop_status make_bwd(struct made *m, const struct args *a, const hop_cut *
 		in[cut->nres + k - no - cut->nextra] = m->more[k];
 	inline_all(m, cut->bwd, in, out);
 	hop_graph *made;
-	HOP_TRY(hop_seal(&m->b, (uint32_t)a->nwrt, out, NULL, &made));
-	HOP_TRY(hop_fn_new(f->ctx, made, (int)(nin + n), a->nwrt, f->nhidden, f->hidden, 0, NULL,
-	                   out_f));
+	HOP_TRY(hop_seal(&m->b, cut->bwd->nout, out, NULL, &made));
+	HOP_TRY(hop_fn_new(f->ctx, made, (int)(nin + n), (int)made->nout, f->nhidden, f->hidden, 0,
+	                   NULL, out_f));
 	name_bwd(m, a, (int)cut->nextra, *out_f);
 	return HOP_OK;
 }
 
-static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_f)
+static hop_status make_split(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 {
 	hop_fn *f = m->from;
 	const hop_graph *g = f->g, *joint;
@@ -360,11 +260,20 @@ static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_
 		return hop_fail(e, 0, HOP_EVALUE, "split: a budget of %g: it must be from 0 to 1",
 		                a->budget);
 	if (f->nwrote)
-		return hop_fail(e, 0, HOP_EREFUSED, "split: the function writes input %s: the backward "
-		                "half would not see what it was", input(m, f->wrote[0]));
-	HOP_TRY(check(m, "split", a));
-	HOP_TRY(hop_ask_vjp(e, g, g->nout, a->nwrt, a->wrt, &joint));
-	HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget, &cut));
+		return hop_fail(e, 0, HOP_EREFUSED, "%s: the function writes input %s: the %s half would "
+		                "not see what it was", a->op, hop_made_input(m, f->wrote[0]),
+		                a->forward ? "second" : "backward");
+	HOP_TRY(hop_made_check(m, a->op, a));
+	if (a->forward) {
+		bool *outs = HOP_NEWN(&e->tmp, bool, g->nout);
+		for (uint32_t k = 0; k < g->nout; k++)
+			outs[k] = hop_type_diff(hop_graph_out_type(g, k));
+		HOP_TRY(hop_ask_linearize(e, g, outs, a->nwrt, a->wrt, &cut));
+	} else {
+		HOP_TRY(hop_ask_vjp(e, g, g->nout, a->nwrt, a->wrt, &joint));
+		HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget,
+		                   &cut));
+	}
 	HOP_TRY(make_bwd(m, a, cut, a->out_bwd));
 	HOP_TRY(hop_fn_new(f->ctx, cut->fwd, f->nin, f->nout + (int)cut->nextra, f->nhidden, f->hidden,
 	                   0, NULL, out_f));
@@ -376,9 +285,9 @@ static hop_status make_split(struct made *m, const struct args *a, hop_fn **out_
 
 /* ---- the doors ---- */
 
-static hop_status transform(hop_fn *f, make_fn *make, const struct args *a, hop_fn **out_f)
+hop_status hop_made_run(hop_fn *f, hop_made_fn *make, const hop_made_args *a, hop_fn **out_f)
 {
-	struct made *m;
+	hop_made *m;
 	if (out_f)
 		*out_f = NULL;
 	if (!f || !out_f)
@@ -413,33 +322,22 @@ static hop_status transform(hop_fn *f, make_fn *make, const struct args *a, hop_
 
 hop_status hop_grad(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
 {
-	return transform(f, make_grad, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
+	return hop_made_run(f, make_grad, &(hop_made_args){ .nwrt = nwrt, .wrt = wrt }, out_f);
 }
 
 hop_status hop_vjp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
 {
-	return transform(f, make_vjp, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
+	return hop_made_run(f, make_vjp, &(hop_made_args){ .nwrt = nwrt, .wrt = wrt }, out_f);
 }
 
 hop_status hop_jvp(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
 {
-	return transform(f, make_jvp, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
+	return hop_made_run(f, make_jvp, &(hop_made_args){ .nwrt = nwrt, .wrt = wrt }, out_f);
 }
 
 hop_status hop_linear_transpose(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_f)
 {
-	return transform(f, make_linear_transpose, &(struct args){ .nwrt = nwrt, .wrt = wrt }, out_f);
-}
-
-hop_status hop_vmap(hop_fn *f, const bool *batched, int64_t n, hop_fn **out_f)
-{
-	return hop_vmap_own(f, batched, NULL, n, out_f);
-}
-
-hop_status hop_vmap_own(hop_fn *f, const bool *batched, const bool *own, int64_t n, hop_fn **out_f)
-{
-	return transform(f, make_vmap, &(struct args){ .batched = batched, .own = own, .size = n },
-	                 out_f);
+	return hop_made_run(f, make_linear_transpose, &(hop_made_args){ .nwrt = nwrt, .wrt = wrt }, out_f);
 }
 
 hop_status hop_split(hop_fn *f, int nwrt, const int *wrt, double budget, hop_fn **out_fwd,
@@ -448,6 +346,17 @@ hop_status hop_split(hop_fn *f, int nwrt, const int *wrt, double budget, hop_fn 
 	if (!out_bwd)
 		return HOP_EUSE;
 	*out_bwd = NULL;
-	struct args a = { .nwrt = nwrt, .wrt = wrt, .budget = budget, .out_bwd = out_bwd };
-	return transform(f, make_split, &a, out_fwd);
+	hop_made_args a = { .op = "split", .nwrt = nwrt, .wrt = wrt, .budget = budget,
+	                    .out_bwd = out_bwd };
+	return hop_made_run(f, make_split, &a, out_fwd);
+}
+
+hop_status hop_linearize(hop_fn *f, int nwrt, const int *wrt, hop_fn **out_fwd, hop_fn **out_lin)
+{
+	if (!out_lin)
+		return HOP_EUSE;
+	*out_lin = NULL;
+	hop_made_args a = { .op = "linearize", .nwrt = nwrt, .wrt = wrt, .budget = 1,
+	                    .forward = true, .out_bwd = out_lin };
+	return hop_made_run(f, make_split, &a, out_fwd);
 }

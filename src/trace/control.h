@@ -74,6 +74,11 @@ typedef struct hop_xform {
 	hop_val         *val;          /* inputs; batched ones with the axis first */
 	const hop_type **type;         /* parameters of the body */
 	hop_size         bsize;
+	const void      *opts;         /* of the caller; or NULL */
+	int64_t          chunk;
+	const int       *out_axes;     /* vmap: [nout_axes], NULL = all 0 */
+	int              nout_axes;
+	int              results;      /* of Jacobians: the first so many */
 	hop_trace       *body;
 	/* closed */
 	const hop_graph *g;
@@ -83,5 +88,18 @@ typedef struct hop_xform {
 } hop_xform;
 void hop_xform_begin(hop_trace *t, void *arg);
 void hop_grad_end(hop_trace *t, void *arg);
+/* The captured body as a graph of the inputs and what it captures; false after a failure. */
+bool hop_xform_close(hop_trace *t, hop_xform *x);
+bool hop_xform_room(hop_trace *t, const hop_xform *x, uint32_t n);
+/* Call g on the operands; all its results are the results. */
+void hop_xform_finish(hop_trace *t, hop_xform *x, const hop_graph *g);
+/* One more operand: the i-th tangent or cotangent, which has the type of what it belongs to. */
+bool hop_xform_along(hop_trace *t, hop_xform *x, int i, const hop_type *want, const char *what,
+                     const char *of, uint32_t k);
+/* One more size argument, last. */
+void hop_xform_size(hop_trace *t, hop_xform *x, hop_size n);
+/* The whole of it: first, the body, last. */
+int  hop_xform_run(hop_trace *t, const char *file, int line, hop_xform *x, const char *what,
+                   hop_body *body, void *user, hop_make_fn *first, hop_make_fn *last);
 
 #endif

@@ -2,7 +2,7 @@
  * What the body captures are constants to this transform, and live to those around it.
  * Transforms of whole functions are in src/driver. */
 #include "ad/ad.h"
-#include "hops/batch.h"
+#include "hops/transform.h"
 #include "hops/transpose.h"
 #include "trace/control.h"
 
@@ -27,8 +27,7 @@ void hop_xform_begin(hop_trace *t, void *arg)
 	t->b.st = hop_ask_check(hop_env_of(t), t->b.loc, x->op, x->nin, x->type, x->nwrt, x->wrt);
 }
 
-/* The captured body as a graph of the inputs and what it captures. */
-static bool close_body(hop_trace *t, hop_xform *x)
+bool hop_xform_close(hop_trace *t, hop_xform *x)
 {
 	hop_trace *b = x->body;
 	hop_join j;
@@ -54,7 +53,7 @@ static bool close_body(hop_trace *t, hop_xform *x)
 	return true;
 }
 
-static bool room(hop_trace *t, const hop_xform *x, uint32_t n)
+bool hop_xform_room(hop_trace *t, const hop_xform *x, uint32_t n)
 {
 	if (n <= (uint32_t)x->cap)
 		return true;
@@ -63,8 +62,7 @@ static bool room(hop_trace *t, const hop_xform *x, uint32_t n)
 	return false;
 }
 
-/* Call g on the operands; all its results are the results. */
-static void finish(hop_trace *t, hop_xform *x, const hop_graph *g)
+void hop_xform_finish(hop_trace *t, hop_xform *x, const hop_graph *g)
 {
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, g->nout);
 	if (t->b.st || hop_call_here(t, g, x->sargs, x->operand, res))
@@ -80,15 +78,14 @@ void hop_grad_end(hop_trace *t, void *arg)
 {
 	hop_xform *x = arg;
 	const hop_graph *g;
-	if (!close_body(t, x))
+	if (!hop_xform_close(t, x))
 		return;
 	t->b.st = hop_ask_grad(hop_env_of(t), t->b.loc, x->g, x->nwrt, x->wrt, &g);
-	if (!t->b.st && room(t, x, g->nout))
-		finish(t, x, g);
+	if (!t->b.st && hop_xform_room(t, x, g->nout))
+		hop_xform_finish(t, x, g);
 }
 
-/* One more operand: the i-th tangent or cotangent, which has the type of what it belongs to. */
-static bool along(hop_trace *t, hop_xform *x, int i, const hop_type *want, const char *what,
+bool hop_xform_along(hop_trace *t, hop_xform *x, int i, const hop_type *want, const char *what,
                   const char *of, uint32_t k)
 {
 	hop_val d = hop_promote_cast(t, x->tangents[i], (hop_dtype)want->dtype);
@@ -107,17 +104,17 @@ static void jvp_end(hop_trace *t, void *arg)
 {
 	hop_xform *x = arg;
 	const hop_graph *g;
-	if (!close_body(t, x))
+	if (!hop_xform_close(t, x))
 		return;
 	t->b.st = hop_ask_jvp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
-	if (t->b.st || !room(t, x, g->nout))
+	if (t->b.st || !hop_xform_room(t, x, g->nout))
 		return;
 	for (int i = 0; i < x->nwrt; i++) {
 		int k = x->wrt[i];
-		if (!along(t, x, i, x->type[k], "tangent", "input", (uint32_t)k))
+		if (!hop_xform_along(t, x, i, x->type[k], "tangent", "input", (uint32_t)k))
 			return;
 	}
-	finish(t, x, g);
+	hop_xform_finish(t, x, g);
 }
 
 /* The type of result k of the body, over the symbols of this trace. */
@@ -131,7 +128,7 @@ static void vjp_end(hop_trace *t, void *arg)
 {
 	hop_xform *x = arg;
 	const hop_graph *g;
-	if (!close_body(t, x))
+	if (!hop_xform_close(t, x))
 		return;
 	int nfloat = 0;
 	for (uint32_t k = 0; k < x->g->nout; k++)
@@ -142,13 +139,13 @@ static void vjp_end(hop_trace *t, void *arg)
 		return;
 	}
 	t->b.st = hop_ask_vjp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
-	if (t->b.st || !room(t, x, g->nout))
+	if (t->b.st || !hop_xform_room(t, x, g->nout))
 		return;
 	for (uint32_t k = 0, i = 0; k < x->g->nout; k++)
 		if (hop_type_diff(hop_graph_out_type(x->g, k)) &&
-		    !along(t, x, (int)i++, result_type(t, x, k), "cotangent", "result", k))
+		    !hop_xform_along(t, x, (int)i++, result_type(t, x, k), "cotangent", "result", k))
 			return;
-	finish(t, x, g);
+	hop_xform_finish(t, x, g);
 }
 
 /* The transposed takes cotangents first, then what the body is not transposed in. */
@@ -156,7 +153,7 @@ static void transpose_end(hop_trace *t, void *arg)
 {
 	hop_xform *x = arg;
 	const hop_graph *g;
-	if (!close_body(t, x))
+	if (!hop_xform_close(t, x))
 		return;
 	uint32_t np = x->nop, nout = x->g->nout, k = 0;
 	hop_val *old = x->operand;
@@ -170,12 +167,12 @@ static void transpose_end(hop_trace *t, void *arg)
 		lin[x->wrt[i]] = true;
 	hop_env *e = hop_env_of(t);
 	t->b.st = hop_linear_check(e, "linear_transpose", t->b.loc, x->g, lin);
-	if (t->b.st || (t->b.st = hop_graph_transpose(e, x->g, lin, &g)) || !room(t, x, g->nout))
+	if (t->b.st || (t->b.st = hop_graph_transpose(e, x->g, lin, &g)) || !hop_xform_room(t, x, g->nout))
 		return;
 	x->operand = HOP_NEWN(&t->arena, hop_val, np + nout);
 	x->nop = 0;
 	for (uint32_t i = 0; i < nout; i++)
-		if (!along(t, x, (int)i, result_type(t, x, i), "cotangent", "result", i))
+		if (!hop_xform_along(t, x, (int)i, result_type(t, x, i), "cotangent", "result", i))
 			return;
 	for (uint32_t i = 0; i < np; i++)
 		if (!lin[i])
@@ -190,155 +187,41 @@ static void transpose_end(hop_trace *t, void *arg)
 	x->n = t->b.st ? 0 : x->nwrt;
 }
 
-/* ---- batching ---- */
+/* ---- more of the graph ---- */
 
-/* Batch a graph whose size arguments are x->sargs; a size that is not constant becomes one
- * more size parameter. */
-static hop_status batch(hop_trace *t, hop_xform *x, const hop_graph *g, const bool *in,
-                        hop_size n, const hop_graph **out_g)
+void hop_xform_size(hop_trace *t, hop_xform *x, hop_size n)
 {
-	bool *all = HOP_NEWN(&t->arena, bool, g->nout), *got = HOP_NEWN(&t->arena, bool, g->nout);
-	for (uint32_t i = 0; i < g->nout; i++)
-		all[i] = true;
-	hop_batch_spec s = { .size = hop_size_const(n) ? n.k : -1, .in = in, .force = all };
-	if (!hop_size_const(n)) {
-		hop_size *more = HOP_NEWN(&t->arena, hop_size, x->sargs.n + 1);
-		memcpy(more, x->sargs.v, (size_t)x->sargs.n * sizeof *more);
-		more[x->sargs.n] = n;
-		x->sargs = (hop_sizes){ x->sargs.n + 1, more };
-	}
-	return t->b.st = hop_ad_batch(hop_env_of(t), g, &s, out_g, got);
-}
-
-/* Rows of the identity, each of the result's shape. */
-static hop_val identity(hop_trace *t, hop_size n, const hop_type *type)
-{
-	hop_build *b = &t->b;
-	hop_size nn[2] = { n, n }, d[HOP_MAXRANK + 1] = { n };
-	hop_val i = hop_emit_iota(b, HOP_i64, 2, nn, 0), k = hop_emit_iota(b, HOP_i64, 2, nn, 1);
-	if (b->st)
-		return HOP_BAD;
-	hop_val eye = hop_emit_cast(b, hop_emit(b, eq, i, k), (hop_dtype)type->dtype);
-	for (int a = 0; a < type->rank; a++)
-		d[a + 1] = type->dim[a];
-	return hop_emit_reshape(b, eye, type->rank + 1, d);
+	hop_size *more = HOP_NEWN(&t->arena, hop_size, x->sargs.n + 1);
+	memcpy(more, x->sargs.v, (size_t)x->sargs.n * sizeof *more);
+	more[x->sargs.n] = n;
+	x->sargs = (hop_sizes){ x->sargs.n + 1, more };
 }
 
 static void jac_end(hop_trace *t, void *arg)
 {
 	hop_xform *x = arg;
-	const hop_graph *vg, *bg;
-	if (!close_body(t, x) || !room(t, x, (uint32_t)x->nwrt))
+	const hop_graph *g;
+	if (!hop_xform_close(t, x) || !hop_xform_room(t, x, (uint32_t)x->nwrt))
 		return;
 	if (x->g->nout != 1 || !hop_type_diff(hop_graph_out_type(x->g, 0))) {
 		hop_trace_fail(t, HOP_ENODIFF, "jac: the body must give one float tensor");
 		return;
 	}
-	const hop_type *r = result_type(t, x, 0);
-	hop_size n = hop_type_count(hop_env_of(t), r);
+	hop_jac_ask a = { .op = "jac", .loc = t->b.loc, .n = 1, .nwrt = x->nwrt, .wrt = x->wrt };
+	if ((t->b.st = hop_ask_jacrev(hop_env_of(t), &a, x->g, &g)))
+		return;
+	hop_val *res = HOP_NEWN(&t->arena, hop_val, g->nout);
+	if (hop_call_here(t, g, x->sargs, x->operand, res))
+		return;
 	for (int i = 0; i < x->nwrt; i++)
-		if (r->rank + x->type[x->wrt[i]]->rank > HOP_MAXRANK || r->rank == HOP_MAXRANK) {
-			hop_trace_fail(t, HOP_ESHAPE, "jac: the result is %s, input %d %s: together they have "
-			               "too many axes", hop_type_text(t, r), x->wrt[i],
-			               hop_type_text(t, x->type[x->wrt[i]]));
-			return;
-		}
-	if ((t->b.st = hop_ask_vjp(hop_env_of(t), x->g, 1, x->nwrt, x->wrt, &vg)))
-		return;
-	bool *in = HOP_NEWN(&t->arena, bool, vg->nparam);
-	in[vg->nparam - 1] = true;
-	if (batch(t, x, vg, in, n, &bg))
-		return;
-	x->operand[x->nop++] = identity(t, n, r);
-	hop_val *res = HOP_NEWN(&t->arena, hop_val, bg->nout);
-	if (t->b.st || hop_call_here(t, bg, x->sargs, x->operand, res))
-		return;
-	for (int i = 0; i < x->nwrt; i++) {
-		const hop_type *p = x->type[x->wrt[i]];
-		hop_size d[HOP_MAXRANK];
-		int rank = r->rank + p->rank;
-		for (int a = 0; a < rank; a++)
-			d[a] = a < r->rank ? r->dim[a] : p->dim[a - r->rank];
-		hop_val v = res[1 + i];
-		x->out[i] = hop_value_new(t, hop_emit_reshape(&t->b, v, rank, d));
-	}
+		x->out[i] = hop_value_new(t, res[1 + i]);
 	x->n = t->b.st ? 0 : x->nwrt;
-}
-
-/* ---- vmap ---- */
-
-static void vmap_begin(hop_trace *t, void *arg)
-{
-	hop_xform *x = arg;
-	bool any = false;
-	hop_xform_begin(t, x);
-	if (t->b.st)
-		return;
-	if (x->nin && !x->axes) {
-		hop_trace_fail(t, HOP_EUSE, "vmap: no axes were given");
-		return;
-	}
-	for (int i = 0; i < x->nin; i++) {
-		if (x->axes[i] == -1 || x->axes[i] == HOP_OWN_KEY)
-			continue;
-		const hop_type *type = x->type[i];
-		if (x->axes[i] < 0) {
-			hop_trace_fail(t, HOP_EVALUE, "vmap: axis %d of input %d: axes count from 0, "
-			               "-1 is none and HOP_OWN_KEY a key of each lane's own", x->axes[i],
-			               i);
-			return;
-		}
-		int axis = hop_axis(t, "vmap", x->axes[i], type->rank);
-		if (axis < 0)
-			return;
-		int64_t perm[HOP_MAXRANK];
-		for (int k = 0; k < type->rank; k++)
-			perm[k] = k == 0 ? axis : k <= axis ? k - 1 : k;
-		if (axis)
-			x->val[i] = hop_emit_permute(&t->b, x->val[i], perm);
-		if (t->b.st)
-			return;
-		type = hop_typeof(&t->b, x->val[i]);
-		if (any && !hop_size_eq(type->dim[0], x->bsize)) {
-			hop_trace_fail(t, HOP_ESHAPE, "vmap: input %d is %s, its axis %d has another "
-			               "size than those before", i, hop_type_text(t, x->type[i]), axis);
-			return;
-		}
-		x->bsize = type->dim[0];
-		any = true;
-		x->type[i] = hop_type_drop(hop_env_of(t), type);
-	}
-	if (!any)
-		hop_trace_fail(t, HOP_EUSE, "vmap: no input has an axis to go over");
-	for (int i = 0; i < x->nin && !t->b.st; i++) {
-		if (x->axes[i] != HOP_OWN_KEY)
-			continue;
-		if (x->type[i]->dtype != HOP_i64)
-			hop_trace_fail(t, HOP_ETYPE, "vmap: input %d is %s, a key is i64", i,
-			               hop_type_text(t, x->type[i]));
-		else
-			x->val[i] = hop_emit_own_keys(&t->b, x->val[i], x->bsize);
-	}
-}
-
-static void vmap_end(hop_trace *t, void *arg)
-{
-	hop_xform *x = arg;
-	const hop_graph *bg;
-	if (!close_body(t, x) || !room(t, x, x->g->nout))
-		return;
-	bool *in = HOP_NEWN(&t->arena, bool, x->g->nparam);
-	for (int i = 0; i < x->nin; i++)
-		in[i] = x->axes[i] != -1;
-	if (batch(t, x, x->g, in, x->bsize, &bg))
-		return;
-	finish(t, x, bg);
 }
 
 /* ---- the doors ---- */
 
-static int run(hop_trace *t, const char *file, int line, hop_xform *x, const char *what,
-               hop_body *body, void *user, hop_make_fn *first, hop_make_fn *last)
+int hop_xform_run(hop_trace *t, const char *file, int line, hop_xform *x, const char *what,
+                     hop_body *body, void *user, hop_make_fn *first, hop_make_fn *last)
 {
 	t = hop_here(t);
 	if (!hop_enter(t, x->op, file, line, first, x))
@@ -357,7 +240,8 @@ int hop_at_grad_at(hop_trace *t, const char *file, int line, hop_body *body, voi
 {
 	hop_xform x = { .op = "grad", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .cap = cap, .out = out };
-	return run(t, file, line, &x, "the body of grad", body, user, hop_xform_begin, hop_grad_end);
+	return hop_xform_run(t, file, line, &x, "the body of grad", body, user, hop_xform_begin,
+	                     hop_grad_end);
 }
 
 static void jvp_begin(hop_trace *t, void *arg)
@@ -375,7 +259,7 @@ int hop_at_jvp_at(hop_trace *t, const char *file, int line, hop_body *body, void
 {
 	hop_xform x = { .op = "jvp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .tangents = tangents, .cap = cap, .out = out };
-	return run(t, file, line, &x, "the body of jvp", body, user, jvp_begin, jvp_end);
+	return hop_xform_run(t, file, line, &x, "the body of jvp", body, user, jvp_begin, jvp_end);
 }
 
 static void vjp_begin(hop_trace *t, void *arg)
@@ -393,7 +277,7 @@ int hop_at_vjp_at(hop_trace *t, const char *file, int line, hop_body *body, void
 {
 	hop_xform x = { .op = "vjp", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .tangents = cotangents, .nct = nct, .cap = cap, .out = out };
-	return run(t, file, line, &x, "the body of vjp", body, user, vjp_begin, vjp_end);
+	return hop_xform_run(t, file, line, &x, "the body of vjp", body, user, vjp_begin, vjp_end);
 }
 
 int hop_at_linear_transpose_at(hop_trace *t, const char *file, int line, hop_body *body, void *user,
@@ -402,7 +286,7 @@ int hop_at_linear_transpose_at(hop_trace *t, const char *file, int line, hop_bod
 {
 	hop_xform x = { .op = "linear_transpose", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .tangents = ct, .nct = nct, .cap = cap, .out = out };
-	return run(t, file, line, &x, "the body of linear_transpose", body, user, vjp_begin,
+	return hop_xform_run(t, file, line, &x, "the body of linear_transpose", body, user, vjp_begin,
 	           transpose_end);
 }
 
@@ -411,13 +295,5 @@ int hop_at_jac_at(hop_trace *t, const char *file, int line, hop_body *body, void
 {
 	hop_xform x = { .op = "jac", .nin = nin, .in = in, .nwrt = nwrt, .wrt = wrt,
 	                   .cap = cap, .out = out };
-	return run(t, file, line, &x, "the body of jac", body, user, hop_xform_begin, jac_end);
-}
-
-int hop_at_vmap_at(hop_trace *t, const char *file, int line, hop_body *body, void *user, int nin,
-                const hop_value *in, const int *axes, int cap, hop_value *out)
-{
-	hop_xform x = { .op = "vmap", .nin = nin, .in = in, .axes = axes, .cap = cap,
-	                   .out = out };
-	return run(t, file, line, &x, "the body of vmap", body, user, vmap_begin, vmap_end);
+	return hop_xform_run(t, file, line, &x, "the body of jac", body, user, hop_xform_begin, jac_end);
 }
