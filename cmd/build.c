@@ -72,13 +72,23 @@ static void input_words(cmd *c, const char *name, const hop_graph *g, hop_aot_wa
 	}
 }
 
-/* A name in C from `name:pass,pass`. */
+/* A name in C from `name:pass,pass(key=1)`: name_pass_pass_key_1. */
 static const char *entry_name(cmd *c, const char *s)
 {
-	char *w = hop_arena_str(&c->env->tmp, s, strlen(s));
-	for (char *p = w; *p; p++)
-		if (*p == ':' || *p == ',')
-			*p = '_';
+	char *w = hop_arena_str(&c->env->tmp, s, strlen(s)), *to = w;
+	bool passes = false, gap = false;
+	for (const char *p = w; *p; p++) {
+		passes |= *p == ':';
+		if (passes && strchr(":,()[]= \t", *p)) {
+			gap = true;
+			continue;
+		}
+		if (gap)
+			*to++ = '_';
+		gap = false;
+		*to++ = *p;
+	}
+	*to = 0;
 	return w;
 }
 

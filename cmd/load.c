@@ -136,18 +136,5 @@ void cmd_print_picked(cmd *c, const hop_graph *g, int flags)
 
 hop_status cmd_passes(cmd *c, const char *names, const hop_graph **g)
 {
-	for (bool more = true; more; names++) {
-		size_t n = strcspn(names, ",");
-		char *s = hop_arena_str(&c->env->tmp, names, n);
-		const hop_pass *p = hop_pass_find(s);
-		if (!p)
-			return hop_fail(c->env, 0, HOP_EVALUE, "%s: no pass is called %s: see hop opt "
-			                "--list", c->name, n ? s : "nothing");
-		HOP_TRY(p->run(c->env, *g, g));
-		if (hop_verify(c->env, *g))
-			return hop_note(c->env, 0, "after %s", s);
-		names += n;
-		more = *names == ',';
-	}
-	return HOP_OK;
+	return hop_passes_run(c->env, c->name, names, *g, g);
 }

@@ -29,15 +29,17 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "    what keeps those apart that are nearly equal" },
 	{ "opt", cmd_opt,
 	  "opt -p PASS,PASS... [FILE]\n"
-	  "    apply passes by name and print; `hop opt --list` names them" },
+	  "    apply passes by name and print; `hop opt --list` names them. Transforms take\n"
+	  "    arguments: 'vmap(axis=[0,none],n=8),jacrev(wrt=[0,2])'" },
 	{ "build", cmd_build,
 	  "build [FILE] -o PATH [--emit=obj|c] [--target=llvm|c] [--triple=TRIPLE] [--threads]\n"
 	  "        [--entry=@name[:PASS,...]]... [-p PASS,...]\n"
 	  "    write PATH.o or PATH.c, and PATH.h: programs ahead of time, which need neither hop\n"
 	  "    nor LLVM. Entries are the graphs that no other one calls, unless given; @f:grad is\n"
-	  "    @f after that pass, PATH_f_grad in C. Without a triple it is code for this very\n"
-	  "    processor. Objects of --target=c are made by HOP_CC, else cc; for a triple by\n"
-	  "    TRIPLE-gcc. --threads: loops call the hook `parallel`. docs/embedding.md" },
+	  "    @f after that pass, PATH_f_grad in C; @f:grad(wrt=0) is PATH_f_grad_wrt_0. Without\n"
+	  "    a triple it is code for this very processor. Objects of --target=c are made by\n"
+	  "    HOP_CC, else cc; for a triple by TRIPLE-gcc. --threads: loops call the hook\n"
+	  "    `parallel`. docs/embedding.md" },
 	{ "bench", cmd_bench,
 	  "bench [FILE] [--reps N] [--threads N] [options of run]\n"
 	  "    run a graph many times; print the least and the median time" },

@@ -18,8 +18,12 @@ hop_status cmd_opt(cmd *c)
 			HOP_TRY(cmd_other(c));
 	}
 	if (list) {
-		for (size_t i = 0; hop_pass_at(i); i++)
-			printf("%-12s %s\n", hop_pass_at(i)->name, hop_pass_at(i)->help);
+		char args[200];
+		for (size_t i = 0; hop_pass_at(i); i++) {
+			const hop_pass *p = hop_pass_at(i);
+			hop_pass_usage(p, args, sizeof args);
+			printf("%-12s %s%s%s%s\n", p->name, p->help, *args ? " (" : "", args, *args ? ")" : "");
+		}
 		return HOP_OK;
 	}
 	HOP_TRY(cmd_need(c, "-p", names));

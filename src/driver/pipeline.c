@@ -26,28 +26,47 @@ static hop_status clean(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 	return HOP_OK;
 }
 
-static const hop_pass passes[] = {
-	{ "expand",   hop_opt_expand,    true,  "replays as the loops that run them" },
-	{ "inline",   hop_opt_inline,    true,  "put small and single callees where they are called" },
-	{ "clean",    clean,             true,  "fold, bind, cse and dce until nothing changes" },
-	{ "place",    hop_opt_place,     true,  "one concat for pieces put into zeros and added up" },
-	{ "licm",     hop_opt_licm,      true,  "move what is the same each time out of loops" },
-	{ "hoist",    hop_opt_hoist,     true,  "one product in front of a scan for one a step" },
-	{ "accum",    hop_opt_accum,     true,  "one product behind a scan for a sum of products" },
-	{ "sink",     hop_opt_sink,      true,  "one product behind a scan for one a stacked row" },
-	{ "lanes",    hop_opt_lanes,     true,  "how lanes that end at different trips are run" },
-	{ "finish",   clean,             true,  "clean again: what moved leaves things behind" },
-	{ "fold",     hop_opt_fold,      false, "evaluate what is known" },
-	{ "bind",     hop_opt_bind,      false, "operands that are constants become constants inside" },
-	{ "cse",      hop_opt_cse,       false, "merge equal pure nodes" },
-	{ "dce",      hop_opt_dce,       false, "drop what operators compute or take in vain" },
-	{ "grad",     hop_pass_grad,     false, "result 0 and its gradients by all float parameters" },
-	{ "vjp",      hop_pass_vjp,      false, "reverse mode: cotangents in, cotangents out" },
-	{ "jvp",      hop_pass_jvp,      false, "forward mode: tangents in, tangents out" },
-	{ "vmap",     hop_pass_vmap,     false, "batch all parameters, 4 lanes" },
-	{ "vmap_any", hop_pass_vmap_any, false, "batch all parameters, a size parameter of lanes" },
-	{ NULL, NULL, false, NULL }
+enum {                                 /* arguments of passes */
+	WRT = 1 << HOP_ARG_WRT,
+	JAC = WRT | 1 << HOP_ARG_RESULTS | 1 << HOP_ARG_CHUNK,
+	LANES = 1 << HOP_ARG_AXIS | 1 << HOP_ARG_OUT | 1 << HOP_ARG_CHUNK
 };
+
+#define PLAIN(name, run, always, help) { name, run, always, help, NULL, 0 }
+static const hop_pass passes[] = {
+	PLAIN("expand",   hop_opt_expand,    true,  "replays as the loops that run them"),
+	PLAIN("inline",   hop_opt_inline,    true,  "put small and single callees where they are called"),
+	PLAIN("clean",    clean,             true,  "fold, bind, cse and dce until nothing changes"),
+	PLAIN("place",    hop_opt_place,     true,  "one concat for pieces put into zeros and added up"),
+	PLAIN("licm",     hop_opt_licm,      true,  "move what is the same each time out of loops"),
+	PLAIN("hoist",    hop_opt_hoist,     true,  "one product in front of a scan for one a step"),
+	PLAIN("accum",    hop_opt_accum,     true,  "one product behind a scan for a sum of products"),
+	PLAIN("sink",     hop_opt_sink,      true,  "one product behind a scan for one a stacked row"),
+	PLAIN("lanes",    hop_opt_lanes,     true,  "how lanes that end at different trips are run"),
+	PLAIN("finish",   clean,             true,  "clean again: what moved leaves things behind"),
+	PLAIN("fold",     hop_opt_fold,      false, "evaluate what is known"),
+	PLAIN("bind",     hop_opt_bind,      false, "operands that are constants become constants inside"),
+	PLAIN("cse",      hop_opt_cse,       false, "merge equal pure nodes"),
+	PLAIN("dce",      hop_opt_dce,       false, "drop what operators compute or take in vain"),
+	{ "grad",     NULL, false, "result 0 and its gradients", hop_pass_grad, WRT },
+	{ "vjp",      NULL, false, "reverse mode: cotangents in, cotangents out", hop_pass_vjp, WRT },
+	{ "jvp",      NULL, false, "forward mode: tangents in, tangents out", hop_pass_jvp, WRT },
+	{ "jacrev",   NULL, false, "Jacobians, by reverse mode", hop_pass_jacrev, JAC },
+	{ "jacfwd",   NULL, false, "Jacobians, by forward mode", hop_pass_jacfwd, JAC },
+	{ "hessian",  NULL, false, "result 0, its Jacobians and theirs", hop_pass_hessian,
+	  WRT | 1 << HOP_ARG_CHUNK },
+	{ "hvp",      NULL, false, "Hessian of result 0 times a vector, forward over reverse",
+	  hop_pass_hvp, WRT },
+	{ "vhp",      NULL, false, "the same, reverse over reverse", hop_pass_vhp, WRT },
+	{ "linearize", NULL, false, "half 0: results and what is kept; half 1: tangents from that",
+	  hop_pass_linearize, WRT | 1 << HOP_ARG_HALF },
+	{ "vmap",     NULL, false, "batch parameters, 4 lanes", hop_pass_vmap,
+	  LANES | 1 << HOP_ARG_N },
+	{ "vmap_any", NULL, false, "batch parameters, a size parameter of lanes", hop_pass_vmap_any,
+	  LANES },
+	PLAIN(NULL, NULL, false, NULL)
+};
+#undef PLAIN
 
 const hop_pass *hop_pass_at(size_t i)
 {
