@@ -13,9 +13,12 @@
 static const struct { const char *name; cmd_fn *run; const char *help; } sub[] = {
 	{ "run", cmd_run,
 	  "run [FILE] [--in x.npy]... [--out PREFIX] [--size s=4]... [--seed N] [--interp]\n"
+	  "        [-p PASS,...] [--nan[=nan|inf|any]]\n"
 	  "    run a graph and print its results; inputs come from .npy files, one --in a\n"
 	  "    parameter, or are made from the seed; sizes are then the least allowed unless\n"
-	  "    given. --out writes PREFIX.0.npy and so on. --interp: by the interpreter" },
+	  "    given. --out writes PREFIX.0.npy and so on. --interp: by the interpreter. -p: after\n"
+	  "    these passes. --nan: fail where a NaN or infinity that reaches a result was made;\n"
+	  "    nan: only NaN; any: at the first of either, whether or not it reaches one" },
 	{ "check", cmd_check,
 	  "check [FILE]\n"
 	  "    read the text, infer, verify; say how much is there" },
@@ -100,7 +103,8 @@ static int go(cmd_fn *run, cmd *c)
 	hop_frame f;
 	hop_status st = hop_ctx_new(NULL, &ctx);
 	if (st) {
-		fputs("error: no memory\n", stderr);
+		fputs(st == HOP_ENOMEM ? "error: no memory\n" :
+		      "error: HOP_NAN must be nan, inf, any, 1 for inf, or 0\n", stderr);
 		return 1;
 	}
 	hop_env_init(&e, ctx, hop_ctx_mem(ctx));

@@ -42,6 +42,7 @@ static hop_status write_result(cmd *c, const char *prefix, uint32_t i,
 static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t *syms,
                           hop_array *const *in, hop_array **out)
 {
+	interp |= c->ip.nan == HOP_NAN_ANY;
 	hop_status st = interp ? HOP_OK : hop_exec_new(c->env, g, NULL, &c->exec);
 	if (st == HOP_ETARGET) {
 		fprintf(stderr, "hop: interpreting, slowly: %s\n", c->env->diag.text);
@@ -49,7 +50,7 @@ static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t
 		st = HOP_OK;
 	}
 	HOP_TRY(st);
-	return c->exec ? hop_exec_arrays(&c->ip, c->exec, in, out)
+	return c->exec ? hop_nan_exec(&c->ip, c->exec, syms, in, out)
 	               : hop_interp_graph(&c->ip, g, syms, in, out);
 }
 
@@ -69,10 +70,19 @@ static hop_status run(cmd *c, const hop_graph *g, const cmd_inputs *from,
 	return HOP_OK;
 }
 
+static hop_status read_nan(cmd *c, const char *word)
+{
+	HOP_TRY(cmd_need(c, "--nan=", word));
+	if (hop_nan_read(word, &c->ip.nan))
+		return HOP_OK;
+	return hop_fail(c->env, 0, HOP_EUSE, "run: --nan=%s: nan, inf or any is needed", word);
+}
+
 hop_status cmd_run(cmd *c)
 {
 	cmd_inputs from = { 0 };
-	const char *prefix = NULL;
+	c->ip.nan = hop_ctx_nan(c->env->ctx);
+	const char *prefix = NULL, *passes = NULL, *nan = NULL;
 	bool interp = false;
 	hop_status st;
 	while (cmd_more(c)) {
@@ -82,11 +92,20 @@ hop_status cmd_run(cmd *c)
 			HOP_TRY(st);
 		else if (cmd_value(c, "--out", &prefix))
 			HOP_TRY(cmd_need(c, "--out", prefix));
+		else if (cmd_value(c, "-p", &passes))
+			HOP_TRY(cmd_need(c, "-p", passes));
+		else if (cmd_flag(c, "--nan"))
+			c->ip.nan = HOP_NAN_INF;
+		else if (cmd_value(c, "--nan", &nan))
+			HOP_TRY(read_nan(c, nan));
 		else
 			HOP_TRY(cmd_other(c));
 	}
 	hop_graph *g;
 	HOP_TRY(cmd_load(c));
 	HOP_TRY(cmd_pick(c, &g));
-	return run(c, g, &from, prefix, interp);
+	const hop_graph *now = g;
+	if (passes)
+		HOP_TRY(cmd_passes(c, passes, &now));
+	return run(c, now, &from, prefix, interp);
 }

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 
+#include "hop/look.h"
 #include "hop/status.h"
 
 #ifdef __cplusplus
@@ -54,12 +55,14 @@ typedef struct hop_ctx_opts {
 	int           threads;   /**< of parallel loops; 0 = HOP_THREADS, else the processors
 	                          * that this process may use */
 	enum hop_strict strict;  /**< what captures and eager runs refuse */
+	hop_nan       nan;       /**< of all runs that do not say; HOP_NAN_OFF = as HOP_NAN says */
 } hop_ctx_opts;
 #ifndef __cplusplus
 #define HOP_CTX_OPTS(...) (&(hop_ctx_opts){ .size = sizeof(hop_ctx_opts), __VA_ARGS__ })
 #endif
 
-/** opts NULL = all defaults. On failure *out_c is NULL: HOP_ENOMEM, or HOP_EVALUE. */
+/** opts NULL = all defaults. On failure *out_c is NULL: HOP_ENOMEM, or HOP_EVALUE
+ * for an option, or a HOP_NAN, that means nothing. */
 HOP_MUST_USE hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c);
 
 /** Everything made from c must be gone, and no other thread may use it. NULL is fine. */

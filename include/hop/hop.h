@@ -15,6 +15,7 @@
 #include "hop/implicit.h"
 #include "hop/jit.h"
 #include "hop/linalg.h"
+#include "hop/look.h"
 #include "hop/nn.h"
 #include "hop/old.h"
 #include "hop/ops.h"

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "hop/look.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -22,6 +24,7 @@ typedef struct hop_run_opts {
 	                                HOP_ECANCELED soon after the flag is set */
 	bool              interpret; /**< hop_call: op by op, slowly, without compiled code: another
 	                                way to the same numbers when some are doubted */
+	hop_nan           nan;       /**< hop_call and eager runs: end where a NaN is made */
 } hop_run_opts;
 #ifndef __cplusplus
 #define HOP_RUN_OPTS(...) (&(hop_run_opts){ .size = sizeof(hop_run_opts), __VA_ARGS__ })

@@ -22,7 +22,8 @@ typedef enum hop_status {
 	HOP_EASSERT,      /**< an assert effect of the program did not hold */
 	HOP_EIO,          /**< a file could not be read or written */
 	HOP_ETARGET,      /**< the code generator or the device refused */
-	HOP_ECANCELED     /**< the run was stopped from outside */
+	HOP_ECANCELED,    /**< the run was stopped from outside */
+	HOP_ENAN          /**< a NaN or an infinity was made, and the run was to find it */
 } hop_status;
 
 #endif

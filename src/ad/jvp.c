@@ -96,6 +96,7 @@ static hop_status push_node(struct fwd *f, const hop_node *n)
 	hop_rule r = { .g = f->g, .n = n, .type = f->g->type, .smap = f->smap,
 	               .nsmap = f->nsmap, .in = in, .out = out, .din = din, .dout = dout,
 	               .act = act };
+	f->b.loc = hop_loc_derived(f->b.env, n->loc, hop_optab[n->op].name);
 	HOP_TRY(hop_optab[n->op].jvp(&f->b, &r));
 	for (uint32_t k = 0; k < n->nout && !f->b.st; k++)     /* a tangent has its value's type */
 		dout[k] = hop_emit_as(&f->b, dout[k], hop_typeof(&f->b, out[k]));

@@ -99,7 +99,7 @@ static hop_status backward(struct rev *v, uint32_t i)
 	r->din = HOP_NEWN(&v->b.env->tmp, hop_val, n->nin);
 	for (uint32_t k = 0; k < n->nin; k++)
 		r->din[k] = HOP_ZERO;
-	v->b.loc = n->loc;
+	v->b.loc = hop_loc_derived(v->b.env, n->loc, hop_optab[n->op].name);
 	if (hop_optab[n->op].flags & HOP_F_R)
 		HOP_TRY(hop_hoptab[n->op].bwd(&v->b, r));
 	else

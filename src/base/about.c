@@ -17,6 +17,7 @@ const char *hop_status_name(hop_status st)
 		[HOP_ENODIFF] = "no derivative", [HOP_EREFUSED] = "refused",
 		[HOP_EASSERT] = "an assertion failed", [HOP_EIO] = "a file could not be read or written",
 		[HOP_ETARGET] = "no code", [HOP_ECANCELED] = "stopped",
+		[HOP_ENAN] = "not a number",
 	};
 	return (unsigned)st < sizeof name / sizeof *name ? name[st] : "no status of hop";
 }

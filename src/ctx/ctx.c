@@ -1,6 +1,7 @@
 /* ctx.c -- the context: interned bytes, locations, graphs, memo, messages; one lock.
  * Does not know what a graph, a size or a type contains. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fork.h"
@@ -39,14 +40,16 @@ struct message {
 	size_t          len;
 };
 
-/* What a location is, as interned: file is an interned name. No padding. */
+/* What a location is, as interned: file is an interned name, of one that lives as long as the
+ * program. No padding. */
 struct loc {
 	const char *file;
+	const char *of;
 	int32_t     line;
 	hop_loc     in;
 };
 
-_Static_assert(sizeof(struct loc) == sizeof(char *) + 8, "a location has no padding");
+_Static_assert(sizeof(struct loc) == 2 * sizeof(char *) + 8, "a location has no padding");
 
 /* Thread safe: all but mem is read and written under the lock. A fork happens with the
  * lock held by the thread that forks, so a child finds whole tables and a free lock. */
@@ -63,6 +66,7 @@ struct hop_ctx {
 	uint32_t        serial;     /* the last one given */
 	int             threads;    /* asked for; 0 = not */
 	enum hop_strict strict;     /* never HOP_STRICT_AUTO */
+	hop_nan         nan;        /* written once */
 	void           *shared;     /* hop_ctx_shared */
 	void          (*drop_shared)(void *p);
 	hop_shelf       shelf;
@@ -197,14 +201,12 @@ const char *hop_ctx_name(hop_env *e, const char *s, size_t n)
 }
 
 /* A location's number is one more than its place in the table. */
-hop_loc hop_loc_get(hop_env *e, const char *file, int line, hop_loc in)
+static hop_loc loc_intern(hop_env *e, const struct loc *l)
 {
-	const char *name = hop_ctx_name(e, file, strlen(file));
-	struct loc l = { name, line, in };
 	hop_ctx *c = e->ctx;
 	struct table *t = &c->intern[HOP_IN_LOC];
 	pthread_mutex_lock(&c->lock);
-	struct entry *x = find_or_add(c, t, &l, sizeof l, NULL);
+	struct entry *x = find_or_add(c, t, l, sizeof *l, NULL);
 	hop_loc at = x ? (hop_loc)(x - t->ent) + 1 : 0;
 	pthread_mutex_unlock(&c->lock);
 	if (!at)
@@ -212,13 +214,41 @@ hop_loc hop_loc_get(hop_env *e, const char *file, int line, hop_loc in)
 	return at;
 }
 
-bool hop_loc_read(hop_ctx *c, hop_loc l, const char **out_file, int *out_line,
-                  hop_loc *out_in)
+hop_loc hop_loc_get(hop_env *e, const char *file, int line, hop_loc in)
+{
+	const char *name = hop_ctx_name(e, file, strlen(file));
+	return loc_intern(e, &(struct loc){ .file = name, .line = line, .in = in });
+}
+
+static const struct loc *loc_find(hop_ctx *c, hop_loc l)
 {
 	pthread_mutex_lock(&c->lock);
 	struct table *t = &c->intern[HOP_IN_LOC];
 	const struct loc *x = l && l <= t->n ? t->ent[l - 1].val : NULL;
 	pthread_mutex_unlock(&c->lock);
+	return x;
+}
+
+hop_loc hop_loc_derived(hop_env *e, hop_loc l, const char *of)
+{
+	const struct loc *x = loc_find(e->ctx, l);
+	if (!x || x->of)
+		return l;
+	struct loc d = *x;
+	d.of = of;
+	return loc_intern(e, &d);
+}
+
+const char *hop_loc_of(hop_ctx *c, hop_loc l)
+{
+	const struct loc *x = loc_find(c, l);
+	return x ? x->of : NULL;
+}
+
+bool hop_loc_read(hop_ctx *c, hop_loc l, const char **out_file, int *out_line,
+                  hop_loc *out_in)
+{
+	const struct loc *x = loc_find(c, l);
 	if (!x)
 		return false;
 	*out_file = x->file;
@@ -370,8 +400,10 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 {
 	hop_ctx_opts o;
 	*out_c = NULL;
+	const char *nan = getenv("HOP_NAN");
 	if (hop_opts_read(NULL, "context", opts, &o, sizeof o) || o.threads < 0 ||
-	    (unsigned)o.strict > HOP_STRICT_NO_GRAD)
+	    (unsigned)o.strict > HOP_STRICT_NO_GRAD ||
+	    (unsigned)o.nan > HOP_NAN_ANY || (nan && !o.nan && !hop_nan_read(nan, &o.nan)))
 		return HOP_EVALUE;
 	hop_mem mem = { hop_alloc_default, NULL };
 	if (o.alloc)
@@ -383,6 +415,7 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 	c->mem = mem;
 	c->threads = o.threads;
 	c->strict = o.strict ? o.strict : hop_strict_asked();
+	c->nan = o.nan;
 	if (pthread_mutex_init(&c->lock, NULL)) {
 		hop_raw_free(&mem, c, sizeof *c);
 		return HOP_ENOMEM;
@@ -482,6 +515,11 @@ void hop_ctx_free(hop_ctx *c)
 	hop_shelf_clear(&c->shelf, &c->mem);
 	hop_mem mem = c->mem;
 	hop_raw_free(&mem, c, sizeof *c);
+}
+
+hop_nan hop_ctx_nan(hop_ctx *c)
+{
+	return c->nan;
 }
 
 hop_shelf *hop_ctx_shelf(hop_ctx *c)

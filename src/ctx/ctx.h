@@ -9,6 +9,10 @@
 hop_loc hop_loc_get(hop_env *e, const char *file, int line, hop_loc in);
 bool    hop_loc_read(hop_ctx *c, hop_loc l, const char **out_file, int *out_line,
                      hop_loc *out_in);
+/* The same place, for what is made there to differentiate an op of this name, which must outlive
+ * the context. A second derivative is still that of the user's op. */
+hop_loc hop_loc_derived(hop_env *e, hop_loc l, const char *of);
+const char *hop_loc_of(hop_ctx *c, hop_loc l);         /* that name; NULL = no derivative */
 
 /* An interned byte string of the context's lifetime: names, file names. */
 const char *hop_ctx_name(hop_env *e, const char *s, size_t n);
@@ -44,6 +48,7 @@ void hop_ctx_on_free_graph(hop_ctx *c, void (*fn)(hop_ctx *c, struct hop_graph *
 hop_mem hop_ctx_mem(hop_ctx *c);
 hop_shelf *hop_ctx_shelf(hop_ctx *c);      /* of arrays */
 enum hop_strict hop_ctx_strict(const hop_ctx *c);      /* never HOP_STRICT_AUTO */
+hop_nan hop_ctx_nan(hop_ctx *c);           /* what its runs look for */
 
 /* A number that no other call gives, and that calls on other contexts hardly ever give;
  * never 0. Values of traces carry one. */
@@ -74,5 +79,7 @@ hop_status hop_opts_read(hop_ctx *c, const char *op, const void *given, void *ou
 bool       hop_check_asked(const char *word);
 /* What HOP_STRICT says: never HOP_STRICT_AUTO. */
 enum hop_strict hop_strict_asked(void);
+/* "nan", "inf", "any", or "1", which is inf; "0" and "" are off. False for another word. */
+bool       hop_nan_read(const char *word, hop_nan *out);
 
 #endif

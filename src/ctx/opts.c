@@ -34,6 +34,20 @@ hop_status hop_opts_read(hop_ctx *c, const char *op, const void *given, void *ou
 	return HOP_EVALUE;
 }
 
+bool hop_nan_read(const char *word, hop_nan *out)
+{
+	static const struct { const char *word; hop_nan nan; } known[] = {
+		{ "", HOP_NAN_OFF }, { "0", HOP_NAN_OFF }, { "1", HOP_NAN_INF },
+		{ "nan", HOP_NAN_ONLY }, { "inf", HOP_NAN_INF }, { "any", HOP_NAN_ANY },
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (!strcmp(word, known[i].word)) {
+			*out = known[i].nan;
+			return true;
+		}
+	return false;
+}
+
 bool hop_check_asked(const char *word)
 {
 	const char *s = getenv("HOP_CHECK");

@@ -87,7 +87,7 @@ static hop_status compute(struct run *r, const int64_t *syms, hop_array *const *
 {
 	hop_exec *code = r->interpret ? NULL : code_of(r);
 	if (code)
-		return hop_exec_arrays(&r->ip, code, x, y);
+		return hop_nan_exec(&r->ip, code, syms, x, y);
 	if (r->e.diag.st) {
 		if (r->e.diag.st != HOP_ETARGET && r->e.diag.st != HOP_EREFUSED)
 			return r->e.diag.st;
@@ -176,12 +176,15 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 	for (int i = 0; i < nout; i++)
 		out[i] = NULL;
 	HOP_TRY(hop_opts_read(f->ctx, "call", o, &own, sizeof own));
-	r.interpret = own.interpret;
-	if (nin == f->nin && nout == f->nout && !r.interpret && call_directly(f, in, out, &own, &st))
+	HOP_TRY(hop_nan_of(f->ctx, "call", &own));
+	r.interpret = own.interpret || own.nan == HOP_NAN_ANY;
+	if (nin == f->nin && nout == f->nout && !r.interpret && !own.nan &&
+	    call_directly(f, in, out, &own, &st))
 		return st;
 	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
 	hop_interp_init(&r.ip, &r.e);
 	r.ip.cancel = own.cancel;
+	r.ip.nan = own.nan;
 	if (HOP_GUARD(&r.e, &fr)) {
 		st = hop_guard_nomem(&r.e, &fr);
 	} else {

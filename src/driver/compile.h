@@ -21,10 +21,14 @@ bool      *hop_sizes_born(hop_arena *a, const hop_graph *g);
  * the caller's memory. */
 hop_status hop_results_widen(hop_env *e, const hop_graph *g, const hop_graph **out);
 
-/* ---- arrays.c ---- */
+/* ---- arrays.c, nan.c ---- */
 
 /* Run on arrays of an interpreter; out[] are new. */
 hop_status hop_exec_arrays(hop_interp *p, const hop_exec *x, hop_array *const *in,
                             hop_array **out);
+/* The same, and when p->nan looks for something, what the results tell of is an error. ANY is for
+ * the interpreter, not for here. */
+hop_status hop_nan_exec(hop_interp *p, const hop_exec *x, const int64_t *syms, hop_array *const *in,
+                        hop_array **out);
 
 #endif

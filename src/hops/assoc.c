@@ -161,6 +161,7 @@ static hop_status step(hop_interp *p, const hop_node *n, const hop_assoc *a,
 		memcpy(val, val + a->nx, a->nx * sizeof *val);
 		return HOP_OK;
 	}
+	hop_interp_trip(p, t);
 	HOP_TRY(hop_interp_body(p, n, a->combine, val, res));
 	for (uint32_t k = 0; k < 2 * a->nx; k++)
 		hop_interp_release(p, val[k]);

@@ -151,6 +151,7 @@ hop_status hop_eval_scan(hop_interp *p, const hop_node *n, hop_array *const *in,
 		int64_t t = s.reverse ? len - 1 - steps : steps;
 		for (uint32_t k = 0; k < s.nx; k++)
 			val[s.nc + k] = hop_tensor_row(p, in[s.nc + k], t);
+		hop_interp_trip(p, t);
 		HOP_TRY(hop_interp_body(p, n, s.body, val, res));
 		for (uint32_t k = 0; k < s.nx; k++)
 			hop_interp_release(p, val[s.nc + k]);

@@ -133,6 +133,7 @@ hop_status hop_eval_while(hop_interp *p, const hop_node *n, hop_array *const *in
 	for (uint32_t k = 0; k < nc; k++)
 		hop_array_retain(val[k]);
 	for (;; trips++) {
+		hop_interp_trip(p, trips);
 		HOP_TRY(test(p, n, val, &go));
 		if (!go || (a->max_trips && trips >= a->max_trips))
 			break;

@@ -48,7 +48,20 @@ static void drop(hop_interp *p, hop_array **val, uint32_t *uses, uint32_t id)
 	}
 }
 
-static hop_status run_node(hop_interp *p, const hop_node *n, hop_array **val, uint32_t *uses)
+/* The cell, in a place of its own if it has bodies. */
+static hop_status eval(hop_interp *p, const hop_node *n, hop_array *const *in, hop_array **out)
+{
+	hop_at here = { .up = p->at, .n = n, .trip = -1 };
+	bool bodies = hop_optab[n->op].flags & HOP_F_R;
+	if (bodies)
+		p->at = &here;
+	hop_status st = hop_optab[n->op].eval(p, n, in, out);
+	p->at = here.up;
+	return st;
+}
+
+static hop_status run_node(hop_interp *p, const hop_node *n, hop_array **val, uint32_t *uses,
+                           hop_births *births)
 {
 	const hop_graph *g = p->g;
 	hop_array **in = HOP_NEWN(&p->env->tmp, hop_array *, n->nin);
@@ -60,9 +73,10 @@ static hop_status run_node(hop_interp *p, const hop_node *n, hop_array **val, ui
 			out[k] = hop_interp_of(p, g->type[n->out0.id + k]);
 	if (p->ran)
 		p->ran[n->op]++;
-	hop_status st = hop_optab[n->op].eval(p, n, in, out);
-	if (st)
-		return st;
+	uint32_t before = p->nborn;
+	HOP_TRY(eval(p, n, in, out));
+	if (p->nan)
+		HOP_TRY(hop_births_node(p, births, n, before, in, out));
 	if (p->watch)
 		p->watch(p->watch_user, n, in, out);
 	for (uint32_t k = 0; k < n->nout; k++) {
@@ -87,6 +101,7 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 	hop_array **val = HOP_NEWN(&e->tmp, hop_array *, g->nvalue);
 	uint32_t *uses = count_uses(e, g);
 	hop_status st = HOP_OK;
+	hop_births births;
 	p->g = g;
 	p->syms = HOP_NEWN(&e->tmp, int64_t, g->nsym + g->nlocal);
 	if (g->nsym)
@@ -94,6 +109,8 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (uses[i])
 			val[i] = hop_array_retain(in[i]);
+	if (p->nan)
+		hop_births_open(p, g, in, &births);
 	st = hop_interp_go_on(p);            /* of a body: once a trip */
 	if (!st)
 		st = hop_checks_test(e, g, p->syms, 0, (int)g->nsym);
@@ -101,7 +118,7 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 		hop_mark mi = hop_mark_at(&e->tmp);
 		st = hop_interp_go_on(p);
 		if (!st)
-			st = run_node(p, &g->node[i], val, uses);
+			st = run_node(p, &g->node[i], val, uses, &births);
 		int sym = (int)hop_node_binds(&g->node[i]);
 		if (!st && sym >= 0)
 			st = hop_checks_test(e, g, p->syms, sym, sym + 1);
@@ -109,6 +126,8 @@ hop_status hop_interp_graph(hop_interp *p, const hop_graph *g, const int64_t *sy
 	}
 	for (uint32_t i = 0; i < g->nout && !st; i++)
 		out[i] = hop_array_retain(val[g->out[i].id]);
+	if (p->nan)
+		st = hop_births_close(p, &births, g, st, out);
 	for (uint32_t i = 0; i < g->nvalue; i++)
 		hop_interp_release(p, val[i]);
 	p->g = outer;
@@ -123,6 +142,8 @@ hop_status hop_interp_body(hop_interp *p, const hop_node *n, const hop_graph *bo
 	hop_mark m = hop_mark_at(&p->env->tmp);
 	hop_sizes a = hop_node_sargs(n);
 	int64_t *syms = HOP_NEWN(&p->env->tmp, int64_t, a.n);
+	if (p->at)
+		p->at->body = body;
 	for (int64_t i = 0; i < a.n; i++)
 		syms[i] = hop_interp_size(p, a.v[i]);
 	hop_status st = hop_ranges_test(p->env, n, body, syms);

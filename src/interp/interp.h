@@ -14,6 +14,32 @@ typedef int hop_print_fn(void *user, const char *line);
 typedef void hop_watch_fn(void *user, const hop_node *n, hop_array *const *in,
                           hop_array *const *out);
 
+/* A body that is running, of which node, and the trip of that loop: where we are. trip: -1 in what
+ * is no loop. */
+typedef struct hop_at {
+	struct hop_at   *up;
+	const hop_node  *n;
+	const hop_graph *body;
+	int64_t          trip;
+} hop_at;
+
+/* ---- nan.c ---- */
+
+/* A NaN or infinity that was made, as a message that is ready; worst: 1 = an infinity, 2 = a NaN. */
+typedef struct hop_birth {
+	hop_diag    d;
+	const char *op;
+	uint8_t     worst;
+} hop_birth;
+
+/* One graph that runs, while somebody looks: what its values hold at worst, and which birth, plus
+ * one, that came from; 0 = from outside. */
+typedef struct hop_births {
+	uint8_t  *worst;               /* [nvalue] */
+	uint32_t *from;                /* [nvalue] */
+	uint32_t  first;               /* births before this graph began */
+} hop_births;
+
 struct hop_interp {
 	hop_env      *env;
 	hop_array   **kept;            /* [nkept] its arrays: a reference each */
@@ -26,7 +52,35 @@ struct hop_interp {
 	void         *watch_user;
 	const hop_cancel *cancel;      /* not NULL: stop soon after it is set */
 	int64_t      *ran;             /* [HOP_NOPS] how often each op ran; or NULL */
+	hop_at       *at;              /* innermost body; NULL = none runs */
+	hop_nan       nan;             /* what to look for */
+	hop_birth    *born;            /* [nborn] those that may still reach a result */
+	uint32_t      nborn, borncap;
 };
+
+/* Of the loop whose body runs next: its trip; where it has slices, their index. */
+static inline void hop_interp_trip(hop_interp *p, int64_t trip)
+{
+	if (p->at)
+		p->at->trip = trip;
+}
+
+/* The worst that an array holds: 0 = finite, 1 = an infinity, 2 = a NaN; out_at: the first such
+ * element. */
+int        hop_array_worst(const hop_array *a, int64_t *out_at);
+/* Begin a graph; look at what a node made, before = births when it began; end the graph with its
+ * status. Only while p->nan. */
+void       hop_births_open(hop_interp *p, const hop_graph *g, hop_array *const *in, hop_births *b);
+hop_status hop_births_node(hop_interp *p, hop_births *b, const hop_node *n, uint32_t before,
+                           hop_array *const *in, hop_array *const *out);
+hop_status hop_births_close(hop_interp *p, hop_births *b, const hop_graph *g, hop_status st,
+                            hop_array *const *out);
+/* The same of a single node: what it makes ends the run. */
+hop_status hop_births_single(hop_interp *p, const hop_node *n, hop_array *const *in,
+                             hop_array *const *out);
+void       hop_births_fini(hop_interp *p);
+/* What this run looks for: as its options say, else its context. HOP_EVALUE for no such thing. */
+hop_status hop_nan_of(hop_ctx *c, const char *op, hop_run_opts *o);
 
 /* HOP_OK, or HOP_ECANCELED when the run is to stop. */
 hop_status  hop_interp_go_on(hop_interp *p);

@@ -17,6 +17,7 @@ void hop_interp_fini(hop_interp *p)
 		p->kept[i]->place = 0;
 		hop_array_release(p->kept[i]);
 	}
+	hop_births_fini(p);
 	hop_raw_free(&p->env->mem, p->kept, p->keptcap * sizeof *p->kept);
 	p->kept = NULL;
 	p->nkept = p->keptcap = 0;

@@ -49,6 +49,8 @@ static hop_status run_node(hop_trace *t, const hop_node *n)
 	for (uint32_t i = 0; i < n->nout; i++)
 		out[i] = t->ten[n->out0.id + i] = hop_interp_of(p, t->b.type[n->out0.id + i]);
 	hop_status st = hop_optab[n->op].eval(p, n, in, out);
+	if (!st && p->nan)
+		st = hop_births_single(p, n, in, out);
 	hop_rewind(tmp, m);
 	return st;
 }

@@ -163,7 +163,8 @@ bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_
 	bool ok = hop_enter(t, NULL, file, line, hop_while_arrays, c);
 	while (ok) {
 		hop_body_args a = { .fn = c->test_fn, .user = c->user, .what = "the test of while",
-		                    .n = c->ncarry, .ten = c->ten, .eager = true };
+		                    .n = c->ncarry, .ten = c->ten, .eager = true,
+		                    .trip = c->count + 1 };
 		ok = scope(t, file, line, &a, hop_while_tested, c, &c->test);
 		if (!ok || !c->go || (c->opts.max_trips && c->count == c->opts.max_trips))
 			break;
@@ -286,9 +287,11 @@ bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_ca
 		ok = scope(t, file, line, &a, hop_scan_typed, c, &c->body);
 	a.ten = c->ten;
 	a.eager = true;
-	for (; ok && c->step < c->total && !c->stop; c->step++)
+	for (; ok && c->step < c->total && !c->stop; c->step++) {
+		a.trip = place_of(c) + 1;
 		ok = hop_enter(t, NULL, file, line, hop_scan_sliced, c) &&
 		     scope(t, file, line, &a, hop_scan_stepped, c, &c->body);
+	}
 	ok = ok && hop_enter(t, NULL, file, line, hop_scan_results, c);
 	hop_loop_release(t, c->ten, (uint32_t)(c->ncarry + c->nx));
 	hop_loop_release(t, c->ys.y, c->ys.n);

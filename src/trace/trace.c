@@ -169,6 +169,7 @@ static void body_open(hop_trace *t, void *arg)
 	}
 	hop_trace *c = trace_new(t->root, t, a->eager);
 	c->what = a->what;
+	c->trip = a->trip;
 	c->site = c->b.loc = t->b.loc;
 	c->in_scan = a->in_scan;
 	c->in_custom = a->in_custom;
@@ -208,6 +209,8 @@ static void body_failed(hop_trace *t, hop_trace *c)
 	else if (c->site && c->within)
 		hop_note(hop_env_of(t), c->site, "in %s, %u of them inside each other", c->what,
 		         c->within + 1);
+	else if (c->site && c->trip && hop_env_of(t)->diag.st == HOP_ENAN)
+		hop_note(hop_env_of(t), c->site, "in %s, trip %lld", c->what, (long long)c->trip - 1);
 	else if (c->site)
 		hop_note(hop_env_of(t), c->site, "in %s", c->what);
 	t->root->top = t;

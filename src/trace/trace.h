@@ -112,6 +112,7 @@ struct hop_trace {
 	bool         in_grad;          /* reverse mode is taken of it */
 	const char  *closed;           /* a keyed region's body: its name. It sees no value of outside */
 	const char  *what;             /* "the body of scan", for notes */
+	int64_t      trip;             /* eager: of the loop whose body it is, from 1; 0 = of none */
 	const char  *op;               /* the call in progress, for messages */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
 	uint32_t     within;           /* failed bodies inside that are this one again */
@@ -179,6 +180,7 @@ typedef struct hop_body_args {
 	const char            *what;
 	const char            *closed; /* the name of the keyed region that it is the body of */
 	bool                   eager, in_scan, in_custom, in_grad;
+	int64_t                trip;   /* eager: of the loop, from 1; 0 = of none */
 	int                    n;
 	const hop_type *const *type;
 	hop_array *const     *ten;    /* eager parameters, instead of types */

@@ -100,9 +100,11 @@ hop_status hop_eager_new_with(hop_ctx *c, const hop_run_opts *o, hop_trace **out
 		return HOP_EUSE;
 	*out_t = NULL;
 	HOP_TRY(hop_opts_read(c, "eager trace", o, &own, sizeof own));
+	HOP_TRY(hop_nan_of(c, "eager trace", &own));
 	HOP_TRY(hop_root_new(c, true, out_t));
 	(*out_t)->what = "this eager trace";
 	(*out_t)->root->ip.cancel = own.cancel;
+	(*out_t)->root->ip.nan = own.nan;
 	return HOP_OK;
 }
 

@@ -126,7 +126,7 @@ static void names(void **state)
 {
 	hop_fn *f;
 	(void)state;
-	for (int i = 0; i <= HOP_ECANCELED; i++)
+	for (int i = 0; i <= HOP_ENAN; i++)
 		assert_true(strlen(hop_status_name((hop_status)i)) > 1);
 	assert_string_equal(hop_status_name((hop_status)-1), "no status of hop");
 	assert_string_equal(hop_status_name((hop_status)99), "no status of hop");
