@@ -256,7 +256,8 @@ PITFALL(157, "a carry that changes is named, with both types and what to do, of 
 	refuses(narrower, NULL, LIST(F(1, 2)), HOP_ETYPE, message);
 	refuses(narrower, NULL, LIST(EMPTY(HOP_f64)), HOP_ETYPE, message);
 	refuses(longer, NULL, LIST(F(1, 2)), HOP_ESHAPE,
-	        "while: xs is f64[2] when a step begins, f64[4] when it ends: a carry keeps its sizes");
+	        "while: xs is f64[2] when a step begins, f64[4] when it ends: a carry keeps its "
+	        "sizes: give it a capacity, and carry a count");
 }
 
 /* ---- looking inside ---- */

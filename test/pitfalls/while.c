@@ -245,7 +245,7 @@ PITFALL(35, "a carry changes its dtype, its size, or is not returned")
 	body = shrinks;
 	refuses(moves, &body, LIST(F(1, 2), F(3, 4)), HOP_ESHAPE,
 	        "while: carry.vel is f64[2] when a step begins, f64[1] when it ends: a carry keeps its "
-	        "sizes");
+	        "sizes: give it a capacity, and carry a count");
 	body = one_less;
 	refuses(moves, &body, LIST(F(1, 2), F(3, 4)), HOP_ETYPE,
 	        "while: the body gives 1 results for 2 carries");

@@ -149,7 +149,8 @@ static uint32_t draw(uint64_t *s, uint32_t n)
 static void random_texts(void **state)
 {
 	static const char *const seed[] = {
-		"vmap(axis=[1,none],n=8),grad(wrt=0)", "jacrev(wrt=[0,1],chunk=2)", "cse,hvp(wrt=0),linearize(half=1)",
+		"vmap(axis=[1,none],n=8),grad(wrt=0)", "jacrev(wrt=[0,1],chunk=2)",
+		"cse,hvp(wrt=0),linearize(half=1)",
 		"grad(wrt=0),vmap(out=[0,1],n=any)" };
 	static const char with[] = "()[],=0123456789 nogradvmpxiut_-.\t";
 	uint64_t s = 42;
