@@ -168,7 +168,26 @@ void holds_at(const char *file, int line, hop_body *f, void *user, int nin, cons
 	gives_at(file, line, f, user, nin, in, LIST(B0(1)));
 }
 
-/* Standard output goes into a file meanwhile. */
+/* Standard output goes into a file meanwhile; what it holds then, into got. */
+static hop_status run_caught(const char *file, int line, enum door d, hop_body *f, void *user,
+                             int nin, const tensor *in, hop_array **a, int nout, hop_array **out,
+                             size_t size, char *got)
+{
+	FILE *tmp = tmpfile();
+	fflush(stdout);
+	int was = dup(1);
+	if (!tmp || was < 0 || dup2(fileno(tmp), 1) < 0)
+		fail_at(file, line, "no file for what is printed");
+	hop_status st = go_through(d, f, user, nin, in, a, nout, out);
+	fflush(stdout);
+	dup2(was, 1);
+	close(was);
+	rewind(tmp);
+	got[fread(got, 1, size - 1, tmp)] = '\0';
+	fclose(tmp);
+	return st;
+}
+
 void prints_at(const char *file, int line, hop_body *f, void *user, int nin, const tensor *in,
                const char *want)
 {
@@ -176,22 +195,10 @@ void prints_at(const char *file, int line, hop_body *f, void *user, int nin, con
 	int nout = results_of(file, line, f, user, nin, in);
 	for (enum door d = 0; d < NDOOR; d++) {
 		char got[4096];
-		FILE *tmp = tmpfile();
-		fflush(stdout);
-		int was = dup(1);
 		for (int i = 0; i < nin; i++)
 			a[i] = array_of(&in[i]);
-		if (!tmp || was < 0 || dup2(fileno(tmp), 1) < 0)
-			fail_at(file, line, "no file for what is printed");
-		hop_status st = go_through(d, f, user, nin, in, a, nout, out);
-		fflush(stdout);
-		dup2(was, 1);
-		close(was);
-		if (st)
+		if (run_caught(file, line, d, f, user, nin, in, a, nout, out, sizeof got, got))
 			fail_at(file, line, "%s: %s", door_name[d], hop_message(ctx));
-		rewind(tmp);
-		got[fread(got, 1, sizeof got - 1, tmp)] = '\0';
-		fclose(tmp);
 		if (strcmp(got, want))
 			fail_at(file, line, "%s: printed\n%snot\n%s", door_name[d], got, want);
 		release(nin, a);
@@ -256,9 +263,11 @@ static void refused_from(enum door first, const char *file, int line, hop_body *
 	int nout = results_of(file, line, f, user, nin, in);
 	for (int i = 0; i < nin; i++)
 		a[i] = array_of(&in[i]);
-	for (enum door d = first; d < NDOOR; d++)
-		refused(file, line, door_name[d], go_through(d, f, user, nin, in, a, nout, out), st,
-		        message);
+	for (enum door d = first; d < NDOOR; d++) {
+		char got[4096];
+		refused(file, line, door_name[d], run_caught(file, line, d, f, user, nin, in, a, nout, out,
+		        sizeof got, got), st, message);
+	}
 	release(nin, a);
 }
 
