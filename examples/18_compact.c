@@ -4,7 +4,7 @@
  * the pipe goes through all of it. */
 #include "example.h"
 
-enum { GRAINS = 400, LONGEST = 200 };
+enum { GRAINS = 400, MOST = 200 };
 
 /* in: places from 0 to 1, speeds, the wind. Gives the mean time in the pipe, its slope by the wind,
  * and how many grains there were in each step. */
@@ -17,7 +17,7 @@ static void dust(hop_trace *t, const hop_value *in, void *user)
 		hop_value x = in[0], v = in[1], n = hop_scalar(t, HOP_i64, GRAINS), left, trips, out[2];
 		time = hop_scalar(t, HOP_f64, 0);
 		HOP_WHILE(t, HOP_E(t, "n > 0", n), x, v, n, time) {
-			hop_bound(t, LONGEST);
+			hop_bound(t, MOST);
 			hop_stack(t, &left, n);
 			hop_trips(t, &trips);
 			v = HOP_E(t, "v + 0.02 * (wind - 1.5 * v * v)", v, wind);

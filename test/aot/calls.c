@@ -114,6 +114,18 @@ static void checks(void)
 	CHECK(aot_product_workspace(INT64_MAX) == -1 && aot_product_why(INT64_C(1) << 47));
 }
 
+static void exact_sizes(void)
+{
+	int64_t n = 2, born = -1;
+	int32_t x[4] = { 1, 2, 3, 4 }, r[4];
+	CHECK(aot_exact_out0_count(4) == 4);
+	CHECK(aot_exact(&n, x, r, &born, 4, workspace(), NULL) == HOP_AOT_OK);
+	CHECK(born == 2 && r[0] == 1 && r[1] == 4 && r[2] == 0 && r[3] == 0);
+	n = 9;
+	CHECK(aot_exact(&n, x, r, &born, 4, workspace(), NULL) == HOP_AOT_OK);
+	CHECK(born == 4 && r[3] == 16);
+}
+
 static void local_sizes(void)
 {
 	int32_t x[4] = { 1, 1, 1, 1 }, r = 0;
@@ -231,6 +243,7 @@ int main(void)
 	sizes();
 	checks();
 	local_sizes();
+	exact_sizes();
 	trails();
 	effects();
 	lanes();
