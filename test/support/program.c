@@ -255,6 +255,14 @@ static hop_val op_point(gen_scope *s)
 	}
 }
 
+/* The order of whole numbers, many of them equal: a float may be rounded into another place. */
+static hop_val order(gen_scope *s, hop_val x, const hop_type *t)
+{
+	struct hop_attr_argsort a = { .axis = t->rank ? gen_below(s->g, (uint32_t)t->rank) : 0,
+	                              .down = gen_below(s->g, 2) };
+	return t->rank ? hop_emit_op(&s->b, HOP_OP_argsort, &a, 1, &x) : x;
+}
+
 static hop_val op_int(gen_scope *s)
 {
 	hop_build *b = &s->b;
@@ -262,7 +270,7 @@ static hop_val op_int(gen_scope *s)
 	hop_val x = gen_want(s, t), y = gen_want(s, t);
 	if (b->st)
 		return HOP_BAD;
-	switch (gen_below(s->g, 8)) {
+	switch (gen_below(s->g, 9)) {
 	case 0:  return small(s, hop_emit(b, add, x, y));
 	case 1:  return small(s, hop_emit(b, sub, x, y));
 	case 2:  return small(s, hop_emit(b, mul, x, y));
@@ -270,6 +278,7 @@ static hop_val op_int(gen_scope *s)
 	case 4:  return hop_emit(b, min, x, y);
 	case 5:  return hop_emit(b, div, x, filled(s, t, 3));
 	case 6:  return hop_emit(b, and, x, filled(s, t, 3));
+	case 7:  return order(s, x, t);
 	default: return hop_emit(b, neg, x);
 	}
 }
