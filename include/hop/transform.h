@@ -128,6 +128,32 @@ int hop_at_linear_apply(hop_trace *t, const char *file, int line, const hop_line
                         const hop_value *tangents, int cap, hop_value *out);
 #define hop_linear_apply(t, ...) hop_at_linear_apply(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/* ---- parameters as trees (tree.h) ---- */
+
+/** Something to take the place of inputs: one array for the input `path`; or, with a tree, a struct of
+ * arrays for all that is in `path`, "" or NULL being the whole: path "layer[1]", leaf w, is the input
+ * layer[1].w. */
+typedef struct hop_replace {
+	const char     *path;
+	hop_array      *a;
+	const hop_tree *tree;          /**< NULL = a */
+	const void     *arrays;
+} hop_replace;
+/** hop_call_tree with n replacements. Nothing of the caller's struct is changed; arrays of it that are
+ * replaced may be NULL. A path that is no input, or is replaced twice, is refused. Inside a body, a
+ * struct of values is copied and changed. */
+HOP_MUST_USE hop_status hop_functional_call(hop_fn *f, const hop_tree *in_tree, const void *in, int n,
+                                            const hop_replace *r, const hop_tree *out_tree,
+                                            void *out);
+/** n structs of arrays as one: each array of out is new, with the models as its first axis, for
+ * hop_vmap. Those of one path have the same dtype and sizes. After a failure they are all NULL. */
+HOP_MUST_USE hop_status hop_stack_state(hop_ctx *c, const hop_tree *tree, int n,
+                                        const void *const *arrays, void *out_arrays);
+/** The same inside a body, of structs of values. */
+void hop_at_tree_stack(hop_trace *t, const char *file, int line, const hop_tree *tree, int n,
+                       const hop_value *const *in, hop_value *out);
+#define hop_tree_stack(t, ...) hop_at_tree_stack(t, __FILE__, __LINE__, __VA_ARGS__)
+
 #ifdef __cplusplus
 }
 #endif
