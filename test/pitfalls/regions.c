@@ -359,3 +359,56 @@ PITFALL(108, "an effect in a region happens at every call, in order, and not aga
 	prints(said, NULL, LIST(F0(2)), "x = 2.0\nx = 4.0\nx = 16.0\n");
 	prints(said_back, NULL, LIST(F0(2)), "x = 2.0\nx = 4.0\nx = 16.0\nslope 1024.0\n");
 }
+
+/* ---- keys that are trusted ---- */
+
+struct config { double scale; int runs; };
+
+BODY(keyed_body)
+{
+	struct config *c = user;
+	c->runs++;
+	hop_return(t, hop_tanh(t, hop_mulf(t, in[0], c->scale)));
+}
+BODY(keyed)                                            /* 20 calls, of which the scale changes once */
+{
+	struct config *c = user;
+	hop_value h = in[0];
+	for (int i = 0; i < 20; i++) {
+		c->scale = i < 10 ? 1.5 : 0.5;
+		hop_region_keyed(t, "layer", keyed_body, c,
+		                 HOP_REGION_OPTS(.statics = { HOP_STATIC(&c->scale, sizeof c->scale) }), 1,
+		                 &h, 1, &h);
+	}
+	hop_return(t, hop_sum_all(t, h));
+}
+BODY(wrong_key)                                        /* the key does not have the scale */
+{
+	struct config *c = user;
+	hop_value h = in[0];
+	for (int i = 0; i < 2; i++) {
+		c->scale = i + 1;
+		hop_region_keyed(t, "layer", keyed_body, c, HOP_REGION_OPTS(.check = true), 1, &h, 1, &h);
+	}
+	hop_return(t, h);
+}
+
+PITFALL(180, "a key that is trusted spares the body, and its static data are part of it")
+{
+	struct config c = { 0 };
+	double h = 0.3;
+	for (int i = 0; i < 20; i++)
+		h = tanh(h * (i < 10 ? 1.5 : 0.5));
+	must(times("graph @", CAPTURED, keyed, &c, LIST(F(0.3))) == 3);
+	must(c.runs == 2);
+	gives(keyed, &c, LIST(F(0.3)), LIST(F0(h)));
+	slopes(keyed, &c, LIST(F(0.3)), WRT(0));
+}
+
+PITFALL(181, "a key that leaves out what its body depends on is found when asked")
+{
+	struct config c = { 0 };
+	refuses_capture(wrong_key, &c, LIST(F(1, 2)), HOP_EUSE,
+	                "region_keyed: region layer gives another body under the same key: it depends on "
+	                "something that is neither static data of it nor a type of an input");
+}

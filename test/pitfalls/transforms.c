@@ -238,3 +238,100 @@ PITFALL(178, "lanes of different numbers, or none")
 	        "vmap: input 1 is i64[3], its axis 0 has another size than those before");
 	refuses(no_lanes, NULL, LIST(F(1, 2)), HOP_EUSE, "vmap: no input has an axis to go over");
 }
+
+/* ---- whole derivatives ---- */
+
+BODY(cubes)                                            /* x -> by loops: x_i^3 x_0, and more */
+{
+	hop_value y = in[0];
+	HOP_FOR(t, i, 2, y)
+		y = hop_mul(t, y, in[0]);
+	hop_return(t, hop_mul(t, y, hop_index(t, in[0], 0, 0)), hop_sum_all(t, in[0]),
+	           hop_scalar(t, HOP_i64, 7));
+}
+BODY(forward_twice)                                    /* jacfwd of jacfwd */
+{
+	hop_value out[4];
+	hop_jacfwd_at(t, cubes, NULL, 1, in, WRT(0), NULL, 4, out);
+	hop_return(t, out[3]);
+}
+BODY(both_jacobians)
+{
+	hop_value a[4], b[4], c[2], d[2];
+	hop_jacrev_at(t, cubes, NULL, 1, in, WRT(0), NULL, 4, a);
+	hop_jacfwd_at(t, cubes, NULL, 1, in, WRT(0), NULL, 4, b);
+	hop_jacfwd_at(t, forward_twice, NULL, 1, in, WRT(0), NULL, 2, c);
+	hop_jacrev_at(t, forward_twice, NULL, 1, in, WRT(0), NULL, 2, d);
+	hop_return(t, a[3], b[3], c[1], d[1], a[1], a[2]);
+}
+
+PITFALL(182, "a Jacobian of a Jacobian, forwards over forwards, with results beside it")
+{
+	/* y_0 = x^4, y_1 = z^3 x */
+	double x = 2, z = 3;
+	gives(both_jacobians, NULL, LIST(F(2, 3)),
+	      LIST(F2(2, 2, 4 * x * x * x, 0, z * z * z, 3 * z * z * x),
+	           F2(2, 2, 4 * x * x * x, 0, z * z * z, 3 * z * z * x),
+	           F3(2, 2, 2, 12 * x * x, 0, 0, 0, 0, 3 * z * z, 3 * z * z, 6 * z * x),
+	           F3(2, 2, 2, 12 * x * x, 0, 0, 0, 0, 3 * z * z, 3 * z * z, 6 * z * x), F0(5), I0(7)));
+	lanes(both_jacobians, NULL, LIST(F2(2, 2, 2, 3, -1, 0.5)), AXES(0));
+}
+
+BODY(costly)                                           /* x: what linearize must not run twice */
+{
+	hop_value y = in[0];
+	hop_print(t, "run", 0, NULL);
+	HOP_FOR(t, i, 3, y)
+		y = hop_sin(t, y);
+	hop_return(t, y);
+}
+BODY(linearized)                                       /* x: its slope along three directions */
+{
+	hop_linear *lin;
+	hop_value y, d[3];
+	hop_linearize_at(t, costly, NULL, 1, in, WRT(0), 1, &y, &lin);
+	for (int i = 0; i < 3; i++) {
+		hop_value v = hop_scalar(t, HOP_f64, i + 1);
+		hop_linear_apply(t, lin, 1, &v, 1, &d[i]);
+		hop_print(t, "along", 0, NULL);
+	}
+	hop_return(t, hop_add(t, hop_add(t, d[0], d[1]), d[2]));
+}
+
+PITFALL(183, "a linearised function is run once, however often its slope is asked for")
+{
+	prints(linearized, NULL, LIST(F0(0.5)), "run\nalong\nalong\nalong\n");
+	must(times("= sin ", OPTIMISED, linearized, NULL, LIST(F0(0.5))) == 1);
+}
+
+BODY(outer_product) { hop_return(t, hop_outer(t, in[0], in[1]), hop_sum_all(t, in[1])); }
+struct how { int out[2], chunk; };
+BODY(chunked)                                          /* xs, y: lanes along axis 1, out at the end */
+{
+	const struct how *o = user;
+	hop_value out[2];
+	hop_vmap_with_at(t, outer_product, NULL, 2, in,
+	                 HOP_VMAP_OPTS(.nout = 2, .in = AXES(1, -1), .out = o->out, .chunk = o->chunk), 2,
+	                 out);
+	hop_return(t, out[0], out[1]);
+}
+
+PITFALL(184, "lanes go in along one axis and come out along another, some at a time")
+{
+	struct how o = { { 2, -1 }, 0 };
+	tensor want = F3(2, 2, 3, 1, 2, 3, 10, 20, 30, 4, 5, 6, 40, 50, 60);
+	gives(chunked, &o, LIST(F2(2, 3, 1, 2, 3, 4, 5, 6), F(1, 10)), LIST(want, F0(11)));
+	o.out[1] = 0;
+	for (o.chunk = 0; o.chunk < 4; o.chunk++)
+		gives(chunked, &o, LIST(F2(2, 3, 1, 2, 3, 4, 5, 6), F(1, 10)), LIST(want, F(11, 11, 11)));
+}
+
+PITFALL(185, "chunks of no lanes, and an axis that is not there")
+{
+	struct how o = { { 2, 0 }, -1 }, far = { { 3, 0 }, 0 };
+	refuses(chunked, &far, LIST(F2(2, 3, 1, 2, 3, 4, 5, 6), F(1, 10)), HOP_EVALUE,
+	        "vmap: axis 3 for the lanes of result 0, which then has 3 axes: they count from 0, -1 is "
+	        "none");
+	refuses(chunked, &o, LIST(F2(2, 3, 1, 2, 3, 4, 5, 6), F(1, 10)), HOP_EVALUE,
+	        "vmap: a chunk of -1: it is how many lanes are computed at a time, 0 is all of them");
+}

@@ -230,6 +230,27 @@ PITFALL(156, "lanes of a batch have results of different sizes")
 	slopes(ragged, NULL, LIST(F(1, 2, 3), B0(0)), WRT(0));
 }
 
+BODY(found)                                            /* x, p: nonzero in one branch */
+{
+	hop_value y = in[0], n = hop_scalar(t, HOP_i64, 0);
+	HOP_IF(t, in[1], y, n) {
+		hop_value out[2];
+		hop_masked_select(t, in[0], hop_gt(t, in[0], hop_f(t, 0)), NULL, out);
+		y = hop_mul(t, out[0], out[0]);
+		n = out[1];
+	}
+	hop_return(t, hop_sum_all(t, y), y, n);
+}
+
+PITFALL(186, "how many there are is data, in a branch, in lanes and under a gradient")
+{
+	gives(found, NULL, LIST(F(1, -2, 3), B0(1)), LIST(F0(10), F(1, 9, 0), I0(2)));
+	gives(found, NULL, LIST(F(1, -2, 3), B0(0)), LIST(F0(2), F(1, -2, 3), I0(0)));
+	gradient(found, NULL, LIST(F(1, -2, 3), B0(1)), WRT(0), LIST(F(2, 0, 6)));
+	lanes(found, NULL, LIST(F2(2, 3, 1, -2, 3, -1, -1, 4), B(1, 1)), AXES(0, 0));
+	lanes(found, NULL, LIST(F2(2, 3, 1, -2, 3, -1, -1, 4), B(1, 0)), AXES(0, 0));
+}
+
 /* ---- messages ---- */
 
 BODY(narrower)                                         /* a variable that changes its dtype */
