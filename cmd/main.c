@@ -13,12 +13,13 @@
 static const struct { const char *name; cmd_fn *run; const char *help; } sub[] = {
 	{ "run", cmd_run,
 	  "run [FILE] [--in x.npy]... [--out PREFIX] [--size s=4]... [--seed N] [--interp]\n"
-	  "        [-p PASS,...] [--nan[=nan|inf|any]]\n"
+	  "        [-p PASS,...] [--nan[=nan|inf|any]] [--progress]\n"
 	  "    run a graph and print its results; inputs come from .npy files, one --in a\n"
 	  "    parameter, or are made from the seed; sizes are then the least allowed unless\n"
 	  "    given. --out writes PREFIX.0.npy and so on. --interp: by the interpreter. -p: after\n"
 	  "    these passes. --nan: fail where a NaN or infinity that reaches a result was made;\n"
-	  "    nan: only NaN; any: at the first of either, whether or not it reaches one" },
+	  "    nan: only NaN; any: at the first of either, whether or not it reaches one.\n"
+	  "    --progress: how far loops are that say so (hop_progress), on standard error" },
 	{ "check", cmd_check,
 	  "check [FILE]\n"
 	  "    read the text, infer, verify; say how much is there" },

@@ -88,6 +88,8 @@ hop_status cmd_run(cmd *c)
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--interp"))
 			interp = true;
+		else if (cmd_flag(c, "--progress"))
+			hop_ctx_set_progress(c->env->ctx, (hop_progress_to){ .on = true });
 		else if (cmd_input_option(c, &from, &st))
 			HOP_TRY(st);
 		else if (cmd_value(c, "--out", &prefix))

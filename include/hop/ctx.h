@@ -11,7 +11,9 @@
 #ifndef HOP_CTX_H
 #define HOP_CTX_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "hop/look.h"
 #include "hop/status.h"
@@ -44,6 +46,20 @@ enum hop_strict {
 	HOP_STRICT_NO_GRAD       /**< under torch.no_grad(): some writes and aliases are allowed */
 };
 
+/** How far a loop is that says so (hop_progress). */
+typedef struct hop_progress_info {
+	const char *text;        /**< its first bytes; valid during the call */
+	int64_t     done, total; /**< trips; total 0 = not known. done rises to total, and begins again
+	                          * when the loop does */
+	double      seconds;     /**< since it began */
+	double      rate;        /**< trips a second; 0 = not known yet */
+	double      left;        /**< seconds to go; below 0 = not known */
+} hop_progress_info;
+/** By the thread that runs the loop, at most about ten times a second for each loop, and when a run
+ * ends with what was not told yet. Threads that run programs of the context call it at the same
+ * time. It must not call hop with this context. */
+typedef void hop_progress_fn(void *user, const hop_progress_info *p);
+
 /** Options of any function are a struct with its size first: that of the headers the caller was
  * built with. A library that knows more fields takes those that are missing as zero; a size of
  * zero, or one that is larger than the library's own, is HOP_EVALUE. No options at all (NULL) are
@@ -56,6 +72,10 @@ typedef struct hop_ctx_opts {
 	                          * that this process may use */
 	enum hop_strict strict;  /**< what captures and eager runs refuse */
 	hop_nan       nan;       /**< of all runs that do not say; HOP_NAN_OFF = as HOP_NAN says */
+	bool          progress;  /**< show how far loops are on standard error; else what hop_progress
+	                          * says is dropped when programs are compiled. Also by HOP_PROGRESS=1 */
+	hop_progress_fn *progress_fn;    /**< call this instead of showing it */
+	void         *progress_user;     /**< first argument of progress_fn */
 } hop_ctx_opts;
 #ifndef __cplusplus
 #define HOP_CTX_OPTS(...) (&(hop_ctx_opts){ .size = sizeof(hop_ctx_opts), __VA_ARGS__ })

@@ -128,6 +128,15 @@ void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const
                    int n, const hop_value *v);
 #define hop_assert(t, ...) hop_at_assert(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/** Trip i, counted from 0, of n is done: for people and programs that wait for a loop. n is 0 if
+ * it is not known. Shown as the context's options say (hop/ctx.h): a bar on a terminal with rate
+ * and time left, lines elsewhere, or calls of a function, some ten a second; dropped when a program
+ * is compiled if nobody wants to know. It has no order: of a batch one trip is told, the furthest
+ * lane's; reverse mode and what runs again for it say nothing. */
+void hop_at_progress(hop_trace *t, const char *file, int line, hop_value i, hop_value n,
+                     const char *text);
+#define hop_progress(t, ...) hop_at_progress(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /* ---- writes: x keeps its type; what is written is cast and broadcast to it. Views of x,
  * and what x is a view of, see the write from here on. ---- */
 

@@ -682,6 +682,13 @@ inline void print(const char *text, const std::vector<value> &x, place at = plac
 	hop_at_print(t, at.file, at.line, text, static_cast<int>(v.size()), v.data());
 	detail::check(t);
 }
+/** Trip i, counted from 0, of n (0 = not known) is done: hop_progress. */
+inline void progress(const value &i, const arg &n, const char *text)
+{
+	hop_trace *t = detail::inner(i.t);
+	hop_at_progress(t, n.at.file, n.at.line, i.v, n.in(t), text);
+	detail::check(t);
+}
 /** Stops the program with the text unless every element of ok holds. */
 inline void require(const value &ok, const char *text, const std::vector<value> &x = {},
                     place at = place())

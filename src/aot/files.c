@@ -46,7 +46,8 @@ static hop_status lower(hop_env *e, const hop_aot_want *want, const hop_machine 
 	const hop_graph *opt;
 	f->from = want->name;
 	HOP_TRY(hop_results_widen(e, want->g, &f->g));
-	HOP_TRY(hop_pipeline_run(e, f->g, &opt));
+	HOP_TRY(hop_pipeline_mute(e, f->g, &opt));
+	HOP_TRY(hop_pipeline_run(e, opt, &opt));
 	HOP_TRY(hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = m }, &f->prog));
 	HOP_TRY(hop_prog_verify(e, f->prog));
 	f->tests = f->g->nsym || f->prog->nentry;

@@ -67,6 +67,7 @@ struct hop_ctx {
 	int             threads;    /* asked for; 0 = not */
 	enum hop_strict strict;     /* never HOP_STRICT_AUTO */
 	hop_nan         nan;        /* written once */
+	hop_progress_to progress;
 	void           *shared;     /* hop_ctx_shared */
 	void          (*drop_shared)(void *p);
 	hop_shelf       shelf;
@@ -416,6 +417,9 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 	c->threads = o.threads;
 	c->strict = o.strict ? o.strict : hop_strict_asked();
 	c->nan = o.nan;
+	const char *show = getenv("HOP_PROGRESS");
+	c->progress = (hop_progress_to){ .fn = o.progress_fn, .user = o.progress_user };
+	c->progress.on = o.progress || o.progress_fn || (show && *show && strcmp(show, "0"));
 	if (pthread_mutex_init(&c->lock, NULL)) {
 		hop_raw_free(&mem, c, sizeof *c);
 		return HOP_ENOMEM;
@@ -430,6 +434,16 @@ hop_status hop_ctx_new(const hop_ctx_opts *opts, hop_ctx **out_c)
 	c->serial = (uint32_t)((uintptr_t)c / 16 * 0x9e3779b1u);   /* contexts start apart */
 	*out_c = c;
 	return HOP_OK;
+}
+
+hop_progress_to hop_ctx_progress(const hop_ctx *c)
+{
+	return c->progress;
+}
+
+void hop_ctx_set_progress(hop_ctx *c, hop_progress_to p)
+{
+	c->progress = p;
 }
 
 static void table_free(hop_ctx *c, struct table *t)

@@ -64,6 +64,15 @@ void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m, int threads),
  * diag when a public entry fails. Needs no memory to say that there is none. */
 void hop_ctx_set_message(hop_ctx *c, const hop_diag *d);
 
+/* Where what hop_progress says goes: nowhere unless on. Set before anything is compiled. */
+typedef struct hop_progress_to {
+	bool             on;
+	hop_progress_fn *fn;           /* NULL = standard error */
+	void            *user;
+} hop_progress_to;
+hop_progress_to hop_ctx_progress(const hop_ctx *c);
+void            hop_ctx_set_progress(hop_ctx *c, hop_progress_to p);
+
 /* ---- opts.c ---- */
 
 /* A caller's options, their size first, as ours: what is not given is zero. given NULL = none of

@@ -34,6 +34,7 @@ enum {                                 /* arguments of passes */
 
 #define PLAIN(name, run, always, help) { name, run, always, help, NULL, 0 }
 static const hop_pass passes[] = {
+	PLAIN("quiet",    hop_opt_quiet,     true,  "drop what hop_progress says, unless it is shown"),
 	PLAIN("expand",   hop_opt_expand,    true,  "replays as the loops that run them"),
 	PLAIN("inline",   hop_opt_inline,    true,  "put small and single callees where they are called"),
 	PLAIN("clean",    clean,             true,  "fold, bind, cse and dce until nothing changes"),
@@ -131,6 +132,11 @@ hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hoo
 			dump(e, p, *out_g);
 	}
 	return HOP_OK;
+}
+
+hop_status hop_pipeline_mute(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	return hop_opt_mute(e, g, out_g);
 }
 
 hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, const hop_graph **out_g)

@@ -39,6 +39,8 @@ const hop_pass *hop_pass_at(size_t i);                /* NULL past the last */
 /* Called after each pass with what it made and how long it took. */
 typedef void hop_pass_hook(void *user, const hop_pass *p, const hop_graph *g, double seconds);
 
+/* Without what hop_progress says, whatever the context wants: for code that runs elsewhere. */
+hop_status hop_pipeline_mute(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Run every pass that is `always`. With the environment variable HOP_DUMP=name,name the
  * graph is printed on standard error after those passes ("all" names every one). */
 hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, const hop_graph **out_g);

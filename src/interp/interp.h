@@ -3,6 +3,7 @@
 #ifndef HOP_INTERP_H
 #define HOP_INTERP_H
 
+#include "ctx/meter.h"
 #include "data/array.h"
 #include "hop/run.h"
 #include "ir/rule.h"
@@ -56,6 +57,7 @@ struct hop_interp {
 	hop_nan       nan;             /* what to look for */
 	hop_birth    *born;            /* [nborn] those that may still reach a result */
 	uint32_t      nborn, borncap;
+	hop_meter     meter;           /* how far loops are */
 };
 
 /* Of the loop whose body runs next: its trip; where it has slices, their index. */

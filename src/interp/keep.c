@@ -8,10 +8,12 @@ void hop_interp_init(hop_interp *p, hop_env *e)
 {
 	memset(p, 0, sizeof *p);
 	p->env = e;
+	hop_meter_init(&p->meter, e->ctx);
 }
 
 void hop_interp_fini(hop_interp *p)
 {
+	hop_meter_end(&p->meter);
 	for (size_t i = 0; i < p->nkept; i++) {
 		p->kept[i]->refs = 1;
 		p->kept[i]->place = 0;

@@ -297,7 +297,8 @@ typedef struct hop_lfunc {
 
 /* What an EFFECT does; the run-time finds it by id. */
 typedef struct hop_leffect {
-	int          is_assert;        /* else print */
+	int          is_assert;        /* else print, or: */
+	bool         is_progress;      /* operands are trip and trips, i64; may be left out (rt->skip) */
 	const char  *text;             /* format or message */
 	hop_loc      loc;
 	int          narg;

@@ -5,8 +5,9 @@
 hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
 {
 	hop_prog *p = l->prog;
-	bool is_assert = n->op == HOP_OP_assert;
-	hop_str text = is_assert ? HOP_ATTR(n, assert)->text : HOP_ATTR(n, print)->text;
+	bool is_assert = n->op == HOP_OP_assert, is_progress = n->op == HOP_OP_progress;
+	hop_str text = is_assert ? HOP_ATTR(n, assert)->text :
+	               is_progress ? HOP_ATTR(n, progress)->text : HOP_ATTR(n, print)->text;
 	hop_leffect *f;
 	hop_stmt *s;
 	hop_addr *args = HOP_NEWN(l->q.a, hop_addr, n->nin);
@@ -21,11 +22,13 @@ hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
 	                           &l->all->effectcap);
 	f = &p->effect[p->neffect];
 	f->is_assert = is_assert;
+	f->is_progress = is_progress;
 	f->text = hop_arena_str(p->a, text.s, (size_t)text.n);
 	f->loc = n->loc;
 	f->narg = (int)n->nin;
 	f->type = type;
-	f->has_when = is_assert ? HOP_ATTR(n, assert)->when : HOP_ATTR(n, print)->when;
+	f->has_when = is_assert ? HOP_ATTR(n, assert)->when :
+	              !is_progress && HOP_ATTR(n, print)->when;
 	l->q.b.block = l->q.cur->block;
 	s = hop_l_stmt(&l->q.b, HOP_L_EFFECT);
 	s->callee = p->neffect++;

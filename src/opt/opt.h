@@ -7,6 +7,10 @@
 
 #include "ir/graph.h"
 
+/* Without what hop_progress says, which is no effect that anything rests on; the other one, unless
+ * the context wants to know it. */
+hop_status hop_opt_mute(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+hop_status hop_opt_quiet(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* The reverse of a loop in bounded memory as the loops that run it. Further derivatives want it
  * as it was: only compilation does this. */
 hop_status hop_opt_expand(hop_env *e, const hop_graph *g, const hop_graph **out_g);

@@ -4,6 +4,7 @@
 #define HOP_EXEC_H
 
 #include "hop/compile.h"
+#include "ctx/meter.h"
 #include "ir/build.h"
 #include "rt/pool.h"
 #include "target/target.h"
@@ -67,6 +68,7 @@ typedef struct hop_running {
 	hop_rt          rt;
 	const hop_exec *x;
 	hop_status      st;            /* why it stopped, when we stopped it */
+	hop_meter       meter;         /* how far its loops are */
 } hop_running;
 /* Fills the run-time table; tape: room for the program's tapes. o may be NULL. */
 void       hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,

@@ -35,6 +35,18 @@ static void fork_join(hop_rt *rt, void (*body)(void *, int64_t, int64_t), void *
 		body(arg, 0, n);
 }
 
+/* Trip and trips are all there is to it. */
+static int progress(hop_rt *rt, const hop_leffect *f, void *const *args)
+{
+	hop_running *c = rt->user;
+	int64_t i, n;
+	memcpy(&i, args[0], sizeof i);
+	memcpy(&n, args[1], sizeof n);
+	hop_meter_tell(&c->meter, f->loc, f->text, i, n);
+	rt->skip = c->meter.skip;
+	return 0;
+}
+
 /* Print and assert make text, so they need an env; nothing else of a run does. */
 static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
 {
@@ -42,6 +54,8 @@ static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
 	const hop_leffect *f = &c->x->prog->effect[id];
 	hop_env e;
 	hop_frame fr;
+	if (f->is_progress)
+		return progress(rt, f, args);
 	hop_env_init(&e, c->x->ctx, c->x->mem);
 	if (HOP_GUARD(&e, &fr)) {
 		c->st = hop_guard_nomem(&e, &fr);
@@ -95,17 +109,20 @@ void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
                       const hop_run_opts *o)
 {
 	static const int never = 0;
-	*r = (hop_running){ .x = x,
-	                    .rt = { .grow = grow, .effect = effect, .check = check,
-	                            .library = hop_library_run, .parallel = fork_join,
-	                            .cancel = o && o->cancel ? &o->cancel->flag : &never,
-	                            .nthread = x->nthread, .tape = tape, .user = r } };
+	r->x = x;                              /* lines of the meter stay as they are */
+	r->st = HOP_OK;
+	r->rt = (hop_rt){ .grow = grow, .effect = effect, .check = check,
+		              .library = hop_library_run, .parallel = fork_join,
+		              .cancel = o && o->cancel ? &o->cancel->flag : &never,
+		              .nthread = x->nthread, .tape = tape, .user = r };
+	hop_meter_init(&r->meter, x->ctx);
 	for (int i = 0; i < x->prog->ntape; i++)
 		tape[i] = (struct hop_tape){ 0 };
 }
 
 void hop_running_fini(hop_running *r)
 {
+	hop_meter_end(&r->meter);
 	for (int i = 0; i < r->x->prog->ntape; i++)
 		hop_raw_free(&r->x->mem, r->rt.tape[i].ptr, (size_t)r->rt.tape[i].bytes);
 }

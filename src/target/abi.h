@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#define HOP_ABI 4
+#define HOP_ABI 5
 
 struct hop_tape { void *ptr; int64_t bytes; };
 
@@ -30,6 +30,7 @@ typedef struct hop_rt {
 	int              nthread;
 	struct hop_tape *tape;
 	void            *user;
+	int64_t          skip;         /* progress effects to leave out, except a last one */
 } hop_rt;
 
 /* The entry of a compiled program: pointers of inputs then outputs, size symbols, the

@@ -335,6 +335,27 @@ static void make_effect(hop_trace *t, void *arg)
 	hop_emit_op(&t->b, s->op, &a, (uint32_t)(s->n + first), in);
 }
 
+static void make_progress(hop_trace *t, void *arg)
+{
+	struct saying *s = arg;
+	if (!s->text) {
+		hop_trace_fail(t, HOP_EUSE, "progress: no text");
+		return;
+	}
+	hop_val in[2] = { hop_promote_whole(t, s->v[0], "the trip"),
+		              t->b.st ? HOP_BAD : hop_promote_whole(t, s->v[1], "the number of trips") };
+	struct hop_attr_progress a = { .text = { (int64_t)strlen(s->text), s->text } };
+	if (!t->b.st)
+		hop_emit_op(&t->b, HOP_OP_progress, &a, 2, in);
+}
+
+void hop_at_progress(hop_trace *t, const char *file, int line, hop_value i, hop_value n,
+                     const char *text)
+{
+	hop_value v[2] = { i, n };
+	hop_enter(t, "progress", file, line, make_progress, &(struct saying){ .v = v, .text = text });
+}
+
 void hop_at_print(hop_trace *t, const char *file, int line, const char *text, int n,
                   const hop_value *v)
 {

@@ -1017,6 +1017,16 @@ int hop_op_assert(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_assert, a, nin, in, cap, out);
 }
 
+int hop_op_progress(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *text)
+{
+	const hop_raw a[] = {
+		{ .p = text },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_progress, a, nin, in, cap, out);
+}
+
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int nsargs, const hop_dim *sargs,

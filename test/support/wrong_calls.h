@@ -164,6 +164,7 @@ DO(assert, hop_assert(t, a->v[0], a->text, a->n, a->no_list ? NULL : &a->v[1]))
 DO(write, hop_at_write(t, __FILE__, __LINE__, (enum hop_write)a->kind, a->v[0], a->v[1]))
 DO(index_put, hop_index_put_(t, a->v[0], a->axis, a->v[1], a->v[2]))
 DO(stop_if, hop_stop_if(t, a->v[0]))
+DO(progress, hop_progress(t, a->v[0], a->v[1], a->text))
 DO(save, hop_save(t, a->n, V))
 
 /* What varies, and what a right call looks like. */
@@ -295,6 +296,7 @@ static const struct ctor {
 	{ "print", "print", c_print, 1, { NUM }, COUNT | LIST | TEXT, { .n = 1, .text = "{}" } },
 	{ "assert", "assert", c_assert, 2, { MAT, NUM }, COUNT | LIST | TEXT,
 	  { .n = 1, .text = "{}" } },
+	{ "progress", "progress", c_progress, 2, { KEY, KEY }, 0, { .text = "trips" } },
 	{ "_", "write", c_write, 2, { MAT, MAT }, KIND, { .kind = HOP_WRITE_ADD } },
 	{ "index_put_", "index_put_", c_index_put, 3, { MAT, IDX, MAT }, AXIS, { .axis = 1 } },
 	{ "stop_if", "stop_if", c_stop_if, 1, { NUM }, ALWAYS, { .rank = 0 } },
@@ -554,7 +556,7 @@ static void ranks_and_lists(void **state)
 			agree(o, true, "no values", 0);
 		o = right(&ctors[i]);
 		o.a.text = NULL;
-		if (ctors[i].vary & TEXT || ctors[i].call == c_data)
+		if (ctors[i].vary & TEXT || ctors[i].call == c_data || ctors[i].call == c_progress)
 			agree(o, true, "no text", 0);
 		o.a.text = "{} {}";
 		if (ctors[i].vary & TEXT)

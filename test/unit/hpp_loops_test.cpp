@@ -69,9 +69,43 @@ static void on_top(hop::ctx &c)
 	same(c, in, f, c_on_top);
 }
 
+static void c_far_step(hop_trace *t, const hop_value *in, void *)
+{
+	hop_progress(t, in[0], hop_i(t, 9), "nine");
+	hop_return(t, hop_sin(t, in[1]));
+}
+static void c_far(hop_trace *t, const hop_value *in, void *)
+{
+	hop_value y;
+	hop_fori_loop(t, 0, 9, c_far_step, nullptr, 1, in, nullptr, &y);
+	hop_return(t, y);
+}
+
+static void how_far(hop::ctx &c)
+{
+	std::vector<hop_spec> in = { hop::spec(HOP_f32) };
+	hop::fn f = hop::capture(c, in, [](value x) {
+		return hop::fori_loop(0, 9, x, [](value i, value h) {
+			progress(i, 9, "nine");
+			return sin(h);
+		});
+	});
+	same(c, in, f, c_far);
+	try {
+		hop::capture(c, in, [](value x) {
+			progress(x, 9, "nine");
+			return x;
+		});
+		expect(false, "a float was taken for a trip");
+	} catch (const hop::error &e) {
+		expect(has(e.what(), "the trip is f32"), e.what());
+	}
+}
+
 int main()
 {
 	hop::ctx c;
 	test("what is made of other operators", [&] { on_top(c); });
+	test("how far a loop is", [&] { how_far(c); });
 	return failures != 0;
 }

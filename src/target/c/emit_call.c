@@ -63,8 +63,15 @@ void hop_c_effect(hop_cemit *e, const hop_stmt *s)
 	const char *z;
 	e->rt = true;
 	open_args(e, s);
+	bool some = e->p->effect[s->callee].is_progress;
+	if (some) {                            /* trip, trips: the last one, or when it is time */
+		hop_c_line(e, "const int64_t i = *(const hop_i64 *)a[0], n = *(const hop_i64 *)a[1];");
+		hop_c_open(e, "if (--rt->skip < 0 || (n > 0 && i >= n - 1))");
+	}
 	z = symbols(e);
 	hop_c_stop_if(e, hop_c_text(e, "rt->effect(rt, %d, a, %s)", s->callee, z));
+	if (some)
+		hop_c_close(e);
 	hop_c_close(e);
 }
 

@@ -48,6 +48,7 @@ static const char head[] =
 	"\tint              nthread;\n"
 	"\tstruct hop_tape *tape;\n"
 	"\tvoid            *user;\n"
+	"\tint64_t          skip;\n"
 	"};\n"
 	"#endif\n"
 	"\n"

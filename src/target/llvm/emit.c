@@ -270,15 +270,38 @@ static void emit_check(hop_emit *e, const hop_stmt *s)
 	hop_e_at(e, go);
 }
 
+/* Counts down what may be left out; the last trip of those there are may not. */
+static hop_lv *due(hop_emit *e, const hop_stmt *s)
+{
+	hop_lv *skip = hop_e_ptr_load(e, e->i64, e->s.rt, offsetof(hop_rt, skip)), *last;
+	skip = hop_e_bin(e, LL_SUB, skip, hop_e_int(e, 1));
+	hop_e_ptr_store(e, skip, e->s.rt, offsetof(hop_rt, skip));
+	hop_lv *i = e->L->BuildLoad2(e->b, e->i64, hop_e_addr(e, &s->args[0]).p, "");
+	hop_lv *n = e->L->BuildLoad2(e->b, e->i64, hop_e_addr(e, &s->args[1]).p, "");
+	last = hop_e_bin(e, LL_AND, hop_e_icmp(e, LL_SGT, n, hop_e_int(e, 0)),
+	                 hop_e_icmp(e, LL_SLE, n, hop_e_bin(e, LL_ADD, i, hop_e_int(e, 1))));
+	return hop_e_bin(e, LL_OR, last, hop_e_icmp(e, LL_SLT, skip, hop_e_int(e, 0)));
+}
+
 static void emit_effect(hop_emit *e, const hop_stmt *s)
 {
 	hop_lt *t = e->L->FunctionType(e->i32,
 	                (hop_lt *[]){ e->ptr, e->i32, e->ptr, e->ptr }, 4, 0);
+	bool some = e->p->effect[s->callee].is_progress;
+	hop_lbb *tell = some ? hop_e_block(e) : NULL, *go = some ? hop_e_block(e) : NULL;
+	if (some) {
+		e->L->BuildCondBr(e->b, due(e, s), tell, go);
+		hop_e_at(e, tell);
+	}
 	hop_lv *args = hop_e_args(e, s), *syms = all_symbols(e), *fn;
 	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, effect));
 	hop_e_stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
 	              e->L->ConstInt(e->i32, (unsigned long long)s->callee, 0), args, syms },
 	              4, ""));
+	if (some) {
+		e->L->BuildBr(e->b, go);
+		hop_e_at(e, go);
+	}
 }
 
 /* A nest, or a tile with what is done to its elements. */
