@@ -2,7 +2,9 @@
 #include "cmd.h"
 
 #include "driver/pipeline.h"
+#include "io/file.h"
 #include "loop/lower.h"
+#include "page/page.h"
 #include "target/c/c.h"
 #include "target/target.h"
 
@@ -81,10 +83,55 @@ static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 	return st;
 }
 
+/* A pass of the list, which may have words in brackets behind it: up to the comma. */
+static size_t pass_length(const char *s)
+{
+	size_t n = 0;
+	for (int deep = 0; s[n] && (deep || s[n] != ','); n++)
+		deep += s[n] == '(' ? 1 : s[n] == ')' && deep ? -1 : 0;
+	return n;
+}
+
+/* The page: the graph as it was read, after each of the passes asked for, and through a
+ * compilation of what they made. */
+static hop_status page(cmd *c, const char *passes, const char *out)
+{
+	hop_stage stage[HOP_STAGES];
+	hop_graph *g;
+	int n = 0;
+	HOP_TRY(cmd_pick(c, &g));
+	const hop_graph *now = g;
+	stage[n++] = (hop_stage){ "as read", "the graph of the text", g };
+	while (passes && *passes) {
+		size_t k = pass_length(passes);
+		char *name = hop_arena_str(&c->env->tmp, passes, k);
+		if (n == HOP_STAGES / 2)
+			return hop_fail(c->env, 0, HOP_EUSE, "show: at most %d passes", n - 1);
+		HOP_TRY(cmd_passes(c, name, &now));
+		stage[n++] = (hop_stage){ name, "asked for", now };
+		passes += k + (passes[k] == ',');
+	}
+	HOP_TRY(hop_page_stages(c->env, now, stage, &n));
+	bool std = !c->file || !strcmp(c->file, "-");
+	hop_page p = { .title = std ? "stdin" : c->file, .nstage = n, .stage = stage, .name =
+		               c->graph ? c->graph : c->m->entry[c->m->n - 1].name,
+		       .file = std ? "stdin" : c->file, .text = c->text.s, .ntext = c->text.n };
+	hop_buf b;
+	hop_buf_open(&b, c->env);
+	hop_page_print(&b, &p);
+	hop_status st = HOP_OK;
+	if (out)
+		st = hop_file_write(c->env, out, b.s, b.n);
+	else
+		fwrite(b.s, 1, b.n, stdout);
+	hop_buf_free(&b);
+	return st;
+}
+
 hop_status cmd_show(cmd *c)
 {
-	const char *after = NULL, *machine = NULL;
-	bool copies = false, shared = false;
+	const char *after = NULL, *machine = NULL, *passes = NULL, *out = NULL;
+	bool copies = false, shared = false, html = false;
 	int flags = 0;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--locs"))
@@ -93,6 +140,12 @@ hop_status cmd_show(cmd *c)
 			copies = true;
 		else if (cmd_flag(c, "--shared"))
 			shared = true;
+		else if (cmd_flag(c, "--html"))
+			html = true;
+		else if (cmd_value(c, "-o", &out))
+			HOP_TRY(cmd_need(c, "-o", out));
+		else if (cmd_value(c, "-p", &passes))
+			HOP_TRY(cmd_need(c, "-p", passes));
 		else if (cmd_value(c, "--after", &after))
 			HOP_TRY(cmd_need(c, "--after", after));
 		else if (cmd_value(c, "--machine", &machine))
@@ -100,7 +153,15 @@ hop_status cmd_show(cmd *c)
 		else
 			HOP_TRY(cmd_other(c));
 	}
+	if (!html && (out || passes))
+		return hop_fail(c->env, 0, HOP_EUSE, "show: %s is for --html", out ? "-o" : "-p");
+	if (html && (after || machine || copies || shared || flags))
+		return hop_fail(c->env, 0, HOP_EUSE, "show: --html shows all stages and lines: %s says no more",
+		                after ? "--after" : machine ? "--machine" : copies ? "--copies" :
+		                shared ? "--shared" : "--locs");
 	HOP_TRY(cmd_load(c));
+	if (html)
+		return page(c, passes, out);
 	if (shared && after && !hop_pass_find(after))
 		return hop_fail(c->env, 0, HOP_EUSE, "show: --shared is of graphs: --after must name a "
 		                "pass, %s is none", after);

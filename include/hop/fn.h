@@ -29,6 +29,10 @@ const char *hop_fn_text(hop_fn *f);
 /** A function from text (docs/ir.md): the graph of this name, or the last one. */
 HOP_MUST_USE hop_status hop_fn_parse(hop_ctx *c, const char *text, size_t n, const char *name,
                                      hop_fn **out_f);
+/** Write a page for a browser: n functions of one context, each a stage, such as a function and its
+ * gradient, then what a compilation makes of the last one, pass by pass; with the lines of your
+ * files. One file, which needs no other (docs/looking-inside.md). */
+HOP_MUST_USE hop_status hop_fn_page(int n, hop_fn *const *f, const char *path);
 /** What input i, result i is; false if there is none. A size that follows from others is -1.
  * Names are valid as long as the context. */
 bool hop_fn_in_type(const hop_fn *f, int i, hop_spec *out);

@@ -25,6 +25,7 @@ struct printer {
 	hop_map       data_of;       /* content of large data -> 1 + index */
 	const hop_data **data;
 	size_t        ndata, datacap;
+	int64_t       brief;         /* of constants so many elements, none by name; 0 = no */
 };
 
 /* What printing a graph needs: its size symbols by name. */
@@ -219,7 +220,7 @@ static void put_data(struct printer *p, const hop_data *d)
 {
 	hop_buf *b = p->b;
 	struct data_key k;
-	if (data_large(d)) {
+	if (data_large(d) && !p->brief) {
 		hop_putf(b, "$%llu", (unsigned long long)*data_slot(p, d, &k));
 		return;
 	}
@@ -227,7 +228,7 @@ static void put_data(struct printer *p, const hop_data *d)
 	hop_type_print(b, d->type, NULL, 0);
 	hop_putc(b, ' ');
 	hop_data_print(b, t, d->type->rank, d->bytes,
-	               (int64_t)(d->nbyte / hop_dtype_bytes(t)), DATA_INLINE);
+	               (int64_t)(d->nbyte / hop_dtype_bytes(t)), p->brief ? p->brief : DATA_INLINE);
 }
 
 static void put_value(struct printer *p, const struct scope *s, int kind, const void *at)
@@ -545,4 +546,42 @@ void hop_graph_print(hop_buf *b, const hop_graph *g)
 {
 	hop_named one = { g->name ? g->name : "main", (hop_graph *)(uintptr_t)g };
 	hop_entries_print(b, 1, &one, 0);
+}
+
+/* ---- pieces, for those who print otherwise ---- */
+
+const char *const *hop_graph_symbols(hop_env *e, const hop_graph *g)
+{
+	struct printer p = { .tmp = &e->tmp };
+	struct scope s = { .g = g };
+	hop_buf unused;
+	hop_buf_open(&unused, e);              /* where take() finds the env */
+	p.b = &unused;
+	name_syms(&p, &s);
+	hop_buf_free(&unused);
+	return s.sym;
+}
+
+void hop_symbol_print(hop_buf *b, const hop_graph *g, const char *const *sym, uint32_t i)
+{
+	put_range(b, sym[i], g->range[i]);
+}
+
+void hop_attrs_print(hop_buf *b, const hop_graph *g, const char *const *sym, const hop_node *n,
+                     int64_t most)
+{
+	struct printer p = { .b = b, .tmp = &b->env->tmp, .brief = most };
+	struct scope s = { .g = g, .sym = (const char **)(uintptr_t)sym,
+	                   .nsym = (int)(g->nsym + g->nlocal) };
+	bool any = false;
+	for (int i = 0; i < hop_optab[n->op].nfield; i++) {
+		const hop_field *f = &hop_optab[n->op].field[i];
+		if (f->kind == HOP_AK_graph || f->kind == HOP_AK_graphs || left_out(&p, &s, n, i))
+			continue;
+		hop_put(b, any ? ", " : "");
+		any = true;
+		put_field(b, f->name);
+		hop_put(b, " = ");
+		put_value(&p, &s, f->kind, field_at(n, i));
+	}
 }

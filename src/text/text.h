@@ -25,6 +25,14 @@ enum hop_print_flag { HOP_PRINT_LOCS = 1 };       /* end lines with "  # file:li
 void hop_graph_print(hop_buf *b, const hop_graph *g);
 void hop_entries_print(hop_buf *b, uint32_t n, const hop_named *entry, int flags);
 
+/* Pieces of it, for those who print otherwise: what the text calls the size symbols of g, [nsym +
+ * nlocal] in e->tmp; one of them with its range; the attributes of a node but for its bodies, `a = 1,
+ * b = [2]`, of constants at most so many elements. */
+const char *const *hop_graph_symbols(hop_env *e, const hop_graph *g);
+void hop_symbol_print(hop_buf *b, const hop_graph *g, const char *const *sym, uint32_t i);
+void hop_attrs_print(hop_buf *b, const hop_graph *g, const char *const *sym, const hop_node *n,
+                     int64_t most);
+
 /* Elements as in a constant: `1.5`, or `[1.0, 2.0]` when rank > 0; past max elements
  * `...` and the count stand for the rest. */
 void hop_data_print(hop_buf *b, hop_dtype d, int rank, const void *bytes, int64_t count,
