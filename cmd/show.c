@@ -73,7 +73,7 @@ static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 	if (!st && what == LOOPS)
 		hop_prog_print(&text, c->prog);
 	if (!st && what == C_TEXT)
-		st = hop_c_prog(c->env, c->prog, "entry", &text);
+		st = hop_c_prog(c->env, c->prog, "entry", false, &text);
 	if (!st && what == COPIES)
 		hop_put(&text, list.n ? list.s : "no copies\n");
 	if (!st)

@@ -190,4 +190,11 @@ typedef struct hop_map {
 void  *hop_map_get(const hop_map *m, const void *key, size_t n);        /* NULL = none */
 void   hop_map_put(hop_map *m, const void *key, size_t n, void *val);   /* m->a set first */
 
+/* ---- look.c ---- */
+
+/* Who is to see compiled code: HOP_DEBUG=gdb, HOP_PERF=1. Either way it is compiled anew, not taken
+ * from the cache, and its nests are functions with names. */
+enum { HOP_LOOK_GDB = 1, HOP_LOOK_PERF = 2 };
+int hop_look(void);
+
 #endif

@@ -165,6 +165,14 @@ hop_assoc  hop_assoc_of(const hop_node *n);
 /* in: inits, xs, consts as a says; out: one result a leaf. */
 hop_status hop_emit_assoc(hop_build *b, const hop_assoc *a, const hop_val *in, hop_val *out);
 
+/* ---- carry_names.c: for debuggers ---- */
+
+/* The first n of the carries of a loop have these names; entries may be NULL. */
+void hop_carry_names_set(hop_env *e, hop_loc loc, int op, bool reverse, uint32_t ncarry, uint32_t n,
+                         const char *const *name);
+/* [ncarry], entries may be NULL; NULL = nothing is known. */
+const char *const *hop_carry_names(hop_env *e, const hop_node *n, int ncarry);
+
 enum { HOP_EVERY_SQRT = -1 };        /* of a scan: near the square root of its length */
 
 #endif

@@ -2,6 +2,7 @@
  * to buffers of their own, then moves them over; where each element depends on the same
  * element only, fusion later makes one loop of both and the second buffer goes away. An
  * update of a part of a carry is done in place at once. Does not know the operators. */
+#include "hops/hops.h"
 #include "hops/loop_lower.h"
 
 hop_view hop_cell_new(hop_lower *l, hop_dtype d, hop_reg init)
@@ -57,6 +58,21 @@ hop_view hop_stack_result(hop_lower *l, const hop_node *n, int i)
 	return x->view = hop_view_permuted(l, &to->dest, (int)axes.n, order);
 }
 
+/* Debuggers show what is a whole buffer. */
+static void name_buffer(hop_lower *l, int buf, const char *name, const hop_type *t, int i)
+{
+	hop_lbuf *b = &l->q.b.f->buf[buf];
+	if (!(hop_look() & HOP_LOOK_GDB) || b->name ||
+	    !hop_size_eq(b->count, hop_type_count(l->env, t)))
+		return;
+	hop_buf text;
+	hop_buf_open(&text, l->env);
+	hop_putf(&text, "carry%d", i);
+	b->name = name ? name : hop_ctx_name(l->env, text.s, text.n);
+	b->type = t;
+	hop_buf_free(&text);
+}
+
 hop_status hop_carries_init(hop_lower *l, const hop_node *n, int first, int ncarry,
                             hop_carries *c)
 {
@@ -64,10 +80,12 @@ hop_status hop_carries_init(hop_lower *l, const hop_node *n, int first, int ncar
 	c->now = HOP_NEWN(l->w, hop_view, ncarry);
 	c->next = HOP_NEWN(l->w, hop_view, ncarry);
 	c->type = HOP_NEWN(l->w, const hop_type *, ncarry);
+	const char *const *name = hop_carry_names(l->env, n, ncarry);
 	for (int i = 0; i < ncarry; i++) {
 		c->type[i] = hop_lower_out(l, n, i);
 		c->now[i] = hop_lower_result(l, n, i);
 		HOP_TRY(hop_lower_store_arg(l, n, first + i, &c->now[i]));
+		name_buffer(l, c->now[i].buf, name ? name[i] : NULL, c->type[i], i);
 	}
 	return HOP_OK;
 }

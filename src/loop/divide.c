@@ -27,6 +27,7 @@ typedef struct part {
 	struct part *next;
 	hop_block    body;
 	hop_stmt    *call;
+	const char  *name;           /* NULL = that of the function */
 	int          id;             /* 1, 2, ...: inner ones first; 0 is the function itself */
 } part;
 
@@ -35,6 +36,7 @@ typedef struct divide {
 	hop_arena *a, *w;            /* of the program; scratch */
 	hop_lfunc *f;
 	int64_t    weight;           /* of a part */
+	int        look;             /* hop_look: somebody wants the names of nests */
 	int        npart;
 	part      *parts;            /* newest first */
 	/* of registers, [nreg+1] */
@@ -105,6 +107,55 @@ static void cut_block(divide *d, hop_block *b)
 		hop_block_append(&x->body, s);
 	}
 	*b = rest;
+}
+
+/* ---- cutting for those who look ---- */
+
+/* What is worth a name: a loop that goes step by step, and a nest unless it is tiny. */
+static bool has_name(const hop_stmt *s)
+{
+	enum { TINY = 8 };
+	if (s->kind == HOP_L_WHILE || s->kind == HOP_L_TILE)
+		return true;
+	return s->kind == HOP_L_LOOP && (s->loop == HOP_LOOP_SEQ || s->bound ||
+	                                 !hop_size_const(s->extent) || s->extent.k >= TINY);
+}
+
+/* Each of them becomes a part of its own. Inside loops that go step by step only if `deep`: a
+ * debugger has all of such a loop in one function, with its carries. */
+static void cut_named(divide *d, hop_block *b, bool deep)
+{
+	hop_block rest = { 0 };
+	hop_stmt *next;
+	for (hop_stmt *s = b->first; s; s = next) {
+		hop_block *sub[2];
+		int k = in_order(s) && (deep || s->kind == HOP_L_IF) ? hop_stmt_blocks(s, sub) : 0;
+		next = s->next;
+		for (int i = 0; i < k; i++)
+			cut_named(d, sub[i], deep);
+		if (has_name(s)) {
+			part *x = new_part(d);
+			x->call->loc = s->loc;
+			hop_block_append(&rest, x->call);
+			hop_block_append(&x->body, s);
+		} else {
+			hop_block_append(&rest, s);
+		}
+	}
+	*b = rest;
+}
+
+/* f.while.3: of which function, what, and the how many-th part. */
+static const char *name_of(divide *d, const part *x)
+{
+	const hop_stmt *s = x->body.first;
+	hop_buf b;
+	hop_buf_open(&b, d->e);
+	hop_putf(&b, "%s.%s.%d", d->f->name, s->kind == HOP_L_WHILE ? "while" : s->kind == HOP_L_TILE ?
+	         s->tile->of->name : s->loop == HOP_LOOP_SEQ ? "scan" : "nest", x->id);
+	const char *name = hop_arena_str(d->a, b.s, b.n);
+	hop_buf_free(&b);
+	return name;
 }
 
 /* ---- who defines what, and who wants it ---- */
@@ -408,8 +459,8 @@ static void write_stmts(divide *d, hop_block *b)
 static void write_part(divide *d, part *x, hop_lfunc *to)
 {
 	hop_lfunc *f = d->f;
-	*to = (hop_lfunc){ .name = f->name, .nsym = f->nsym, .nlocal = f->nlocal, .nin = f->nin,
-	                   .nout = f->nout, .frame = f->frame, .body = x->body };
+	*to = (hop_lfunc){ .name = x->name ? x->name : f->name, .nsym = f->nsym, .nlocal = f->nlocal,
+	                   .nin = f->nin, .nout = f->nout, .frame = f->frame, .body = x->body };
 	d->id = x->id;
 	d->to = to;
 	d->bufcap = 0;
@@ -441,7 +492,10 @@ static void find_aliased(divide *d)
 static part *divided(divide *d)
 {
 	hop_lfunc *f = d->f;
-	cut_block(d, &f->body);
+	if (d->look)
+		cut_named(d, &f->body, d->look & HOP_LOOK_PERF);
+	else
+		cut_block(d, &f->body);
 	if (!d->parts)
 		return NULL;
 	d->home = HOP_NEWN(d->w, int, f->nreg + 1);
@@ -460,9 +514,12 @@ static part *divided(divide *d)
 int hop_loop_divide(hop_env *e, hop_arena *a, hop_lfunc *f, int first, hop_lfunc **out)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	divide d = { .e = e, .a = a, .w = &e->tmp, .f = f, .weight = hop_loop_part_weight() };
-	if (hop_block_weight(&f->body) > 2 * d.weight && divided(&d)) {
+	divide d = { .e = e, .a = a, .w = &e->tmp, .f = f, .weight = hop_loop_part_weight(),
+		     .look = hop_look() };
+	if ((d.look || hop_block_weight(&f->body) > 2 * d.weight) && divided(&d)) {
 		*out = HOP_NEWN(a, hop_lfunc, d.npart);
+		for (part *x = d.parts; d.look && x; x = x->next)
+			x->name = name_of(&d, x);
 		for (part *x = d.parts; x; x = x->next)
 			x->call->callee = first + x->id - 1;
 		for (part *x = d.parts; x; x = x->next)

@@ -58,10 +58,11 @@ hop_status hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
 	*out_c = NULL;
 	HOP_TRY(hop_prog_verify(e, p));
 	made.frame = p->func[0].frame;
-	if (!o->no_cache)
+	bool anew = o->no_cache || hop_look();         /* the key knows no lines and no names */
+	if (!anew)
 		key = hop_cache_key(e, t, p, m, o);
-	if (o->no_cache || !from_cache(e, &made, key))
-		st = compile(e, p, m, o, &made, o->no_cache ? NULL : &key);
+	if (anew || !from_cache(e, &made, key))
+		st = compile(e, p, m, o, &made, anew ? NULL : &key);
 	if (st)
 		return st;
 	c = hop_raw_try(&e->mem, sizeof *c);

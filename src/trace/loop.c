@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hops/hops.h"
+
 /* ---- shared with scan ---- */
 
 /* What to do about a carry that is `have` at the end of a step. */
@@ -290,6 +292,19 @@ static hop_status fuse_test(hop_trace *t, const hop_graph *test, const hop_graph
 	return HOP_OK;
 }
 
+void hop_loop_name(hop_trace *t, int op, bool reverse, uint32_t ncarry, const hop_tree *tree, int n)
+{
+	if (!tree || !(hop_look() & HOP_LOOK_GDB))
+		return;
+	const char **name = HOP_NEWN(&t->arena, const char *, n);
+	for (int i = 0; i < n; i++) {
+		char path[256];
+		if (hop_tree_path(tree, i, path, sizeof path))
+			name[i] = hop_arena_str(&t->arena, path, strlen(path));
+	}
+	hop_carry_names_set(hop_env_of(t), t->b.loc, op, reverse, ncarry, (uint32_t)n, name);
+}
+
 /* Operands and graphs are ready: emit, and give the results to storages and handles. */
 static void emit_while(hop_trace *t, struct hop_while_call *c, hop_join *j,
                        struct hop_loop_lists *l, const hop_graph *test,
@@ -316,6 +331,7 @@ static void emit_while(hop_trace *t, struct hop_while_call *c, hop_join *j,
 		w.ncarry++;
 	}
 	w.carry = carry;
+	hop_loop_name(t, HOP_OP_while, false, w.ncarry, c->opts.carry, c->ncarry);
 	if (t->b.st || hop_emit_while(&t->b, &w, res))
 		return;
 	hop_join_wrote(j, res + c->ncarry);

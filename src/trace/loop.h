@@ -17,6 +17,8 @@ void hop_loop_lists(hop_join *j, struct hop_loop_lists *l, uint32_t ncarry,
 /* Results in the same order: carries, written captures, the rest, stop unless HOP_BAD. */
 hop_val *hop_loop_outs(hop_join *j, int body, uint32_t ncarry, uint32_t n, const hop_val *v,
                        hop_val stop);
+/* Before the loop is emitted: the first n of its carries have the names of a tree, or of NULL. */
+void hop_loop_name(hop_trace *t, int op, bool reverse, uint32_t ncarry, const hop_tree *tree, int n);
 /* What is known of the carries of a loop when it begins. */
 typedef struct hop_carries {
 	const char            *op;

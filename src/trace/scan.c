@@ -189,6 +189,7 @@ void hop_scan_end(hop_trace *t, void *arg)
 	                    .slots = c->opts.slots, .count = c->count, .carry = l.carry,
 	                    .x = c->val + nc, .konst = j.kval };
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, n + j.nw + 1);
+	hop_loop_name(t, HOP_OP_scan, a.reverse, a.ncarry, c->opts.carry, c->ncarry);
 	if (hop_emit_scan_group(&t->b, &a, c->unordered ? c->chunk : c->opts.unroll, res))
 		return;
 	hop_join_wrote(&j, res + nc);

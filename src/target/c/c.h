@@ -12,6 +12,6 @@ void       hop_c_prelude(hop_buf *out);
 /* The functions of p, which was verified, as static ones, and its entry
  *	int NAME(void *const *params, const int64_t *syms, void *workspace, struct hop_rt *rt)
  * with the meaning of hop_entry. The text depends on p alone. */
-hop_status hop_c_prog(hop_env *e, const hop_prog *p, const char *name, hop_buf *out);
+hop_status hop_c_prog(hop_env *e, const hop_prog *p, const char *name, bool look, hop_buf *out);
 
 #endif

@@ -57,7 +57,9 @@ static void make_command(command *c, const hop_target_opts *o, enum kind k, cons
 	word(c, c->name);
 	word(c, "-std=c11");
 	snprintf(c->level, sizeof c->level, "-O%d", o->level ? o->level : 3);
-	word(c, c->level);
+	word(c, k == SHARED && hop_look() & HOP_LOOK_GDB ? "-Og" : c->level);
+	if (k == SHARED && hop_look() & HOP_LOOK_GDB)
+		word(c, "-g");
 #if defined(__x86_64__)
 	if (!o->triple)
 		word(c, "-march=native");

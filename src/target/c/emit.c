@@ -7,11 +7,29 @@
 
 /* ---- lines ---- */
 
+/* For debuggers: what the compiler takes the next line of text for. */
+static void put_place(hop_cemit *e)
+{
+	const char *file;
+	int         line;
+	hop_loc     in;
+
+	if (!e->look || !hop_loc_read(e->env->ctx, e->loc, &file, &line, &in) || line < 1)
+		return;
+	hop_putf(e->o, "#line %d \"", line);
+	for (; *file; file++)
+		if ((unsigned char)*file >= ' ')
+			hop_putf(e->o, *file == '"' || *file == '\\' ? "\\%c" : "%c", *file);
+	hop_put(e->o, "\"\n");
+}
+
 static void put_line(hop_cemit *e, const char *fmt, va_list ap, const char *end)
 {
 	char    small[256];
 	va_list again;
 	int     n;
+
+	put_place(e);
 
 	va_copy(again, ap);
 	n = vsnprintf(small, sizeof small, fmt, ap);
@@ -356,7 +374,7 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 	hop_buf_open(&head, e->env);
 	hop_buf_open(&body, e->env);
 	*e = (hop_cemit){ .env = e->env, .p = e->p, .name = e->name,
-	                  .f = &e->p->func[i], .index = i, .pieces = &pieces, .o = &body,
+	                  .look = e->look, .f = &e->p->func[i], .index = i, .pieces = &pieces, .o = &body,
 	                  .indent = 1 };
 	e->reg = HOP_NEWN(&e->env->tmp, const char *, e->f->nreg + 1 + HOP_C_OWN);
 	e->dtype = HOP_NEWN(&e->env->tmp, uint8_t, e->f->nreg + 1 + HOP_C_OWN);
@@ -390,14 +408,28 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 	hop_rewind(&e->env->tmp, m);
 }
 
-/* Callees come after their callers in a program and before them in the text. */
-hop_status hop_c_prog(hop_env *env, const hop_prog *p, const char *name, hop_buf *out)
+/* For debuggers: functions are called after graph and nest, and numbered, so that none is twice. */
+static void put_alias(hop_buf *o, const hop_prog *p, const char *name, int i)
 {
-	hop_cemit e = { .env = env, .p = p, .name = name };
+	hop_putf(o, "#define %s_%d hop_", name, i);
+	for (const char *s = p->func[i].name; *s; s++) {
+		bool word = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') ||
+		            (*s >= '0' && *s <= '9');
+		hop_putc(o, word ? *s : '_');
+	}
+	hop_putf(o, "_f%d\n", i);
+}
+
+/* Callees come after their callers in a program and before them in the text. */
+hop_status hop_c_prog(hop_env *env, const hop_prog *p, const char *name, bool look, hop_buf *out)
+{
+	hop_cemit e = { .env = env, .p = p, .name = name, .look = look };
 
 	HOP_TRY(hop_c_check_tiles(env, p));
 	hop_put(out, "\n");
 	for (int i = 1; i < p->nfunc; i++) {
+		if (look)
+			put_alias(out, p, name, i);
 		put_head(out, name, i);
 		hop_put(out, ";\n");
 	}

@@ -24,6 +24,7 @@ typedef struct hop_cemit {
 	hop_buf         *o;                /* where statements go: the body */
 	int              indent;
 	hop_loc          loc;              /* the last one named in a comment */
+	bool             look;             /* lines and carries for debuggers */
 	int              nvar;             /* loop variables in scope */
 	int              nest;             /* parallel loops around */
 	bool             outlined;         /* a piece that threads take */

@@ -267,6 +267,18 @@ static void declare(hop_cemit *e, hop_buf *o, int i)
 	}
 }
 
+/* A carry that debuggers show; of one name, the first. */
+static bool is_shown(const hop_cemit *e, int i)
+{
+	const hop_lbuf *b = e->f->buf;
+	if (!e->used[i] || !b[i].name || b[i].kind == HOP_BUF_TAPE || b[i].kind == HOP_BUF_CONST)
+		return false;
+	for (int k = 0; k < i; k++)
+		if (e->used[k] && b[k].name && !strcmp(b[k].name, b[i].name))
+			return false;
+	return true;
+}
+
 void hop_c_declare(hop_cemit *e, hop_buf *o)
 {
 	hop_buf b;
@@ -281,6 +293,11 @@ void hop_c_declare(hop_cemit *e, hop_buf *o)
 		}
 	if (e->ws)
 		hop_put(o, "\tchar *const ws = workspace;\n");
+	for (int i = 0; e->look && i < e->f->nbuf; i++)
+		if (is_shown(e, i))
+			hop_putf(&b, "\t%s *volatile carry_%s = (void *)%s;\n\t(void)carry_%s;\n",
+			         hop_c_mem(e, e->f->buf[i].dtype), e->f->buf[i].name, e->base[i],
+			         e->f->buf[i].name);
 	hop_putn(o, b.s ? b.s : "", b.n);
 	hop_buf_free(&b);
 	if (e->status)

@@ -1,6 +1,7 @@
 /* target.c -- C as a target: the text goes through the C compiler of this machine, and what comes
  * out is a shared object, loaded from memory. */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 	(void)m;
 	hop_buf_open(&text, e);
 	hop_c_prelude(&text);
-	st = hop_c_prog(e, p, "hop_main", &text);
+	st = hop_c_prog(e, p, "hop_main", hop_look() & HOP_LOOK_GDB, &text);
 	if (!st)
 		st = hop_cc_shared(e, &text, o, sizeof(hop_hash), out_b);
 	hop_buf_free(&text);
@@ -81,22 +82,39 @@ static void spell(char *out, size_t n, int fd)
 	snprintf(out + at, n - at, "/%d", fd);
 }
 
+/* A debugger, another process, finds a file by its name only: then it is one on disk. */
+static int new_file(char *path, size_t n)
+{
+	const char *tmp = getenv("TMPDIR");
+	*path = 0;
+	if (!(hop_look() & HOP_LOOK_GDB))
+		return memfd_create("hop", MFD_CLOEXEC);
+	snprintf(path, n, "%s/hop-XXXXXX", tmp && *tmp && strlen(tmp) < n - 16 ? tmp : "/tmp");
+	return mkostemp(path, O_CLOEXEC);
+}
+
 static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
 {
 	char path[192];
-	int  fd = is_whole(b) ? memfd_create("hop", MFD_CLOEXEC) : -1;
+	int  fd = is_whole(b) ? new_file(path, sizeof path) : -1;
+	bool on_disk = fd >= 0 && *path;
 
 	*out_i = (hop_image){ 0 };
 	if (fd < 0 || !hop_host_write(fd, b->p, b->n - sizeof(hop_hash))) {
 		if (fd >= 0)
 			close(fd);
+		if (on_disk)
+			unlink(path);
 		return hop_fail(e, 0, HOP_ETARGET, "shared object: %s",
 		                is_whole(b) ? "no memory for it" : "it is damaged");
 	}
-	spell(path, sizeof path, fd);
+	if (!on_disk)
+		spell(path, sizeof path, fd);
 	out_i->base = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	out_i->entry = out_i->base ? dlsym(out_i->base, "hop_main") : NULL;
 	close(fd);
+	if (on_disk)                           /* who debugs us was stopped at dlopen, and has read it */
+		unlink(path);
 	if (out_i->entry)
 		return HOP_OK;
 	const char *why = dlerror();
@@ -136,7 +154,7 @@ static hop_status write_c(hop_env *e, int n, const hop_prog *const *p, const cha
 	(void)o;
 	hop_c_prelude(out);
 	for (int i = 0; i < n; i++)
-		HOP_TRY(hop_c_prog(e, p[i], name[i], out));
+		HOP_TRY(hop_c_prog(e, p[i], name[i], false, out));
 	return HOP_OK;
 }
 

@@ -1,15 +1,17 @@
 /* elf.c -- place the relocatable x86-64 ELF objects of a program in memory as one image.
  * They come from our own compiler or from the cache (checked by a hash there), but every
- * offset is checked again: a damaged file must not become a jump. Does not handle unwind
- * tables, TLS or writable data; we emit none. */
+ * offset is checked again: a damaged file must not become a jump. Does not handle TLS or
+ * writable data; we emit none. Unwind tables are there when a debugger is to read them. */
 #include <elf.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "target/llvm/elf.h"
+#include "target/look.h"
 
 /* What compiled code may call. */
 static const struct { const char *name; void *addr; } externs[] = {
@@ -36,6 +38,7 @@ typedef struct object {
 	size_t               nstr;
 	uint64_t             at[256];    /* section's offset in the image; 0 = not placed */
 	size_t               stubs;      /* offset of its stubs, one a symbol */
+	bool                 unwind;     /* tables for debuggers are placed too */
 } object;
 
 typedef struct slot { uint32_t obj, sym; } slot;     /* obj: 1 + its number; 0 = empty */
@@ -88,9 +91,10 @@ static const char *read_headers(object *m)
 	return m->sym ? NULL : "no symbols";
 }
 
-static bool placed(const Elf64_Shdr *s)
+static bool placed(const object *m, const Elf64_Shdr *s)
 {
-	return (s->sh_flags & SHF_ALLOC) && s->sh_size && s->sh_type != SHT_X86_64_UNWIND;
+	return (s->sh_flags & SHF_ALLOC) && s->sh_size &&
+	       (s->sh_type != SHT_X86_64_UNWIND || m->unwind);
 }
 
 /* Offsets for the sections of one object from *io_off on, then for its stubs. */
@@ -101,7 +105,7 @@ static const char *place(object *m, size_t *io_off)
 		const Elf64_Shdr *s = &m->sh[i];
 		size_t al = s->sh_addralign ? s->sh_addralign : 1;
 
-		if (!placed(s))
+		if (!placed(m, s))
 			continue;
 		if (al > 4096 || (al & (al - 1)) || s->sh_size > 1u << 30)
 			return "bad section";
@@ -334,6 +338,7 @@ static const char *read_list(image *im, const unsigned char *p, size_t n)
 			return "an object is cut short";
 		m->o = p;
 		m->n = size;
+		m->unwind = hop_look() & HOP_LOOK_GDB;
 		if ((err = read_headers(m)))
 			return err;
 		im->nobj++;
@@ -363,6 +368,47 @@ static const char *load(image *im, const void *p, size_t n, const char *entry,
 	return err;
 }
 
+/* ---- for gdb and perf ---- */
+
+/* A copy of the object that says where its sections are. */
+static void show_gdb(const image *im, const object *m)
+{
+	unsigned char *o = malloc(m->n);
+	if (!o)
+		return;
+	memcpy(o, m->o, m->n);
+	Elf64_Shdr *sh = (void *)(o + m->eh->e_shoff);
+	for (int i = 0; i < m->eh->e_shnum; i++)
+		sh[i].sh_addr = m->at[i] ? (uint64_t)(uintptr_t)im->base + m->at[i] : 0;
+	hop_look_gdb(im->base, o, m->n);
+	free(o);
+}
+
+/* Functions by name; the one that is looked for at load has a name of its own beside that. */
+static void show_perf(const image *im, const object *m, const char *entry)
+{
+	for (size_t i = 0; i < m->nsym; i++) {
+		const Elf64_Sym *y = &m->sym[i];
+		uint64_t at;
+
+		if (ELF64_ST_TYPE(y->st_info) != STT_FUNC || !defined(m, y) || y->st_name >= m->nstr ||
+		    !strcmp(m->str + y->st_name, entry) || address(im, m, y, &at))
+			continue;
+		hop_look_perf(at, y->st_size, m->str + y->st_name);
+	}
+}
+
+static void show(const image *im, const char *entry)
+{
+	int look = hop_look();
+	for (int k = 0; look && k < im->nobj; k++) {
+		if (look & HOP_LOOK_GDB)
+			show_gdb(im, &im->obj[k]);
+		if (look & HOP_LOOK_PERF)
+			show_perf(im, &im->obj[k], entry);
+	}
+}
+
 const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *out)
 {
 	image im = { .nobj = 0 };
@@ -372,13 +418,17 @@ const char *hop_elf_load(const void *p, size_t n, const char *entry, hop_image *
 		munmap(im.table, im.cap * sizeof *im.table);
 	if (err && im.base)
 		munmap(im.base, im.size);
-	if (!err)
+	if (!err) {
 		*out = (hop_image){ im.base, im.size, at };
+		show(&im, entry);
+	}
 	return err;
 }
 
 void hop_elf_free(hop_image *i)
 {
+	if (i->base && hop_look() & HOP_LOOK_GDB)
+		hop_look_gone(i->base);
 	if (i->base)
 		munmap(i->base, i->size);
 	i->base = NULL;

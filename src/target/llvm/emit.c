@@ -221,6 +221,7 @@ static void emit_grow(hop_emit *e, const hop_stmt *s)
 	                      at + (int64_t)offsetof(struct hop_tape, bytes));
 	e->L->BuildCondBr(e->b, hop_e_icmp(e, LL_SGT, bytes, have), more, go);
 	hop_e_at(e, more);
+	hop_eline was = hop_e_line_rare(e);
 	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, grow));
 	st = e->L->BuildCall2(e->b, t, fn,
 	                      (hop_lv *[]){ e->s.rt,
@@ -228,6 +229,7 @@ static void emit_grow(hop_emit *e, const hop_stmt *s)
 	                      3, "");
 	hop_e_stop_if(e, st);
 	e->L->BuildBr(e->b, go);
+	hop_e_line_back(e, was);
 	hop_e_at(e, go);
 }
 
@@ -262,11 +264,13 @@ static void emit_check(hop_emit *e, const hop_stmt *s)
 		                                   hop_e_size(e, c->c.a), hop_e_size(e, c->c.b)),
 		                  go, ask);
 	hop_e_at(e, ask);
+	hop_eline was = hop_e_line_rare(e);
 	fn = hop_e_ptr_load(e, e->ptr, e->s.rt, offsetof(hop_rt, check));
 	hop_e_stop_if(e, e->L->BuildCall2(e->b, t, fn, (hop_lv *[]){ e->s.rt,
 	              e->L->ConstInt(e->i32, (unsigned long long)s->callee, 0),
 	              all_symbols(e) }, 3, ""));
 	e->L->BuildBr(e->b, go);
+	hop_e_line_back(e, was);
 	hop_e_at(e, go);
 }
 
@@ -322,6 +326,7 @@ static void emit_nest(hop_emit *e, const hop_stmt *s)
 
 static void emit_stmt(hop_emit *e, const hop_stmt *s)
 {
+	hop_eline was = hop_e_line(e, s);
 	switch (s->kind) {
 	case HOP_L_OP:
 		hop_e_op(e, s);
@@ -354,6 +359,7 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 		emit_check(e, s);
 		break;
 	}
+	hop_e_line_back(e, was);
 }
 
 void hop_e_block_stmts(hop_emit *e, const hop_block *b)
@@ -388,13 +394,17 @@ void hop_e_attributes(hop_emit *e, hop_lv *fn)
 	e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
 	                e->cx, "min-legal-vector-width", 22, bits, (unsigned)n));
 	attribute(e, fn, "nounwind", 8, LL_ATTR_FUNC);
+	if (e->look)                           /* perf goes from frame to frame */
+		e->L->AddAttributeAtIndex(fn, (unsigned)LL_ATTR_FUNC, e->L->CreateStringAttribute(
+		                e->cx, "frame-pointer", 13, "all", 3));
 }
 
 /* The entry block is closed at once: code is inserted before its branch. */
-static void open_fn(hop_emit *e, hop_lv *fn)
+static void open_fn(hop_emit *e, hop_lv *fn, const char *name, hop_loc at)
 {
 	hop_lbb *body;
 	e->s.fn = fn;
+	hop_e_debug_fn(e, fn, name, at);
 	e->s.entry = hop_e_block(e);
 	body = hop_e_block(e);
 	hop_e_at(e, e->s.entry);
@@ -421,6 +431,7 @@ static void find_readonly(hop_emit *e)
 static void emit_func(hop_emit *e, int i)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
+	e->index = i;
 	e->own = e->p->func[i];
 	e->xreg = e->own.nreg + 1;
 	e->own.nreg += HOP_XREG;
@@ -433,7 +444,7 @@ static void emit_func(hop_emit *e, int i)
 	e->mask = NULL;
 	e->budget = 500;
 	find_readonly(e);
-	open_fn(e, e->fn[i]);
+	open_fn(e, e->fn[i], hop_e_name(e, i), e->f->body.first ? e->f->body.first->loc : 0);
 	e->s.params = e->L->GetParam(e->fn[i], 0);
 	e->s.syms = e->L->GetParam(e->fn[i], 1);
 	e->s.ws = e->L->GetParam(e->fn[i], 2);
@@ -474,13 +485,15 @@ static hop_lv *outline(hop_emit *e, const hop_stmt *s, const uint8_t *use, hop_e
 	hop_efn outer = e->s;
 	hop_lbb *back = e->L->GetInsertBlock(e->b), *start;
 	hop_lv *fn, *env, *from, *to, *lim, *g;
-	char name[32];
+	char name[160];
 	snprintf(name, sizeof name, "piece%d", e->nparallel++);
+	if (e->look)
+		snprintf(name, sizeof name, "%.120s.piece%d", hop_e_name(e, e->index), e->nparallel - 1);
 	fn = e->L->AddFunction(e->mod, name, e->body_type);
 	e->L->SetLinkage(fn, LL_INTERNAL);
 	hop_e_attributes(e, fn);
 	e->s = (hop_efn){ .outlined = true };
-	open_fn(e, fn);
+	open_fn(e, fn, name, s->loc);
 	start = e->L->GetInsertBlock(e->b);
 	e->L->PositionBuilderBefore(e->b, e->L->GetBasicBlockTerminator(e->s.entry));
 	env = e->L->GetParam(fn, 0);
@@ -504,6 +517,7 @@ static hop_lv *outline(hop_emit *e, const hop_stmt *s, const uint8_t *use, hop_e
 	to = hop_e_bin(e, LL_MUL, e->L->GetParam(fn, 2), g);
 	to = hop_e_sel(e, hop_e_icmp(e, LL_SLT, to, lim), to, lim);
 	hop_e_at(e, start);
+	hop_e_debug_piece(e, outer.shown, s);
 	body(e, s, from, to);
 	e->L->BuildRetVoid(e->b);
 	e->s = outer;
@@ -581,14 +595,19 @@ void hop_emit_prog(hop_emit *e, const char *entry)
 		char name[32];
 
 		snprintf(name, sizeof name, "f%d", i);
-		e->fn[i] = L->AddFunction(e->mod, i ? name : entry, e->entry_type);
+		e->fn[i] = L->AddFunction(e->mod, e->look ? hop_e_name(e, i) : i ? name : entry,
+		                          e->entry_type);
 		if (i && e->split->n == 1)
 			L->SetLinkage(e->fn[i], LL_INTERNAL);
 		hop_e_attributes(e, e->fn[i]);
 		for (int k = 1; k <= 4; k++)
 			attribute(e, e->fn[i], "noalias", 7, k);
 	}
+	hop_e_debug_open(e);
 	for (int i = 0; i < e->p->nfunc; i++)
 		if (e->split->part[i] == e->which)
 			emit_func(e, i);
+	hop_e_debug_close(e);
+	if (e->look && e->split->part[0] == e->which)
+		L->AddAlias2(e->mod, e->entry_type, 0, e->fn[0], entry);
 }

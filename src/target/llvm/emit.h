@@ -41,6 +41,12 @@ typedef struct hop_efn {
 	hop_lv   *cancel;                /* address of the flag, once asked for */
 	hop_lbb  *stop;                  /* returns `status`, once asked for */
 	hop_lv   *status;
+	hop_lv   *seen;                  /* debug.c: the function, if debuggers know it: fn may be one */
+	hop_lmd  *scope, *at;            /* beside it; the block and the line we are in */
+	hop_lmd  *file;
+	int       deep;                  /* bodies of loops that we are in */
+	bool     *shown;                 /* [nbuf] carries that are variables here; NULL = none */
+	hop_lv  **slot;                  /* [nbuf] where the address of a carry is kept */
 } hop_efn;
 
 enum { HOP_XREG = 97 };
@@ -52,6 +58,7 @@ typedef struct hop_emit {
 	const struct hop_split *split;   /* which functions this module has: those of part */
 	int              which;          /* `which`; the others are only declared */
 	const hop_lfunc *f;
+	int              index;          /* of f in p */
 	hop_lfunc        own;            /* *f with registers of our own added */
 	hop_lcx         *cx;
 	hop_lmod        *mod;
@@ -83,6 +90,8 @@ typedef struct hop_emit {
 	int              nest_math;      /* math functions in the nest we are in; 0 = in none */
 	int              ninline, nscalar;       /* those that stand inline, in nests and not */
 	hop_lv          *bind, *calls;   /* emit_call.c's helpers, once they are there */
+	int              look;           /* hop_look: who is to see the code */
+	struct hop_edebug *debug;        /* debug.c; NULL = nobody */
 } hop_emit;
 
 /* emit_val.c: types, constants, small operations on scalars or vectors alike */
@@ -153,6 +162,8 @@ hop_lv   *hop_e_ptr_load(hop_emit *e, hop_lt *t, hop_lv *p, int64_t byte);
 void      hop_e_ptr_store(hop_emit *e, hop_lv *v, hop_lv *p, int64_t byte);
 hop_lv   *hop_e_lane_mask(hop_emit *e, hop_lv *left, int lanes); /* lane < left */
 
+hop_lv   *hop_e_base(hop_emit *e, int buf);                  /* where a buffer begins */
+
 /* emit_call.c */
 hop_lv   *hop_e_stack(hop_emit *e, hop_lt *t, int n);      /* an array, made at entry */
 /* Pointers to the operands of a statement, in an array that the next call may reuse. */
@@ -189,6 +200,28 @@ void hop_e_steps(hop_emit *e, const hop_stmt *s, hop_lv *end);
 /* emit_sum.c: n iterations of a reducing loop, for threads to share. */
 void hop_e_sum(hop_emit *e, const hop_stmt *s, hop_lv *n);
 
+/* debug.c: lines, names and carries for debuggers. Without them each does nothing. */
+void hop_e_debug_open(hop_emit *e);
+void hop_e_debug_close(hop_emit *e);
+void hop_e_debug_drop(hop_emit *e);              /* after a failure */
+void hop_e_debug_fn(hop_emit *e, hop_lv *fn, const char *name, hop_loc at);
+/* A piece of a function shows the carries that the function showed there. */
+void hop_e_debug_piece(hop_emit *e, const bool *shown, const hop_stmt *s);
+/* The line of a statement, until the answer is given back. */
+typedef struct hop_eline { hop_lmd *scope, *at; int deep; bool *shown; } hop_eline;
+hop_eline hop_e_line(hop_emit *e, const hop_stmt *s);
+void      hop_e_line_back(hop_emit *e, hop_eline was);
+/* What comes is hardly ever run, and of no line: gdb stops at the first code of a line, wherever that
+ * is. */
+hop_eline hop_e_line_rare(hop_emit *e);
+/* What comes is a body of the loop, of maybe several copies, at this index: i0, i1 .. of the loops we
+ * are in. gdb stops in each copy only because it is a block with a variable. */
+hop_eline hop_e_line_copy(hop_emit *e, hop_lv *index);
+/* The builder has gone to b. */
+void      hop_e_debug_at(hop_emit *e, hop_lbb *b);
+/* What function i of the program is called outside; a name of its own. */
+const char *hop_e_name(hop_emit *e, int i);
+
 /* tiles.c: a tile by its template, or as loops; false: they cannot say it. The check comes
  * before anything is emitted. */
 typedef void hop_e_template(hop_emit *e, const hop_stmt *s);
@@ -218,6 +251,7 @@ typedef struct hop_llvm_opts {
 	int  level;               /* LLVM's code generation level; 0 = ours (1) */
 	int  parts;               /* at most so many modules; 0 = as there are processors */
 	const char *triple;       /* another machine, the least of its kind; NULL = this one */
+	int  look;                /* hop_look */
 } hop_llvm_opts;
 
 /* machine.c: the machine we run on, without opening LLVM, or the least that a triple promises; no

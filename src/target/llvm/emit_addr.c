@@ -157,7 +157,7 @@ static hop_lv *constant_bytes(hop_emit *e, const hop_lbuf *b)
 	return g;
 }
 
-static hop_lv *base_of(hop_emit *e, int i)
+hop_lv *hop_e_base(hop_emit *e, int i)
 {
 	const hop_lbuf *b = &e->f->buf[i];
 	hop_lbb *back;
@@ -199,7 +199,7 @@ hop_eaddr hop_e_addr(hop_emit *e, const hop_addr *a)
 		if (hop_size_nsym(a->term[i].stride) > e->f->nsym)
 			late = true;
 	}
-	r.p = base_of(e, a->buf);
+	r.p = hop_e_base(e, a->buf);
 	for (int d = late ? e->s.depth : 0; d <= e->s.depth; d++) {
 		hop_lv *sum = NULL;
 		hop_lbb *back = go_out(e, d);

@@ -83,9 +83,11 @@ static void set_var(hop_emit *e, const hop_stmt *s, hop_lv *iv, int depth)
 static void pass(hop_emit *e, const hop_stmt *s, hop_lv *iv, hop_lv **acc,
                  const int *lanes)
 {
+	hop_eline was = hop_e_line_copy(e, iv);
 	set_var(e, s, iv, e->s.depth);
 	hop_e_block_stmts(e, &s->body);
 	hop_e_carries(e, s);
+	hop_e_line_back(e, was);
 	for (int i = 0; i < s->nacc; i++) {
 		const hop_acc *c = &s->acc[i];
 		const hop_ev *v = hop_e_reg(e, c->value);

@@ -188,6 +188,7 @@ hop_lbb *hop_e_block(hop_emit *e)
 void hop_e_at(hop_emit *e, hop_lbb *b)
 {
 	e->L->PositionBuilderAtEnd(e->b, b);
+	hop_e_debug_at(e, b);
 }
 
 int64_t hop_e_known(hop_emit *e, hop_lv *v, int64_t otherwise)

@@ -18,6 +18,7 @@ static void dispose(work *w)
 	const hop_llvm *L = w->L;
 	if (w->buffer)
 		L->DisposeMemoryBuffer(w->buffer);
+	hop_e_debug_drop(&w->e);
 	if (w->e.b)
 		L->DisposeBuilder(w->e.b);
 	if (w->e.mod)
@@ -112,7 +113,7 @@ static hop_status compile(hop_env *e, const hop_llvm *L, const hop_machine *m,
 	work *w = HOP_NEW(&e->tmp, work);
 	hop_frame f;
 	w->L = L;
-	w->e = (hop_emit){ .env = e, .L = L, .m = m };
+	w->e = (hop_emit){ .env = e, .L = L, .m = m, .look = o->look };
 	if (HOP_GUARD(e, &f)) {
 		dispose(w);
 		return hop_guard_nomem(e, &f);

@@ -11,6 +11,8 @@ typedef struct LLVMOpaqueType       hop_lt;
 typedef struct LLVMOpaqueValue      hop_lv;
 typedef struct LLVMOpaqueBasicBlock hop_lbb;
 typedef struct LLVMOpaqueBuilder    hop_lbld;
+typedef struct LLVMOpaqueMetadata   hop_lmd;
+typedef struct LLVMOpaqueDIBuilder  hop_ldib;
 
 enum hop_llvm_op {
 	LL_ADD = 8, LL_FADD, LL_SUB, LL_FSUB, LL_MUL, LL_FMUL, LL_UDIV, LL_SDIV, LL_FDIV,

@@ -390,9 +390,11 @@ static hop_lv *emit_sincos(hop_emit *e, hop_dtype d, int lanes, hop_lv *x, bool 
 	from[0] = e->L->GetInsertBlock(e->b);
 	e->L->BuildCondBr(e->b, big, rare, join);
 	hop_e_at(e, rare);
+	hop_eline was = hop_e_line_rare(e);
 	r = e->L->BuildCall2(e->b, e->L->FunctionType(t, &t, 1, 0), slow, &x, 1, "");
 	from[1] = rare;
 	e->L->BuildBr(e->b, join);
+	hop_e_line_back(e, was);
 	hop_e_at(e, join);
 	phi = e->L->BuildPhi(e->b, t, "");
 	e->L->AddIncoming(phi, (hop_lv *[]){ fast, r }, from, 2);

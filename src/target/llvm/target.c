@@ -17,7 +17,7 @@ static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
                           const hop_target_opts *o, hop_bytes *out_b)
 {
-	hop_llvm_opts lo = { .level = o->level, .parts = o->parts };
+	hop_llvm_opts lo = { .level = o->level, .parts = o->parts, .look = hop_look() };
 	return hop_llvm_object(e, p, m, &lo, &out_b->p, &out_b->n);
 }
 
