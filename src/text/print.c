@@ -580,7 +580,7 @@ void hop_attrs_print(hop_buf *b, const hop_graph *g, const char *const *sym, con
 			continue;
 		hop_put(b, any ? ", " : "");
 		any = true;
-		put_field(b, f->name);
+		hop_field_word(b, f->name);
 		hop_put(b, " = ");
 		put_value(&p, &s, f->kind, field_at(n, i));
 	}

@@ -28,7 +28,7 @@ static enum hop_strict level(const hop_trace *t)
 /* ---- refusing ---- */
 
 __attribute__((format(printf, 4, 5)))
-static bool refuse(const hop_look *l, hop_loc loc, bool inside, const char *fmt, ...)
+static bool refuse(const hop_seen *l, hop_loc loc, bool inside, const char *fmt, ...)
 {
 	char s[1600];
 	va_list ap;
@@ -43,7 +43,7 @@ static bool refuse(const hop_look *l, hop_loc loc, bool inside, const char *fmt,
 
 /* ---- memory ---- */
 
-static bool is_given(const hop_look *l, uint32_t store)
+static bool is_given(const hop_seen *l, uint32_t store)
 {
 	const hop_store *s = &l->body->store[store];
 	return s->owner != l->body || store < l->body->nin || s->take;
@@ -56,14 +56,14 @@ static bool one_store(const hop_trace *b, uint32_t x, uint32_t y)
 }
 
 /* What is to be done with a copy of result i. */
-static const char *verb(const hop_look *l, uint32_t i)
+static const char *verb(const hop_seen *l, uint32_t i)
 {
 	return !l->body->block ? "return" :
 	       l->kind == HOP_STRICT_LOOP && i >= l->ncarry ? "stack" : "assign";
 }
 
 /* Where an outer value comes from, when it has no name. */
-static void note_made(const hop_look *l, uint32_t store)
+static void note_made(const hop_seen *l, uint32_t store)
 {
 	const hop_store *s = &l->body->store[store];
 	if (s->owner == l->body || s->index < s->owner->nin)
@@ -77,20 +77,20 @@ static void note_made(const hop_look *l, uint32_t store)
 }
 
 /* A variable that an eager loop leaves alone: captured, it would not be carried. */
-static bool left_alone(const hop_look *l, uint32_t i)
+static bool left_alone(const hop_seen *l, uint32_t i)
 {
 	const hop_block_state *s = l->body->block;
 	return l->kind == HOP_STRICT_LOOP && l->body->eager && s && i < l->ncarry && !s->changed[i];
 }
 
-static bool results_own(const hop_look *l)
+static bool results_own(const hop_seen *l)
 {
 	const hop_trace *b = l->body;
 	for (uint32_t i = 0; i < b->nret; i++) {
-		const hop_cell *c = &b->slot[hop_look_slot(l, i)];
+		const hop_cell *c = &b->slot[hop_seen_slot(l, i)];
 		if (c->weak || !is_given(l, c->store) || left_alone(l, i))
 			continue;
-		const char *out = hop_look_result(l, i), *in = hop_look_store(l, c->store);
+		const char *out = hop_seen_result(l, i), *in = hop_seen_store(l, c->store);
 		bool same = !c->view && (!strcmp(out, in) || (l->choice && l->choice->name &&
 		                                              !strcmp(l->choice->name[i], in)));
 		refuse(l, b->b.loc, true, "%s is %s%s: PyTorch refuses results that share memory with "
@@ -101,12 +101,12 @@ static bool results_own(const hop_look *l)
 	}
 	for (uint32_t i = 0; i < b->nret; i++)
 		for (uint32_t k = 0; k < i; k++) {
-			const hop_cell *c = &b->slot[hop_look_slot(l, i)], *d = &b->slot[hop_look_slot(l, k)];
+			const hop_cell *c = &b->slot[hop_seen_slot(l, i)], *d = &b->slot[hop_seen_slot(l, k)];
 			if (c->weak || d->weak || !one_store(b, c->store, d->store))
 				continue;
 			return refuse(l, b->b.loc, true, "%s and %s share memory: PyTorch refuses such "
-			              "results: %s hop_clone of one of them", hop_look_result(l, k),
-			              hop_look_result(l, i), verb(l, i));
+			              "results: %s hop_clone of one of them", hop_seen_result(l, k),
+			              hop_seen_result(l, i), verb(l, i));
 		}
 	return true;
 }
@@ -127,7 +127,7 @@ static const bool *read_values(hop_trace *b)
 
 /* Captured values become operands; two of one memory are refused there. An eager body captures
  * nothing. */
-static bool operands_own(const hop_look *l)
+static bool operands_own(const hop_seen *l)
 {
 	hop_trace *b = l->body;
 	const bool *read = read_values(b);
@@ -137,7 +137,7 @@ static bool operands_own(const hop_look *l)
 		if (x->kind != HOP_LEAF_PARAM && read[x->val.id] && seen[x->index]++) {
 			refuse(l, b->b.loc, true, "two values are captured that share memory, %s and a view of "
 			       "it: PyTorch refuses such operands: capture hop_clone of one, or make the view "
-			       "inside", hop_look_store(l, x->index));
+			       "inside", hop_seen_store(l, x->index));
 			note_made(l, x->index);
 			return false;
 		}
@@ -150,7 +150,7 @@ static bool operands_own(const hop_look *l)
 enum may { NEVER, NO_GRAD };
 
 /* Is nothing written that must not be? own: what the body is given; else what it captures. */
-static bool unwritten(const hop_look *l, enum may own, enum may captured)
+static bool unwritten(const hop_seen *l, enum may own, enum may captured)
 {
 	const hop_trace *b = l->body;
 	for (uint32_t i = 0; i < b->nstore; i++) {
@@ -163,7 +163,7 @@ static bool unwritten(const hop_look *l, enum may own, enum may captured)
 			continue;
 		bool free = may == NO_GRAD && b->root->strict == HOP_STRICT_GRAD;
 		refuse(l, s->wloc, true, "%s is written: PyTorch refuses writes to what %s%s: %s%s",
-		       hop_look_store(l, i), mine ? "a body is given" : "comes from outside",
+		       hop_seen_store(l, i), mine ? "a body is given" : "comes from outside",
 		       may != NO_GRAD ? "" : free ? " while gradients are recorded" : " in training",
 		       mine ? "write to hop_clone of it" : "return the new contents",
 		       free ? ", or capture as under no_grad (HOP_STRICT_NO_GRAD)" : "");
@@ -188,7 +188,7 @@ static bool prints(const hop_graph *g)
 	return false;
 }
 
-static bool silent(const hop_look *l)
+static bool silent(const hop_seen *l)
 {
 	const hop_build *b = &l->body->b;
 	for (uint32_t i = 0; i < b->nnode; i++) {
@@ -209,26 +209,26 @@ static const char *kind_of(enum hop_weak w)
 }
 
 /* Results that are tensors, and no numbers. */
-static bool tensors(const hop_look *l, uint32_t first)
+static bool tensors(const hop_seen *l, uint32_t first)
 {
 	const hop_trace *b = l->body;
 	for (uint32_t i = first; i < b->nret; i++) {
-		const hop_cell *c = &b->slot[hop_look_slot(l, i)];
+		const hop_cell *c = &b->slot[hop_seen_slot(l, i)];
 		if (c->weak)
 			return refuse(l, b->b.loc, true, "%s is %s: PyTorch takes tensors: make one with "
-			              "hop_scalar", hop_look_result(l, i), kind_of(c->weak));
+			              "hop_scalar", hop_seen_result(l, i), kind_of(c->weak));
 	}
 	return true;
 }
 
 /* What a loop starts with is asked for where it stands. */
-static bool starts(const hop_look *l, const bool *number, const hop_type *const *type, bool ints)
+static bool starts(const hop_seen *l, const bool *number, const hop_type *const *type, bool ints)
 {
 	for (uint32_t i = 0; i < l->ncarry; i++) {
 		bool whole = type[i]->dtype == HOP_i64 || type[i]->dtype == HOP_bool;
 		if (number[i] && !(ints && whole))
 			return refuse(l, l->t->b.loc, false, "%s starts as %s: PyTorch takes tensors%s: start "
-			              "with hop_scalar(t, HOP_%s, ..)", hop_look_result(l, i),
+			              "with hop_scalar(t, HOP_%s, ..)", hop_seen_result(l, i),
 			              whole ? "a number" : "a float", ints ? " and whole numbers" : "",
 			              hop_dtype_name((hop_dtype)type[i]->dtype));
 	}
@@ -236,7 +236,7 @@ static bool starts(const hop_look *l, const bool *number, const hop_type *const 
 }
 
 /* The common end: memory, writes, effects. */
-static bool look(const hop_look *l, enum may own, enum may captured, bool alias)
+static bool look(const hop_seen *l, enum may own, enum may captured, bool alias)
 {
 	return silent(l) && unwritten(l, own, captured) &&
 	       (!alias || (results_own(l) && operands_own(l)));
@@ -245,27 +245,27 @@ static bool look(const hop_look *l, enum may own, enum may captured, bool alias)
 /* ---- cond and switch ---- */
 
 /* A number in one branch is one in all; a float nowhere. */
-static bool whole_numbers(const hop_look *l)
+static bool whole_numbers(const hop_seen *l)
 {
 	const hop_choice *c = l->choice;
 	for (uint32_t i = 0; i < l->body->nret; i++) {
 		enum hop_weak w = l->body->slot[l->body->ret[i]].weak;
 		if (w == HOP_WEAK_FLOAT)
 			return refuse(l, l->body->b.loc, true, "%s is a float: PyTorch takes tensors and whole "
-			              "numbers: make a tensor of it with hop_scalar", hop_look_result(l, i));
+			              "numbers: make a tensor of it with hop_scalar", hop_seen_result(l, i));
 		for (int k = 0; w && k < c->n; k++) {
 			const hop_trace *o = c->body[k];
 			if (o && i < o->nret && !o->slot[o->ret[i]].weak)
 				return refuse(l, l->body->b.loc, true, "%s is a number, in %s it is a tensor: PyTorch "
 				              "refuses that: make a tensor of it with hop_scalar",
-				              hop_look_result(l, i), hop_choice_word(l->t, c, k));
+				              hop_seen_result(l, i), hop_choice_word(l->t, c, k));
 		}
 	}
 	return true;
 }
 
 /* The same tree: results are called the same, or nothing, in all branches. */
-static bool same_tree(const hop_look *l)
+static bool same_tree(const hop_seen *l)
 {
 	const hop_trace *b = l->body, *f = l->choice->body[0];
 	for (uint32_t i = 0; f && f->nret == b->nret && i < b->nret; i++) {
@@ -279,7 +279,7 @@ static bool same_tree(const hop_look *l)
 	return true;
 }
 
-static bool switch_operands(const hop_look *l)
+static bool switch_operands(const hop_seen *l)
 {
 	const hop_call_io *io = &l->choice->io;
 	for (int i = 0; !l->choice->block && i < io->nin; i++) {
@@ -293,7 +293,7 @@ static bool switch_operands(const hop_look *l)
 
 bool hop_strict_choice(hop_trace *t, const hop_choice *c)
 {
-	hop_look l = { .t = t, .op = hop_choice_op(c), .kind = HOP_STRICT_CHOICE, .choice = c,
+	hop_seen l = { .t = t, .op = hop_choice_op(c), .kind = HOP_STRICT_CHOICE, .choice = c,
 	               .level = level(t) };
 	bool ok = true;
 	if (l.level == HOP_STRICT_OFF || c->n == 1)            /* one branch is a plain call */
@@ -313,7 +313,7 @@ bool hop_strict_choice(hop_trace *t, const hop_choice *c)
 /* ---- loops ---- */
 
 /* All carries that do not end as they began, where there are several: hop names the first. */
-static bool keeps_types(const hop_look *l, const hop_type *const *type)
+static bool keeps_types(const hop_seen *l, const hop_type *const *type)
 {
 	hop_trace *b = l->body;
 	char s[1200];
@@ -324,7 +324,7 @@ static bool keeps_types(const hop_look *l, const hop_type *const *type)
 		if (have == type[i] || b->slot[b->ret[i]].weak || n >= sizeof s)
 			continue;
 		n += (size_t)snprintf(s + n, sizeof s - n, "%s%s is %s when a step begins, %s when it ends",
-		                      bad++ ? "; " : "", hop_look_result(l, i), hop_type_text(l->t, type[i]),
+		                      bad++ ? "; " : "", hop_seen_result(l, i), hop_type_text(l->t, type[i]),
 		                      hop_type_text(b, have));
 	}
 	if (bad < 2)
@@ -353,7 +353,7 @@ static const bool *whole_values(hop_trace *b, const bool *number)
 }
 
 /* A number stays one, a tensor too. Eager, it cannot be told what a whole number was made of. */
-static bool stays(const hop_look *l, const bool *number)
+static bool stays(const hop_seen *l, const bool *number)
 {
 	hop_trace *b = l->body;
 	const bool *whole = whole_values(b, number);
@@ -361,25 +361,25 @@ static bool stays(const hop_look *l, const bool *number)
 		enum hop_weak w = b->slot[b->ret[i]].weak;
 		if (w && (!number[i] || w == HOP_WEAK_FLOAT))
 			return refuse(l, b->b.loc, true, "%s starts as a %s, the body gives %s: PyTorch refuses "
-			              "that: make a tensor of it with hop_scalar", hop_look_result(l, i),
+			              "that: make a tensor of it with hop_scalar", hop_seen_result(l, i),
 			              number[i] ? "whole number" : "tensor", kind_of(w));
 		if (!w && number[i] && !b->eager && !whole[b->out[i].id])
 			return refuse(l, b->b.loc, true, "%s starts as a number, the body gives a tensor: PyTorch "
-			              "refuses that: start with hop_scalar", hop_look_result(l, i));
+			              "refuses that: start with hop_scalar", hop_seen_result(l, i));
 	}
 	return true;
 }
 
-static hop_look look_while(hop_trace *t, const struct hop_while_call *c, hop_trace *body)
+static hop_seen look_while(hop_trace *t, const struct hop_while_call *c, hop_trace *body)
 {
-	return (hop_look){ .t = t, .body = body, .op = c->op, .level = level(t),
+	return (hop_seen){ .t = t, .body = body, .op = c->op, .level = level(t),
 	                   .kind = HOP_STRICT_LOOP, .ncarry = (uint32_t)c->ncarry,
 	                   .carry = c->opts.carry, .alone = c->block };
 }
 
 bool hop_strict_test(hop_trace *t, const struct hop_while_call *c, hop_trace *test)
 {
-	hop_look l = look_while(t, c, test);
+	hop_seen l = look_while(t, c, test);
 	l.kind = HOP_STRICT_TEST;
 	if (l.level == HOP_STRICT_OFF || test->nret != 1)
 		return true;
@@ -393,7 +393,7 @@ bool hop_strict_test(hop_trace *t, const struct hop_while_call *c, hop_trace *te
 /* A loop that stacks is another operator there: of tensors, and without writes. */
 bool hop_strict_while(hop_trace *t, const struct hop_while_call *c, hop_trace *body)
 {
-	hop_look l = look_while(t, c, body);
+	hop_seen l = look_while(t, c, body);
 	bool stacks = body->nret > l.ncarry;
 	return l.level == HOP_STRICT_OFF || body->nret < l.ncarry ||
 	       (starts(&l, c->number, c->type, !stacks) && stays(&l, c->number) &&
@@ -404,7 +404,7 @@ bool hop_strict_while(hop_trace *t, const struct hop_while_call *c, hop_trace *b
 /* ---- scan and map ---- */
 
 /* Are there xs? Those of a block are what it reads of its index and of what it takes. */
-static bool has_xs(const hop_look *l, const struct hop_scan_call *c)
+static bool has_xs(const hop_seen *l, const struct hop_scan_call *c)
 {
 	hop_trace *b = l->body;
 	if (c->nx || !c->block || b->eager)
@@ -417,7 +417,7 @@ static bool has_xs(const hop_look *l, const struct hop_scan_call *c)
 	return false;
 }
 
-static bool goes_over(const hop_look *l, const struct hop_scan_call *c)
+static bool goes_over(const hop_seen *l, const struct hop_scan_call *c)
 {
 	hop_loc loc = l->t->b.loc;
 	if (hop_size_is(c->length, 0))
@@ -434,7 +434,7 @@ static bool goes_over(const hop_look *l, const struct hop_scan_call *c)
 
 bool hop_strict_scan(hop_trace *t, const struct hop_scan_call *c, hop_trace *body)
 {
-	hop_look l = { .t = t, .body = body, .op = c->op, .level = level(t), .kind = HOP_STRICT_LOOP,
+	hop_seen l = { .t = t, .body = body, .op = c->op, .level = level(t), .kind = HOP_STRICT_LOOP,
 	               .ncarry = (uint32_t)c->ncarry, .carry = c->opts.carry, .x = c->opts.x,
 	               .alone = c->block };
 	enum may own = c->unordered ? NO_GRAD : NEVER, captured = c->unordered ? NEVER : NO_GRAD;
@@ -446,7 +446,7 @@ bool hop_strict_scan(hop_trace *t, const struct hop_scan_call *c, hop_trace *bod
 /* ---- associative_scan ---- */
 
 /* What hop itself broadcasts is part of an elementwise op; a view that was asked for is not. */
-static bool elementwise(const hop_look *l)
+static bool elementwise(const hop_seen *l)
 {
 	const hop_trace *b = l->body;
 	const char *bad = NULL;
@@ -465,7 +465,7 @@ static bool elementwise(const hop_look *l)
 }
 
 /* Results that are named are named as the leaves. */
-static bool same_leaves(const hop_look *l)
+static bool same_leaves(const hop_seen *l)
 {
 	const hop_trace *b = l->body;
 	char path[256];
@@ -479,7 +479,7 @@ static bool same_leaves(const hop_look *l)
 bool hop_strict_assoc(hop_trace *t, const char *op, hop_trace *combine, hop_size length,
                       const hop_tree *x)
 {
-	hop_look l = { .t = t, .body = combine, .op = op, .level = level(t),
+	hop_seen l = { .t = t, .body = combine, .op = op, .level = level(t),
 	               .kind = HOP_STRICT_COMBINE, .x = x };
 	if (l.level == HOP_STRICT_OFF || combine->nret != combine->nin / 2)
 		return true;

@@ -21,7 +21,7 @@ bool hop_strict_assoc(hop_trace *t, const char *op, hop_trace *combine, hop_size
 enum hop_strict_kind { HOP_STRICT_CHOICE, HOP_STRICT_TEST, HOP_STRICT_LOOP, HOP_STRICT_COMBINE };
 
 /* One body that is looked at. */
-typedef struct hop_look {
+typedef struct hop_seen {
 	hop_trace           *t, *body;
 	const char          *op;
 	enum hop_strict_kind kind;
@@ -31,13 +31,13 @@ typedef struct hop_look {
 	uint32_t             ncarry;   /* of a loop: its first results, and parameters */
 	const hop_tree      *carry, *x;
 	bool                 alone;    /* carries are variables */
-} hop_look;
+} hop_seen;
 
 /* Result i: "carry.h", "y[0]", "result 1 of then". */
-const char *hop_look_result(const hop_look *l, uint32_t i);
+const char *hop_seen_result(const hop_seen *l, uint32_t i);
 /* A storage that the body was given or captures: "carry.h", "input 2 (net.w)". */
-const char *hop_look_store(const hop_look *l, uint32_t store);
+const char *hop_seen_store(const hop_seen *l, uint32_t store);
 /* The slot that the user gave for result i. */
-uint32_t    hop_look_slot(const hop_look *l, uint32_t i);
+uint32_t    hop_seen_slot(const hop_seen *l, uint32_t i);
 
 #endif

@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *keep(const hop_look *l, const char *s)
+static const char *keep(const hop_seen *l, const char *s)
 {
 	return hop_arena_str(&l->t->arena, s, strlen(s));
 }
 
 /* ---- results ---- */
 
-static const char *branch_result(const hop_look *l, uint32_t i)
+static const char *branch_result(const hop_seen *l, uint32_t i)
 {
 	const hop_choice *c = l->choice;
 	char s[400];
@@ -27,7 +27,7 @@ static const char *branch_result(const hop_look *l, uint32_t i)
 	return keep(l, s);
 }
 
-const char *hop_look_result(const hop_look *l, uint32_t i)
+const char *hop_seen_result(const hop_seen *l, uint32_t i)
 {
 	char s[400];
 	if (l->kind == HOP_STRICT_TEST)
@@ -57,7 +57,7 @@ static int64_t slot_in(hop_trace *t, hop_value v)
 	return (int64_t)(uintptr_t)hop_map_get(&t->lifted, &v, sizeof v) - 1;
 }
 
-uint32_t hop_look_slot(const hop_look *l, uint32_t i)
+uint32_t hop_seen_slot(const hop_seen *l, uint32_t i)
 {
 	hop_trace *b = l->body;
 	if (l->kind == HOP_STRICT_LOOP && b->block && i >= l->ncarry) {
@@ -69,7 +69,7 @@ uint32_t hop_look_slot(const hop_look *l, uint32_t i)
 }
 
 /* A parameter of the body itself. */
-static const char *own_param(const hop_look *l, uint32_t i)
+static const char *own_param(const hop_seen *l, uint32_t i)
 {
 	const hop_block_state *s = l->body->block;
 	bool counts = !strcmp(l->op, "fori_loop");
@@ -87,7 +87,7 @@ static const char *own_param(const hop_look *l, uint32_t i)
 }
 
 /* One of an enclosing trace, number i there. */
-static const char *outer(const hop_look *l, const hop_trace *o, uint32_t i)
+static const char *outer(const hop_seen *l, const hop_trace *o, uint32_t i)
 {
 	char s[400];
 	bool param = i < o->nin;
@@ -104,7 +104,7 @@ static const char *outer(const hop_look *l, const hop_trace *o, uint32_t i)
 }
 
 /* The variable or operand of a choice whose storage this is; NULL = none. */
-static const char *listed(const hop_look *l, uint32_t store)
+static const char *listed(const hop_seen *l, uint32_t store)
 {
 	const hop_block_state *s = l->body->block;
 	hop_trace *b = l->body;
@@ -127,7 +127,7 @@ static const char *listed(const hop_look *l, uint32_t store)
 	return NULL;
 }
 
-const char *hop_look_store(const hop_look *l, uint32_t store)
+const char *hop_seen_store(const hop_seen *l, uint32_t store)
 {
 	const hop_store *s = &l->body->store[store];
 	if (s->take)
