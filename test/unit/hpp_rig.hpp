@@ -41,7 +41,7 @@ static inline bool has(const std::string &s, const char *part)
 /* ---- the same graph as in C ---- */
 
 /* Every C body finds the inputs of the function here. */
-static const hop_value *outer;
+[[maybe_unused]] static const hop_value *outer;
 
 static inline void same(hop::ctx &c, const std::vector<hop_spec> &in, const hop::fn &f, hop_body *body)
 {

@@ -151,7 +151,8 @@ static void random_texts(void **state)
 	static const char *const seed[] = {
 		"vmap(axis=[1,none],n=8),grad(wrt=0)", "jacrev(wrt=[0,1],chunk=2)",
 		"cse,hvp(wrt=0),linearize(half=1)",
-		"grad(wrt=0),vmap(out=[0,1],n=any)" };
+		"grad(wrt=0),vmap(out=[0,1],n=any)"
+	};
 	static const char with[] = "()[],=0123456789 nogradvmpxiut_-.\t";
 	uint64_t s = 42;
 	int good = 0, bad = 0;

@@ -47,7 +47,8 @@ static void functions(void **state)
 	says(hop_grad(f, 1, &zero, &g), HOP_ENODIFF, "grad: the first result is f64[3], it must be a float "
 	     "scalar");
 	says(hop_hvp(f, 1, &zero, &g), HOP_ENODIFF, "it must be a float scalar");
-	says(hop_jacrev(f, 1, &(int){ 3 }, NULL, &g), HOP_EVALUE, "jacrev: there is no input 3: there are 3");
+	says(hop_jacrev(f, 1, &(int){ 3 }, NULL, &g), HOP_EVALUE,
+	     "jacrev: there is no input 3: there are 3");
 	says(hop_jacfwd(f, 1, &(int){ -1 }, NULL, &g), HOP_EVALUE, "jacfwd: there is no input -1");
 	says(hop_hessian(s, 2, twice, NULL, &g), HOP_EVALUE, "hessian: input 0 is named twice");
 	says(hop_vhp(s, 1, &(int){ 2 }, &g), HOP_ENODIFF, "vhp: input 2 is i64: only float inputs");
