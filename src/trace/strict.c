@@ -25,19 +25,13 @@ static enum hop_strict level(const hop_trace *t)
 	return t->root->strict;
 }
 
-/* ---- refusing ---- */
-
 __attribute__((format(printf, 4, 5)))
 static bool refuse(const hop_seen *l, hop_loc loc, bool inside, const char *fmt, ...)
 {
-	char s[1600];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(s, sizeof s, fmt, ap);
+	hop_look_refuse(l, loc, inside, fmt, ap);
 	va_end(ap);
-	l->t->b.st = hop_fail(hop_env_of(l->t), loc, HOP_EREFUSED, "%s: strict: %s", l->op, s);
-	if (inside)
-		hop_note(hop_env_of(l->t), l->body->site, "in %s", l->body->what);
 	return false;
 }
 
@@ -300,12 +294,16 @@ bool hop_strict_choice(hop_trace *t, const hop_choice *c)
 		return true;
 	if (!c->two)
 		ok = switch_operands(&l);
+	hop_look first = l;
+	first.body = c->body[0];
 	for (l.arm = 0; ok && l.arm < c->n; l.arm++) {
 		enum may may = c->two ? NO_GRAD : NEVER;
 		l.body = c->body[l.arm];
 		if (l.body)                                    /* an eager run has those that ran */
 			ok = whole_numbers(&l) && same_tree(&l) &&
 			     look(&l, may, may, may == NEVER || l.level == HOP_STRICT_GRAD);
+		if (ok && l.body && first.body && l.arm)
+			ok = hop_strict_alike(&first, &l);
 	}
 	return ok;
 }
@@ -398,7 +396,7 @@ bool hop_strict_while(hop_trace *t, const struct hop_while_call *c, hop_trace *b
 	return l.level == HOP_STRICT_OFF || body->nret < l.ncarry ||
 	       (starts(&l, c->number, c->type, !stacks) && stays(&l, c->number) &&
 	        tensors(&l, l.ncarry) && keeps_types(&l, c->type) &&
-	        look(&l, NEVER, stacks ? NEVER : NO_GRAD, true));
+	        look(&l, NEVER, stacks ? NEVER : NO_GRAD, true) && hop_strict_keeps(&l, c->init));
 }
 
 /* ---- scan and map ---- */
@@ -440,7 +438,8 @@ bool hop_strict_scan(hop_trace *t, const struct hop_scan_call *c, hop_trace *bod
 	enum may own = c->unordered ? NO_GRAD : NEVER, captured = c->unordered ? NEVER : NO_GRAD;
 	return l.level == HOP_STRICT_OFF || body->nret < l.ncarry ||
 	       (goes_over(&l, c) && starts(&l, c->number, c->type, false) && tensors(&l, 0) &&
-	        keeps_types(&l, c->type) && look(&l, own, captured, true));
+	        keeps_types(&l, c->type) && look(&l, own, captured, true) &&
+	        hop_strict_keeps(&l, c->init));
 }
 
 /* ---- associative_scan ---- */

@@ -11,6 +11,15 @@ static const char *keep(const hop_seen *l, const char *s)
 	return hop_arena_str(&l->t->arena, s, strlen(s));
 }
 
+void hop_look_refuse(const hop_look *l, hop_loc loc, bool inside, const char *fmt, va_list ap)
+{
+	char s[1600];
+	vsnprintf(s, sizeof s, fmt, ap);
+	l->t->b.st = hop_fail(hop_env_of(l->t), loc, HOP_EREFUSED, "%s: strict: %s", l->op, s);
+	if (inside)
+		hop_note(hop_env_of(l->t), l->body->site, "in %s", l->body->what);
+}
+
 /* ---- results ---- */
 
 static const char *branch_result(const hop_seen *l, uint32_t i)

@@ -33,6 +33,11 @@ class All:
         self.m, self.none = torch.ones(2, 3, dtype=F64), torch.zeros(0, 3, dtype=F64)
         self.h, self.v = torch.tensor(0.5, dtype=F64), torch.tensor(2.0, dtype=F64)
         self.k, self.p = torch.tensor(1), torch.tensor(True)
+        self.q = torch.ones(3, 3, dtype=F64)
+
+
+def copy(r):
+    return r.clone(memory_format=torch.contiguous_format)
 
 
 def twice(r):
@@ -105,6 +110,16 @@ cond("cond_tree", lambda a, t: {"a": t.sin(), "b": t.cos()},
 cond("cond_dtype", sin, lambda a, t: t.to(torch.float32), x)
 cond("cond_rank", sin, total, x)
 cond("cond_sizes", sin, lambda a, t: t.sin()[:2], x)
+cond("cond_offset", lambda a, t: t.sin()[1], total, x)
+cond("cond_strides", lambda a, t: t.sin().t(), cos, lambda a: a.q)
+cond("cond_strides_of_ops", lambda a, t: t.t().sin(), cos, lambda a: a.q)
+cond("cond_strides_first", lambda a, t: t.t() + t, cos, lambda a: a.q)
+cond("cond_strides_mixed", lambda a, t: t + t.t(), cos, lambda a: a.q)
+cond("cond_strides_outer", sin, lambda a, t, s: s.cos(), lambda a: a.q.t(), lambda a: a.q)
+cond("cond_strides_alike", lambda a, t: t.sin().t(), lambda a, t: t.cos().t(), lambda a: a.q)
+cond("cond_strides_clone", lambda a, t: copy(t.sin().t()), cos, lambda a: a.q)
+cond("cond_gaps", lambda a, t: t.sin()[::2], lambda a, t: copy(t.cos()[:2]), x)
+cond("cond_repeats", lambda a, t: t.sum().expand(3), sin, x)
 cond("cond_identity", sin, lambda a, t: t, x)
 cond("cond_clone", sin, lambda a, t: t.clone(), x)
 cond("cond_view", lambda a, t: t[0], total, x)
@@ -185,6 +200,8 @@ loop("while_never", lambda a, c: False, lambda a, c: (c + 1,), h)
 loop("while_count", small, lambda a, c: (c + 1, c + 2), h)
 loop("while_metadata", small, lambda a, c: (c.to(torch.float32),), h)
 loop("while_metadata_all", small, lambda a, c, d: (c.to(torch.float32), d.to(torch.float32)), h, v)
+loop("while_strides", small, lambda a, c, d: (c + 1, (d + 1).t()), h, lambda a: a.q)
+loop("while_strides_kept", small, lambda a, c, d: (c + 1, d * 2), h, lambda a: a.q.t())
 loop("while_unchanged", small, lambda a, c, d: (c + 1, d), h, v)
 loop("while_swap", small, swap, h, v)
 loop("while_same_twice", small, lambda a, c, d: twice(c + 1), h, v)
@@ -237,6 +254,9 @@ steps("scan_metadata", lambda a, c, e: (c.to(torch.float32), e.sin()), h, x)
 steps("scan_metadata_all", lambda a, c, e: (tuple(i.to(torch.float32) for i in c), e.sin()),
       lambda a: (a.h, a.v), x)
 steps("scan_promotes", lambda a, c, e: (c + e, e.sin()), lambda a: a.k, x)
+steps("scan_strides", lambda a, c, e: ((c + e).t(), e.sin()), lambda a: a.q, x)
+steps("scan_strides_kept", step, lambda a: a.q.t(), x)
+steps("scan_strides_y", lambda a, c, e: (c + e, (c * e).t()), lambda a: a.q, x)
 steps("scan_sum", step, h, x)
 steps("scan_carry_as_y", lambda a, c, e: twice(c + e), h, x)
 steps("scan_old_carry_as_y", lambda a, c, e: (c + e, c), h, x)

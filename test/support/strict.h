@@ -9,7 +9,7 @@
 #define STRICT_ALL(has) \
 	has(LEAF, x, "f64[3]") has(LEAF, y, "f64[3]") has(LEAF, m, "f64[2, 3]") \
 	has(LEAF, none, "f64[0, 3]") has(LEAF, h, "f64") has(LEAF, v, "f64") \
-	has(LEAF, k, "i64") has(LEAF, p, "bool")
+	has(LEAF, k, "i64") has(LEAF, p, "bool") has(LEAF, q, "f64[3, 3]")
 HOP_STRUCT(strict_in, STRICT_ALL);
 
 #define STRICT_PAIR(has)  has(LEAF, a, "f64")  has(LEAF, b, "f64")
@@ -78,6 +78,28 @@ PROGRAM(cond_tree, COND(b_ab, b_ac, all->x))
 PROGRAM(cond_dtype, COND(b_sin, b_cast, all->x))
 PROGRAM(cond_rank, COND(b_sin, b_sum, all->x))
 PROGRAM(cond_sizes, COND(b_sin, b_short, all->x))
+BODY(b_second, hop_return(t, hop_index(t, hop_sin(t, in[0]), 0, 1)))
+BODY(b_turned, hop_return(t, hop_transpose(t, hop_sin(t, in[0]), 0, 1)))
+BODY(b_turned_cos, hop_return(t, hop_transpose(t, hop_cos(t, in[0]), 0, 1)))
+BODY(b_sin_turned, hop_return(t, hop_sin(t, hop_transpose(t, in[0], 0, 1))))
+BODY(b_turned_clone, hop_return(t, hop_clone(t, hop_transpose(t, hop_sin(t, in[0]), 0, 1))))
+BODY(b_every_second, hop_return(t, hop_slice(t, hop_sin(t, in[0]), 0, hop_n(0), hop_n(2), 2)))
+BODY(b_two_clone, hop_return(t, hop_clone(t, hop_narrow(t, hop_cos(t, in[0]), 0, 0, 2))))
+BODY(b_repeats, hop_return(t, hop_expand(t, hop_sum_all(t, in[0]), 1, (hop_dim[]){ hop_n(3) })))
+PROGRAM(cond_offset, COND(b_second, b_sum, all->x))
+PROGRAM(cond_strides, COND(b_turned, b_cos, all->q))
+PROGRAM(cond_strides_of_ops, COND(b_sin_turned, b_cos, all->q))
+PROGRAM(cond_strides_alike, COND(b_turned, b_turned_cos, all->q))
+PROGRAM(cond_strides_clone, COND(b_turned_clone, b_cos, all->q))
+BODY(b_cos_second, hop_return(t, hop_cos(t, in[1])))
+BODY(b_mixed, hop_return(t, hop_add(t, in[0], hop_transpose(t, in[0], 0, 1))))
+BODY(b_mixed_turned, hop_return(t, hop_add(t, hop_transpose(t, in[0], 0, 1), in[0])))
+PROGRAM(cond_strides_mixed, COND(b_mixed, b_cos, all->q))
+PROGRAM(cond_strides_first, COND(b_mixed_turned, b_cos, all->q))
+PROGRAM(cond_strides_outer, hop_value turned = hop_transpose(t, all->q, 0, 1);
+        COND(b_sin, b_cos_second, turned, all->q))
+PROGRAM(cond_gaps, COND(b_every_second, b_two_clone, all->x))
+PROGRAM(cond_repeats, COND(b_repeats, b_sin, all->x))
 PROGRAM(cond_identity, COND(b_sin, b_first, all->x))
 PROGRAM(cond_clone, COND(b_sin, b_clone, all->x))
 PROGRAM(cond_view, COND(b_row, b_sum, all->x))
@@ -117,6 +139,8 @@ PROGRAM(switch_int, SWITCH(b_one, b_two))
 PROGRAM(switch_int_tensor, SWITCH(b_whole, b_two))
 PROGRAM(switch_alias, SWITCH(b_sin, b_cos, b_first))
 PROGRAM(switch_write, SWITCH(b_sin, b_write))
+PROGRAM(switch_strides, hop_body *const branch[] = { b_sin, b_cos, b_turned };
+        hop_switch(t, all->k, 3, branch, USER, TAKES(all->q), 4, out))
 PROGRAM(switch_one, SWITCH(b_first))
 PROGRAM(switch_clamped, hop_body *const branch[] = { b_sin, b_cos };
         hop_switch(t, hop_scalar(t, HOP_i64, 9), 2, branch, USER, TAKES(all->x), 4, out))

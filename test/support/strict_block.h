@@ -212,6 +212,16 @@ FUNCTION(block_struct)
 	return s.a;
 }
 
+FUNCTION(block_strides)
+{
+	hop_value a = all->h, left = all->v, q = all->q;
+	HOP_WHILE(t, hop_lt(t, a, left), a, left, q) {
+		a = hop_addf(t, a, 1);
+		q = hop_transpose(t, hop_mulf(t, q, 2), 0, 1);
+	}
+	return hop_add(t, a, hop_sum_all(t, q));
+}
+
 FUNCTION(block_aliased)
 {
 	hop_value a = all->h;

@@ -70,7 +70,7 @@ static void test_same_graph(void **state)
 		refused += a && !b;
 		free(a), free(b), free(c);
 	}
-	assert_true(accepted == 21 && refused == 82);
+	assert_true(accepted == 27 && refused == 93);
 	hop_ctx_free(off), hop_ctx_free(grad), hop_ctx_free(no);
 }
 
@@ -79,10 +79,10 @@ static void test_same_graph(void **state)
 static hop_status eager(enum hop_strict s, hop_body *f, const double *p, char *said, size_t room)
 {
 	hop_ctx *c = with(s);
-	double x[3] = { 1, 2, 3 }, m[6] = { 1, 2, 3, 4, 5, 6 }, h = 0.5, v = 5;
-	int64_t k = 0, dims[] = { 3, 2, 3, 0, 3 };
+	double x[3] = { 1, 2, 3 }, m[9] = { 1, 2, 3, 4, 5, 6, 7, 8, 9 }, h = 0.5, v = 5;
+	int64_t k = 0, dims[] = { 3, 2, 3, 0, 3 }, square[] = { 3, 3 };
 	bool yes = *p != 0;
-	hop_array *in[8] = { NULL }, *out = NULL;
+	hop_array *in[9] = { NULL }, *out = NULL;
 	assert_int_equal(hop_array_new(c, HOP_f64, 1, dims, x, &in[0]), HOP_OK);
 	assert_int_equal(hop_array_new(c, HOP_f64, 1, dims, x, &in[1]), HOP_OK);
 	assert_int_equal(hop_array_new(c, HOP_f64, 2, dims + 1, m, &in[2]), HOP_OK);
@@ -91,9 +91,10 @@ static hop_status eager(enum hop_strict s, hop_body *f, const double *p, char *s
 	assert_int_equal(hop_array_new(c, HOP_f64, 0, NULL, &v, &in[5]), HOP_OK);
 	assert_int_equal(hop_array_new(c, HOP_i64, 0, NULL, &k, &in[6]), HOP_OK);
 	assert_int_equal(hop_array_new(c, HOP_bool, 0, NULL, &yes, &in[7]), HOP_OK);
-	hop_status st = hop_eager_call(c, f, NULL, 8, in, 1, &out);
+	assert_int_equal(hop_array_new(c, HOP_f64, 2, square, m, &in[8]), HOP_OK);
+	hop_status st = hop_eager_call(c, f, NULL, 9, in, 1, &out);
 	snprintf(said, room, "%s", st ? hop_message(c) : "");
-	for (int i = 0; i < 8; i++)
+	for (int i = 0; i < 9; i++)
 		hop_array_release(in[i]);
 	hop_array_release(out);
 	hop_ctx_free(c);
