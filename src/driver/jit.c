@@ -385,7 +385,7 @@ static hop_status run_exactly(struct call *c, hop_array **out, const hop_run_opt
 static hop_status run(struct call *c, hop_array **out, const hop_run_opts *o)
 {
 	hop_status st = run_once(c, out, o);
-	bool again = st == HOP_ESHAPE && c->nsym && !c->f->g->has_effect;
+	bool again = st == HOP_ESHAPE && c->nsym && !c->f->g->acts;
 	return again ? run_exactly(c, out, o) : st;
 }
 

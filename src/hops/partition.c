@@ -204,7 +204,7 @@ bool hop_partition_fits(const hop_rule *r)
 	if (!asked || sub.n < 2 || hop_size_is(r->bsize, 0))
 		return false;
 	for (int64_t k = 0; k < sub.n; k++)
-		if (sub.v[k]->has_effect)
+		if (sub.v[k]->acts)
 			return false;
 	for (uint32_t i = 0; i < sub.v[0]->nparam + sub.v[0]->nout; i++) {
 		const hop_graph *g = sub.v[0];

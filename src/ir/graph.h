@@ -163,6 +163,7 @@ struct hop_graph {
 	const hop_val   *out;
 	const hop_check *check;       /* by the symbols they wait for; none follows from another */
 	bool             has_effect;  /* some node, or a node of a body, is an effect */
+	bool             acts;        /* the same but for progress: not to be lost, nor done twice */
 	bool             has_guard;   /* some node is a guard */
 	uint32_t         depth;       /* 1 + that of its deepest body */
 	const char      *name;        /* as printed; NULL = inline; not hashed */
@@ -215,6 +216,8 @@ void        hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need);
 void        hop_size_mentions(hop_size s, uint32_t nsym, uint8_t *need);
 /* Is it an effect, or does a body of it hold one? */
 bool        hop_node_effect(const hop_node *n);
+/* One that somebody would miss, which nobody does of progress? */
+bool        hop_node_acts(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);
 bool        hop_attr_equal(int op, const void *a, const void *b);

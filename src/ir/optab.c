@@ -162,6 +162,17 @@ bool hop_node_effect(const hop_node *n)
 	return false;
 }
 
+bool hop_node_acts(const hop_node *n)
+{
+	hop_graphs sub = hop_node_subs(n);
+	if (hop_optab[n->op].flags & HOP_F_X)
+		return n->op != HOP_OP_progress;
+	for (int i = 0; i < sub.n; i++)
+		if (sub.v[i] && sub.v[i]->acts)
+			return true;
+	return false;
+}
+
 int64_t *hop_attr_sym(int op, void *attr)
 {
 	return only(op, attr, HOP_AK_sym);

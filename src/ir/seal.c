@@ -97,6 +97,7 @@ static void fill(hop_graph *g, hop_build *b, const hop_order *o, const hop_size 
 			def[nv++] = k;
 		}
 		g->has_effect |= hop_node_effect(s);
+		g->acts |= hop_node_acts(s);
 		g->has_guard |= s->guard;
 		g->depth = deepest(s, g->depth);
 	}

@@ -175,10 +175,11 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 		return HOP_OK;
 	hop_map_put(&v->seen, &g, sizeof g, v);
 	HOP_TRY(numbers(v, g));
-	bool effect = false, guard = false;
+	bool effect = false, acts = false, guard = false;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		hop_graphs sub = hop_node_subs(&g->node[i]);
 		guard |= g->node[i].guard;
+		acts |= hop_node_acts(&g->node[i]);
 		effect |= (hop_optab[g->node[i].op].flags & HOP_F_X) != 0;
 		for (int j = 0; j < sub.n; j++) {
 			if (!sub.v[j])
@@ -194,7 +195,7 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 	if (guard != g->has_guard)
 		return BROKEN(v, 0, "the graph %s nodes that may refuse and says otherwise",
 		              guard ? "has" : "has no");
-	if (effect != g->has_effect)
+	if (effect != g->has_effect || acts != g->acts)
 		return BROKEN(v, 0, "the graph %s effects and says otherwise",
 		              effect ? "has" : "has no");
 	HOP_TRY(symbols(v, g));

@@ -400,6 +400,85 @@ static void derivatives(void **state)
 	hop_array_release(x);
 }
 
+/* ---- it changes nothing else ---- */
+
+static void down_one(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_sin(t, in[0]));
+}
+
+static void down_other(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0];
+	if (user)
+		hop_progress(t, hop_i(t, 0), hop_i(t, 1), "branch");
+	hop_return(t, hop_exp(t, x));
+}
+
+static void chosen(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y, i = hop_cast(t, hop_gt(t, in[0], hop_f(t, 0)), HOP_i64);
+	hop_body *const branch[2] = { down_one, down_other };
+	hop_switch_partition(t, i, 2, branch, user, 1, in, 1, &y);
+	hop_return(t, y);
+}
+
+/* Branches that say how far they are are run on their own lanes only, as others are. */
+static void partition(void **state)
+{
+	(void)state;
+	hop_spec in = hop_spec0(HOP_f64);
+	const hop_graph *g[2];
+	for (int says = 0; says < 2; says++) {
+		hop_fn *f, *v;
+		assert_int_equal(hop_capture(ctx, chosen, says ? &says : NULL, 1, &in, &f), HOP_OK);
+		assert_int_equal(hop_vmap(f, (bool[]){ true }, 64, &v), HOP_OK);
+		hop_env e;
+		hop_frame fr;
+		hop_env_init(&e, ctx, hop_ctx_mem(ctx));
+		if (HOP_GUARD(&e, &fr))
+			fail_msg("no memory");
+		assert_true(!says == !v->g->has_effect && !v->g->acts);
+		assert_int_equal(hop_pipeline_mute(&e, v->g, &g[says]), HOP_OK);
+		assert_int_equal(hop_pipeline_run(&e, g[says], &g[says]), HOP_OK);
+		hop_guard_end(&e, &fr);
+		hop_env_fini(&e);
+		hop_fn_release(f);
+		hop_fn_release(v);
+	}
+	assert_ptr_equal(g[0], g[1]);
+}
+
+/* x[1:] + y: of two elements one is left, which broadcasts: what the capture with symbols refuses is
+ * tried with numbers. */
+static void less_one(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_dim n = hop_dim_sub(t, hop_dim_of(t, in[0], 0), hop_n(1));
+	hop_progress(t, hop_i(t, 0), hop_i(t, 1), "jit");
+	hop_return(t, hop_add(t, hop_slice(t, in[0], 0, hop_n(1), n, 1), in[1]));
+}
+
+static void jits(void **state)
+{
+	static const int64_t sizes[] = { 6, 7, 2 };          /* a number, a symbol, what it refuses */
+	double v[7] = { 1, 2, 3, 4, 5, 6, 7 };
+	hop_jit *j;
+	(void)state;
+	assert_int_equal(hop_jit_new(ctx, less_one, NULL, NULL, &j), HOP_OK);
+	for (int i = 0; i < 3; i++) {
+		hop_array *in[2] = { vec(sizes[i], v), vec(i == 2 ? 5 : sizes[i] - 1, v) }, *out;
+		if (hop_jit_call(j, 2, in, 1, &out))
+			fail_msg("%s", hop_message(ctx));
+		assert_true(fabs(hop_array_at(out, 0) - 3) < 1e-12);
+		hop_array_release(in[0]);
+		hop_array_release(in[1]);
+		hop_array_release(out);
+	}
+	hop_jit_release(j);
+}
+
 /* ---- nobody wants to know ---- */
 
 static void off(void **state)
@@ -498,7 +577,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 	const struct CMUnitTest tests[] = {
-		T(loops), T(pace), T(threads), T(batches), T(derivatives), T(off), T(lines), T(bar),
+		T(loops), T(pace), T(threads), T(batches), T(derivatives), T(partition), T(jits), T(off), T(lines), T(bar),
 	};
 #undef T
 	return cmocka_run_group_tests(tests, NULL, NULL);
