@@ -6,6 +6,7 @@
  * variables that the body reads: the check mode runs it every time, and compares. */
 #include "trace/control.h"
 #include "text/text.h"
+#include "trace/strict.h"
 
 #include <string.h>
 
@@ -52,12 +53,12 @@ static bool mentions_sizes(const struct call *c)
 }
 
 /* Types are interned: their addresses stand for them. Sizes that are symbols mean something in one
- * trace only, which is then part of the key. */
+ * trace only, which is then part of the key. So is what a strict context refuses where it stands. */
 static void make_key(hop_trace *t, struct call *c)
 {
 	hop_buf b;
 	uint64_t head[] = { 'k', mentions_sizes(c) ? t->serial : 0, (uint64_t)c->io.nin,
-		                (uint64_t)c->self.nstatic };
+		                (uint64_t)c->self.nstatic, (uint64_t)hop_strict_level(t) };
 	hop_buf_open(&b, hop_env_of(t));
 	hop_putn(&b, (const char *)head, sizeof head);
 	hop_putn(&b, (const char *)&c->fn, sizeof c->fn);

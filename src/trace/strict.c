@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* The gradient mode of PyTorch where t stands: the innermost that says something. */
-static enum hop_strict level(const hop_trace *t)
+enum hop_strict hop_strict_level(const hop_trace *t)
 {
 	if (t->root->strict == HOP_STRICT_OFF)
 		return HOP_STRICT_OFF;
@@ -288,7 +288,7 @@ static bool switch_operands(const hop_seen *l)
 bool hop_strict_choice(hop_trace *t, const hop_choice *c)
 {
 	hop_seen l = { .t = t, .op = hop_choice_op(c), .kind = HOP_STRICT_CHOICE, .choice = c,
-	               .level = level(t) };
+	               .level = hop_strict_level(t) };
 	bool ok = true;
 	if (l.level == HOP_STRICT_OFF || c->n == 1)            /* one branch is a plain call */
 		return true;
@@ -370,7 +370,7 @@ static bool stays(const hop_seen *l, const bool *number)
 
 static hop_seen look_while(hop_trace *t, const struct hop_while_call *c, hop_trace *body)
 {
-	return (hop_seen){ .t = t, .body = body, .op = c->op, .level = level(t),
+	return (hop_seen){ .t = t, .body = body, .op = c->op, .level = hop_strict_level(t),
 	                   .kind = HOP_STRICT_LOOP, .ncarry = (uint32_t)c->ncarry,
 	                   .carry = c->opts.carry, .alone = c->block };
 }
@@ -432,7 +432,8 @@ static bool goes_over(const hop_seen *l, const struct hop_scan_call *c)
 
 bool hop_strict_scan(hop_trace *t, const struct hop_scan_call *c, hop_trace *body)
 {
-	hop_seen l = { .t = t, .body = body, .op = c->op, .level = level(t), .kind = HOP_STRICT_LOOP,
+	hop_seen l = { .t = t, .body = body, .op = c->op, .level = hop_strict_level(t),
+		           .kind = HOP_STRICT_LOOP,
 	               .ncarry = (uint32_t)c->ncarry, .carry = c->opts.carry, .x = c->opts.x,
 	               .alone = c->block };
 	enum may own = c->unordered ? NO_GRAD : NEVER, captured = c->unordered ? NEVER : NO_GRAD;
@@ -478,7 +479,7 @@ static bool same_leaves(const hop_seen *l)
 bool hop_strict_assoc(hop_trace *t, const char *op, hop_trace *combine, hop_size length,
                       const hop_tree *x)
 {
-	hop_seen l = { .t = t, .body = combine, .op = op, .level = level(t),
+	hop_seen l = { .t = t, .body = combine, .op = op, .level = hop_strict_level(t),
 	               .kind = HOP_STRICT_COMBINE, .x = x };
 	if (l.level == HOP_STRICT_OFF || combine->nret != combine->nin / 2)
 		return true;

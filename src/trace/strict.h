@@ -9,6 +9,9 @@
 #include "trace/control.h"
 #include "trace/loop.h"
 
+/* What is refused where t stands. */
+enum hop_strict hop_strict_level(const hop_trace *t);
+
 /* False after a failure, which is then that of the operator. */
 bool hop_strict_choice(hop_trace *t, const hop_choice *c);
 bool hop_strict_test(hop_trace *t, const struct hop_while_call *c, hop_trace *test);

@@ -415,12 +415,64 @@ static void in_others(void **state)
 	                       .nout = 1, .want = { &want }, .n = { 1 } });
 }
 
+/* ---- strict contexts ---- */
+
+static void as_it_is(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, in[0]);
+}
+
+static void negated(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_neg(t, in[0]));
+}
+
+static void folded(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y;
+	hop_cond(t, hop_gt(t, in[0], hop_f(t, 0)), as_it_is, negated, user, 1, in, 1, &y);
+	hop_return(t, y);
+}
+
+static void magnitude(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y;
+	hop_region_keyed(t, "magnitude", folded, user, NULL, 1, in, 1, &y);
+	hop_return(t, y);
+}
+
+static void both_modes(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x, y[2];
+	hop_region_keyed(t, "magnitude", folded, user, NULL, 1, in, 1, &x);
+	hop_grad_at(t, magnitude, user, 1, in, 1, (int[]){ 0 }, 2, y);
+	hop_return(t, hop_add(t, x, y[1]));
+}
+
+/* A branch returns its operand: PyTorch allows that without gradients only, and a body that was
+ * captured so is not taken where they are recorded. */
+static void strict(void **state)
+{
+	(void)state;
+	hop_ctx *normal = ctx;
+	hop_spec in = hop_spec0(HOP_f64);
+	hop_fn_release(capture(both_modes, NULL, 1, &in));
+	assert_int_equal(hop_ctx_new(HOP_CTX_OPTS(.strict = HOP_STRICT_NO_GRAD), &ctx), HOP_OK);
+	hop_fn_release(capture(magnitude, NULL, 1, &in));
+	refused(both_modes, NULL, 1, &in, HOP_EREFUSED, "cond: ");
+	hop_ctx_free(ctx);
+	ctx = normal;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(run_once), cmocka_unit_test(derived), cmocka_unit_test(types_and_statics),
 		cmocka_unit_test(symbols), cmocka_unit_test(inner_keys), cmocka_unit_test(outside),
 		cmocka_unit_test(checked), cmocka_unit_test(in_others),
+		cmocka_unit_test(strict),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }
