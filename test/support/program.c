@@ -478,6 +478,14 @@ static void say(gen_scope *s)
 {
 	hop_val v = gen_any(s);
 	struct hop_attr_print a = { .text = { 6, "v = {}" } };
+	struct hop_attr_progress far = { .text = { 3, "far" } };
+	if (!gen_below(s->g, 3)) {
+		const hop_type *t = hop_type_scalar(s->g->e, HOP_i64);
+		hop_val i = gen_want(s, t), n = gen_want(s, t);
+		if (!s->b.st)
+			hop_emit_op(&s->b, HOP_OP_progress, &far, 2, (hop_val[]){ i, n });
+		return;
+	}
 	if (!s->b.st)
 		hop_emit_op(&s->b, HOP_OP_print, &a, 1, &v);
 }
