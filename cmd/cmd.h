@@ -21,6 +21,7 @@ typedef struct cmd {
 	hop_interp       ip;
 	struct hop_exec *exec;
 	struct hop_prog *prog;
+	hop_record      *record;
 } cmd;
 
 typedef hop_status cmd_fn(cmd *c);

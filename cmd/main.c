@@ -13,12 +13,14 @@
 static const struct { const char *name; cmd_fn *run; const char *help; } sub[] = {
 	{ "run", cmd_run,
 	  "run [FILE] [--in x.npy]... [--out PREFIX] [--size s=4]... [--seed N] [--interp]\n"
-	  "        [-p PASS,...] [--nan[=nan|inf|any]] [--progress]\n"
+	  "        [-p PASS,...] [--nan[=nan|inf|any]] [--watch NAME]... [--progress]\n"
 	  "    run a graph and print its results; inputs come from .npy files, one --in a\n"
 	  "    parameter, or are made from the seed; sizes are then the least allowed unless\n"
 	  "    given. --out writes PREFIX.0.npy and so on. --interp: by the interpreter. -p: after\n"
 	  "    these passes. --nan: fail where a NaN or infinity that reaches a result was made;\n"
 	  "    nan: only NaN; any: at the first of either, whether or not it reaches one.\n"
+	  "    --watch: also what watches of this name recorded; --out writes PREFIX.NAME.npy, and\n"
+	  "    the trips of the loops around it to PREFIX.NAME.trips.npy.\n"
 	  "    --progress: how far loops are that say so (hop_progress), on standard error" },
 	{ "check", cmd_check,
 	  "check [FILE]\n"
@@ -126,6 +128,7 @@ static int go(cmd_fn *run, cmd *c)
 	}
 	int rc = report(&e, st);
 	hop_exec_release(c->exec);
+	hop_record_free(c->record);
 	if (c->prog)
 		hop_prog_free(c->prog, &e.mem);
 	hop_interp_fini(&c->ip);

@@ -24,17 +24,52 @@ static void print_result(cmd *c, const hop_array *t)
 	hop_buf_free(&b);
 }
 
-static hop_status write_result(cmd *c, const char *prefix, uint32_t i,
-                               const hop_array *t)
+/* PREFIX.NAME.npy: a number for a result, the name for what was watched. */
+static hop_status write_array(cmd *c, const char *prefix, const char *name, const hop_array *t)
 {
 	hop_buf b, path;
 	hop_buf_open(&b, c->env);
 	hop_buf_open(&path, c->env);
-	hop_putf(&path, "%s.%u.npy", prefix, i);
+	hop_putf(&path, "%s.%s.npy", prefix, name);
 	hop_npy_write(&b, t->dtype, t->rank, t->dim, t->data);
 	hop_status st = hop_file_write(c->env, path.s, b.s, b.n);
 	hop_buf_free(&path);
 	hop_buf_free(&b);
+	return st;
+}
+
+static hop_status give_result(cmd *c, const char *prefix, uint32_t i, const hop_array *t)
+{
+	char name[16];
+	snprintf(name, sizeof name, "%u", i);
+	if (prefix)
+		return write_array(c, prefix, name, t);
+	print_result(c, t);
+	return HOP_OK;
+}
+
+/* What was recorded under a name; its trips too, where it is written. */
+static hop_status give_watched(cmd *c, const char *prefix, const char *name)
+{
+	hop_array *v, *trips;
+	if (hop_watched(c->record, name, &v, &trips))
+		return hop_fail(c->env, 0, HOP_EVALUE, "run: --watch %s: nothing was recorded under this "
+		                "name", name);
+	hop_status st = HOP_OK;
+	if (prefix) {
+		hop_buf b;
+		hop_buf_open(&b, c->env);
+		hop_putf(&b, "%s.trips", name);
+		st = write_array(c, prefix, name, v);
+		if (!st)
+			st = write_array(c, prefix, b.s, trips);
+		hop_buf_free(&b);
+	} else {
+		printf("%s: ", name);
+		print_result(c, v);
+	}
+	hop_array_release(v);
+	hop_array_release(trips);
 	return st;
 }
 
@@ -43,7 +78,8 @@ static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t
                           hop_array *const *in, hop_array **out)
 {
 	interp |= c->ip.nan == HOP_NAN_ANY;
-	hop_status st = interp ? HOP_OK : hop_exec_new(c->env, g, NULL, &c->exec);
+	hop_compile_opts o = { .watch = c->ip.record != NULL };
+	hop_status st = interp ? HOP_OK : hop_exec_new(c->env, g, &o, &c->exec);
 	if (st == HOP_ETARGET) {
 		fprintf(stderr, "hop: interpreting, slowly: %s\n", c->env->diag.text);
 		hop_diag_clear(c->env);
@@ -61,12 +97,8 @@ static hop_status run(cmd *c, const hop_graph *g, const cmd_inputs *from,
 	int64_t *syms;
 	HOP_TRY(cmd_make_inputs(c, g, from, &in, &syms));
 	HOP_TRY(compute(c, g, interp, syms, in, out));
-	for (uint32_t i = 0; i < g->nout; i++) {
-		if (prefix)
-			HOP_TRY(write_result(c, prefix, i, out[i]));
-		else
-			print_result(c, out[i]);
-	}
+	for (uint32_t i = 0; i < g->nout; i++)
+		HOP_TRY(give_result(c, prefix, i, out[i]));
 	return HOP_OK;
 }
 
@@ -83,6 +115,8 @@ hop_status cmd_run(cmd *c)
 	cmd_inputs from = { 0 };
 	c->ip.nan = hop_ctx_nan(c->env->ctx);
 	const char *prefix = NULL, *passes = NULL, *nan = NULL;
+	const char **watch = HOP_NEWN(&c->env->tmp, const char *, c->argc);
+	int nwatch = 0;
 	bool interp = false;
 	hop_status st;
 	while (cmd_more(c)) {
@@ -96,6 +130,8 @@ hop_status cmd_run(cmd *c)
 			HOP_TRY(cmd_need(c, "--out", prefix));
 		else if (cmd_value(c, "-p", &passes))
 			HOP_TRY(cmd_need(c, "-p", passes));
+		else if (cmd_value(c, "--watch", &watch[nwatch]))
+			HOP_TRY(cmd_need(c, "--watch", watch[nwatch++]));
 		else if (cmd_flag(c, "--nan"))
 			c->ip.nan = HOP_NAN_INF;
 		else if (cmd_value(c, "--nan", &nan))
@@ -109,5 +145,12 @@ hop_status cmd_run(cmd *c)
 	const hop_graph *now = g;
 	if (passes)
 		HOP_TRY(cmd_passes(c, passes, &now));
-	return run(c, now, &from, prefix, interp);
+	if (nwatch) {
+		HOP_TRY(hop_record_new(c->env->ctx, NULL, &c->record));
+		c->ip.record = c->record;
+	}
+	HOP_TRY(run(c, now, &from, prefix, interp));
+	for (int i = 0; i < nwatch; i++)
+		HOP_TRY(give_watched(c, prefix, watch[i]));
+	return HOP_OK;
 }

@@ -24,6 +24,8 @@ typedef struct hop_compile_opts {
 	void            *parallel_user;
 	const char      *target;         /**< which code generator; NULL = as HOP_TARGET says, else
 	                                  * LLVM. HOP_EVALUE lists those there are */
+	bool             watch;          /**< keep the watches, for runs that have a record; such runs
+	                                  * allocate */
 } hop_compile_opts;
 #ifndef __cplusplus
 #define HOP_COMPILE_OPTS(...) (&(hop_compile_opts){ .size = sizeof(hop_compile_opts), __VA_ARGS__ })

@@ -224,6 +224,13 @@ int hop_op_assert(hop_trace *t, const char *file, int line, int nin,
 int hop_op_progress(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *text);
+int hop_op_watch(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *name,
+                bool when);
+int hop_op_tick(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t what);
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int nsargs, const hop_dim *sargs,

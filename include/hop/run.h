@@ -25,6 +25,7 @@ typedef struct hop_run_opts {
 	bool              interpret; /**< hop_call: op by op, slowly, without compiled code: another
 	                                way to the same numbers when some are doubted */
 	hop_nan           nan;       /**< hop_call and eager runs: end where a NaN is made */
+	hop_record       *record;    /**< where watches of the program go; NULL = nobody watches */
 } hop_run_opts;
 #ifndef __cplusplus
 #define HOP_RUN_OPTS(...) (&(hop_run_opts){ .size = sizeof(hop_run_opts), __VA_ARGS__ })

@@ -137,6 +137,11 @@ void hop_at_progress(hop_trace *t, const char *file, int line, hop_value i, hop_
                      const char *text);
 #define hop_progress(t, ...) hop_at_progress(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/** Record v under a name each time this is reached, for runs with a record (hop/look.h); nothing
+ * elsewhere. Of the lanes of a vmap all at once; a derivative records the forward pass only. */
+void hop_at_watch(hop_trace *t, const char *file, int line, hop_value v, const char *name);
+#define hop_watch(t, ...) hop_at_watch(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /* ---- writes: x keeps its type; what is written is cast and broadcast to it. Views of x,
  * and what x is a view of, see the write from here on. ---- */
 

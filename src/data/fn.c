@@ -50,6 +50,8 @@ void hop_fn_release(hop_fn *f)
 	hop_mem m = hop_ctx_mem(f->ctx);
 	if (f->exec)
 		f->drop_exec(f->exec);
+	if (f->watched)
+		f->drop_exec(f->watched);
 	for (int i = 0; i < f->nhidden; i++)
 		hop_array_release(f->hidden[i]);
 	hop_graph_release((hop_graph *)(uintptr_t)f->g);

@@ -75,7 +75,7 @@ hop_status hop_exec_arrays(hop_interp *p, const hop_exec *x, hop_array *const *i
 		ao[k] = (hop_arg){ .data = res[k]->data };
 	}
 	hop_array *work = hop_interp_new(p, HOP_bool, 1, &bytes);
-	hop_run_opts o = { .size = sizeof o, .cancel = p->cancel };
+	hop_run_opts o = { .size = sizeof o, .cancel = p->cancel, .record = p->record };
 	hop_status st = hop_run_with(x, ai, ao, work->data, &o);
 	hop_interp_release(p, work);
 	if (x->own && !st)

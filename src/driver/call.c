@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "data/record.h"
 #include "driver/direct.h"
+#include "opt/opt.h"
 
 static void drop_exec(void *x)
 {
@@ -14,7 +16,7 @@ struct run {
 	hop_fn           *f;
 	hop_array *const *in;
 	hop_array       **out;
-	bool              interpret;
+	bool              interpret, watched;
 	hop_interp        ip;
 	hop_env           e;
 };
@@ -59,12 +61,13 @@ static hop_status check_inputs(struct run *r)
 hop_status hop_fn_code(hop_env *e, hop_fn *f, const hop_compile_opts *o, hop_exec **out_x)
 {
 	hop_exec *none = NULL;
-	*out_x = atomic_load(&f->exec);
+	_Atomic(struct hop_exec *) *at = o && o->watch ? &f->watched : &f->exec;
+	*out_x = atomic_load(at);
 	if (*out_x)
 		return HOP_OK;
 	HOP_TRY(hop_exec_new(e, f->g, o, out_x));
 	f->drop_exec = drop_exec;
-	if (!atomic_compare_exchange_strong(&f->exec, &none, *out_x)) {
+	if (!atomic_compare_exchange_strong(at, &none, *out_x)) {
 		hop_exec_release(*out_x);
 		*out_x = none;
 	}
@@ -75,9 +78,10 @@ hop_status hop_fn_code(hop_env *e, hop_fn *f, const hop_compile_opts *o, hop_exe
  * compiled. */
 static hop_exec *code_of(struct run *r)
 {
-	hop_exec *x = atomic_load(&r->f->exec);
+	hop_compile_opts o = { .watch = r->watched };
+	hop_exec *x = atomic_load(r->watched ? &r->f->watched : &r->f->exec);
 	if (!x && !getenv("HOP_INTERP"))
-		(void)!hop_fn_code(&r->e, r->f, NULL, &x);
+		(void)!hop_fn_code(&r->e, r->f, &o, &x);
 	return x;
 }
 
@@ -94,6 +98,7 @@ static hop_status compute(struct run *r, const int64_t *syms, hop_array *const *
 		fprintf(stderr, "hop: interpreting, slowly: %s\n", r->e.diag.text);
 		hop_diag_clear(&r->e);
 	}
+	hop_record_begin(r->ip.record);
 	return hop_interp_graph(&r->ip, r->f->g, syms, x, y);
 }
 
@@ -178,13 +183,15 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 	HOP_TRY(hop_opts_read(f->ctx, "call", o, &own, sizeof own));
 	HOP_TRY(hop_nan_of(f->ctx, "call", &own));
 	r.interpret = own.interpret || own.nan == HOP_NAN_ANY;
-	if (nin == f->nin && nout == f->nout && !r.interpret && !own.nan &&
+	r.watched = own.record && hop_graph_watched(f->g);
+	if (nin == f->nin && nout == f->nout && !r.interpret && !own.nan && !r.watched &&
 	    call_directly(f, in, out, &own, &st))
 		return st;
 	hop_env_init(&r.e, f->ctx, hop_ctx_mem(f->ctx));
 	hop_interp_init(&r.ip, &r.e);
 	r.ip.cancel = own.cancel;
 	r.ip.nan = own.nan;
+	r.ip.record = r.watched ? own.record : NULL;
 	if (HOP_GUARD(&r.e, &fr)) {
 		st = hop_guard_nomem(&r.e, &fr);
 	} else {

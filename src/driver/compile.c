@@ -25,7 +25,7 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	double t0 = now();
 	HOP_TRY(hop_target_pick(e, o->target, &t));
 	HOP_TRY(t->machine(e, &to, &m));
-	HOP_TRY(hop_pipeline_run(e, g, &opt));
+	HOP_TRY(o->watch ? hop_pipeline_looking(e, g, &opt) : hop_pipeline_run(e, g, &opt));
 	double t1 = now();
 	HOP_TRY(hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = &m }, &x->prog));
 	double t2 = now();
@@ -57,6 +57,7 @@ hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	o = o ? o : &none;
 	HOP_TRY(hop_results_widen(e, g, &wide));
 	hop_exec *x = hop_exec_open(e, wide);
+	x->watch = o->watch;
 	if (wide != g)
 		x->own = hop_graph_retain((hop_graph *)(uintptr_t)g);
 	hop_status st = guarded_build(e, wide, o, x);

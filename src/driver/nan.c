@@ -2,6 +2,7 @@
  * made? Where is for the interpreter to say (interp/nan.c), which runs the graph again, as it was
  * before any pass; random numbers are the same numbers. Its effects are silent. */
 #include "driver/compile.h"
+#include "opt/opt.h"
 
 #include <string.h>
 
@@ -24,10 +25,14 @@ static hop_status again(hop_interp *p, const hop_graph *g, const int64_t *syms,
 {
 	hop_env *e = p->env;
 	hop_array **y = HOP_NEWN(&e->tmp, hop_array *, g->nout);
+	HOP_TRY(hop_opt_mute(e, g, &g));
 	hop_print_fn *print = p->print;
+	hop_record *record = p->record;
 	p->print = say_nothing;
+	p->record = NULL;
 	hop_status st = hop_interp_graph(p, g, syms, in, y);
 	p->print = print;
+	p->record = record;
 	for (uint32_t k = 0; k < g->nout && !st && out; k++) {
 		int64_t at;
 		int was = hop_array_worst(out[k], &at);
@@ -61,7 +66,7 @@ static hop_status asserted(hop_interp *p, const hop_graph *g, const int64_t *sym
 hop_status hop_nan_exec(hop_interp *p, const hop_exec *x, const int64_t *syms, hop_array *const *in,
                         hop_array **out)
 {
-	const hop_graph *g = x->g;
+	const hop_graph *g = x->own ? x->own : x->g;
 	int64_t at;
 	int worst = 0, least = p->nan == HOP_NAN_ONLY ? 2 : 1;
 	hop_status st = hop_exec_arrays(p, x, in, out);

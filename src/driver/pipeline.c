@@ -34,6 +34,7 @@ enum {                                 /* arguments of passes */
 
 #define PLAIN(name, run, always, help) { name, run, always, help, NULL, 0 }
 static const hop_pass passes[] = {
+	PLAIN("unwatch",  hop_opt_unwatch,   true,  "drop watches: no run will record them"),
 	PLAIN("quiet",    hop_opt_quiet,     true,  "drop what hop_progress says, unless it is shown"),
 	PLAIN("expand",   hop_opt_expand,    true,  "replays as the loops that run them"),
 	PLAIN("inline",   hop_opt_inline,    true,  "put small and single callees where they are called"),
@@ -111,12 +112,12 @@ static void dump(hop_env *e, const hop_pass *p, const hop_graph *g)
 	hop_buf_free(&b);
 }
 
-hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hook, void *user,
-                              const hop_graph **out_g)
+static hop_status run_all(hop_env *e, const hop_graph *g, const hop_pass *first, hop_pass_hook *hook,
+                          void *user, const hop_graph **out_g)
 {
 	const char *dumps = getenv("HOP_DUMP");
 	*out_g = g;
-	for (const hop_pass *p = passes; p->name; p++) {
+	for (const hop_pass *p = first; p->name; p++) {
 		if (!p->always)
 			continue;
 		double t = now();
@@ -137,6 +138,19 @@ hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hoo
 hop_status hop_pipeline_mute(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 {
 	return hop_opt_mute(e, g, out_g);
+}
+
+hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hook, void *user,
+                              const hop_graph **out_g)
+{
+	return run_all(e, g, passes, hook, user, out_g);
+}
+
+/* All but the first pass, which would leave them out. */
+hop_status hop_pipeline_looking(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	HOP_TRY(hop_opt_ticks(e, g, &g));
+	return run_all(e, g, passes + 1, NULL, NULL, out_g);
 }
 
 hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, const hop_graph **out_g)

@@ -44,6 +44,8 @@ hop_status hop_pipeline_mute(hop_env *e, const hop_graph *g, const hop_graph **o
 /* Run every pass that is `always`. With the environment variable HOP_DUMP=name,name the
  * graph is printed on standard error after those passes ("all" names every one). */
 hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* The same for runs with a record: watches stay. */
+hop_status hop_pipeline_looking(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hook, void *user,
                               const hop_graph **out_g);
 

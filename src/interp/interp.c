@@ -51,7 +51,7 @@ static void drop(hop_interp *p, hop_array **val, uint32_t *uses, uint32_t id)
 /* The cell, in a place of its own if it has bodies. */
 static hop_status eval(hop_interp *p, const hop_node *n, hop_array *const *in, hop_array **out)
 {
-	hop_at here = { .up = p->at, .n = n, .trip = -1 };
+	hop_at here = { .up = p->at, .n = n, .trip = -1, .ran = -1 };
 	bool bodies = hop_optab[n->op].flags & HOP_F_R;
 	if (bodies)
 		p->at = &here;

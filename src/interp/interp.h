@@ -22,6 +22,7 @@ typedef struct hop_at {
 	const hop_node  *n;
 	const hop_graph *body;
 	int64_t          trip;
+	int64_t          ran;          /* trips before this one */
 } hop_at;
 
 /* ---- nan.c ---- */
@@ -53,6 +54,8 @@ struct hop_interp {
 	void         *watch_user;
 	const hop_cancel *cancel;      /* not NULL: stop soon after it is set */
 	int64_t      *ran;             /* [HOP_NOPS] how often each op ran; or NULL */
+	hop_record   *record;          /* where watches go; NULL = nowhere */
+	int           outer;           /* loops around the graph that runs, which the record knows */
 	hop_at       *at;              /* innermost body; NULL = none runs */
 	hop_nan       nan;             /* what to look for */
 	hop_birth    *born;            /* [nborn] those that may still reach a result */
@@ -63,8 +66,10 @@ struct hop_interp {
 /* Of the loop whose body runs next: its trip; where it has slices, their index. */
 static inline void hop_interp_trip(hop_interp *p, int64_t trip)
 {
-	if (p->at)
+	if (p->at) {
 		p->at->trip = trip;
+		p->at->ran++;
+	}
 }
 
 /* The worst that an array holds: 0 = finite, 1 = an infinity, 2 = a NaN; out_at: the first such

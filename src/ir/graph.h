@@ -108,7 +108,7 @@ enum hop_op {
 
 enum hop_flag {
 	HOP_F_P = 1, HOP_F_C = 2, HOP_F_L = 4, HOP_F_E = 8, HOP_F_V = 16, HOP_F_R = 32,
-	HOP_F_X = 64, HOP_F_U = 128, HOP_F_H = 256, HOP_F_F = 512,
+	HOP_F_X = 64, HOP_F_U = 128, HOP_F_H = 256, HOP_F_F = 512, HOP_F_O = 1024, HOP_F_XO = 1088,
 	HOP_F_PE = 9, HOP_F_PEF = 521, HOP_F_PL = 5, HOP_F_PLV = 21, HOP_F_PCE = 11, HOP_F_PLE = 13,
 	HOP_F_PCLE = 15, HOP_F_PH = 257, HOP_F_RU = 160
 };

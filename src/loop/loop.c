@@ -3,6 +3,7 @@
  * in it. Does not check anything; loop_verify.c does. */
 #include <string.h>
 
+#include "ir/rule.h"
 #include "loop/loop.h"
 
 const hop_soprow hop_soptab[HOP_NSOP] = {
@@ -444,8 +445,7 @@ static void put_func(hop_buf *o, const hop_lfunc *f, int i)
 void hop_prog_print(hop_buf *out, const hop_prog *p)
 {
 	for (int i = 0; i < p->neffect; i++)
-		hop_putf(out, "effect %d: %s %s\n", i, p->effect[i].is_assert ? "assert" :
-		         p->effect[i].is_progress ? "progress" : "print",
+		hop_putf(out, "effect %d: %s %s\n", i, hop_optab[p->effect[i].op].name,
 		         p->effect[i].text ? p->effect[i].text : "");
 	for (int i = 0; i < p->nentry; i++) {
 		hop_put(out, "entry ");

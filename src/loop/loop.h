@@ -300,8 +300,10 @@ typedef struct hop_lfunc {
 
 /* What an EFFECT does; the run-time finds it by id. */
 typedef struct hop_leffect {
-	int          is_assert;        /* else print, or: */
+	int          op;               /* HOP_OP_print, assert, progress, watch or tick */
+	int          is_assert;
 	bool         is_progress;      /* operands are trip and trips, i64; may be left out (rt->skip) */
+	int          tick;             /* what a tick says */
 	const char  *text;             /* format or message */
 	hop_loc      loc;
 	int          narg;

@@ -1,17 +1,22 @@
-/* effect.c -- print and assert. Their text has one {} for each operand shown. They have
- * no results, so derivatives pass them by; batching makes one effect of all lanes, with a
+/* effect.c -- print, assert and watch. The text of the first two has one {} for each operand shown.
+ * They have no results, so derivatives pass them by; batching makes one effect of all lanes, with a
  * last operand `when` that says which lanes act. What is said is made here for the
  * interpreter and for compiled code; neither decides here when it runs. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "data/record.h"
 #include "ops/ops.h"
 
-/* The two rows have the same attributes, so that one struct reads both. */
+/* The rows have the same attributes, so that one struct reads all of them. */
 _Static_assert(sizeof(struct hop_attr_print) == sizeof(struct hop_attr_assert) &&
                offsetof(struct hop_attr_print, when) ==
                offsetof(struct hop_attr_assert, when), "print and assert are read alike");
+_Static_assert(sizeof(struct hop_attr_print) == sizeof(struct hop_attr_watch) &&
+               offsetof(struct hop_attr_print, text) == offsetof(struct hop_attr_watch, name) &&
+               offsetof(struct hop_attr_print, when) == offsetof(struct hop_attr_watch, when),
+               "print and watch are read alike");
 
 /* The next {} in s[i..n), or n. */
 static int64_t find_hole(hop_str s, int64_t i)
@@ -77,6 +82,29 @@ hop_status hop_infer_assert(hop_infer *f)
 	if (!hop_dtype_bool((hop_dtype)f->in[0]->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "assert: the condition is %s, not bool",
 		                      hop_dtype_name(f->in[0]->dtype));
+	return HOP_OK;
+}
+
+/* watch x {name when} -- record x under this name, in runs that have a record */
+hop_status hop_infer_watch(hop_infer *f)
+{
+	const struct hop_attr_watch *a = f->attr;
+	if (f->nin != 1 + (uint32_t)(a->when != 0))
+		return hop_infer_fail(f, HOP_ETYPE, "watch: %u operands, but one value is watched at a time",
+		                      f->nin);
+	if (!a->name.n)
+		return hop_infer_fail(f, HOP_EVALUE, "watch: the name is empty");
+	return a->when ? check_when(f) : HOP_OK;
+}
+
+/* tick {what} -- a loop with watches in it begins (0), a trip of it does (1), it has ended (2)
+ * Compilation puts them there, for the trips of what is recorded. */
+hop_status hop_infer_tick(hop_infer *f)
+{
+	int64_t what = ((const struct hop_attr_tick *)f->attr)->what;
+	if (what < 0 || what >= HOP_NTICK)
+		return hop_infer_fail(f, HOP_EVALUE, "tick: what is %lld: 0, 1 or 2 it must be",
+		                      (long long)what);
 	return HOP_OK;
 }
 
@@ -213,10 +241,28 @@ static hop_status act(hop_env *e, const hop_effect *f, const hop_operand *in,
 	return st;
 }
 
+/* An operand as an array that is only read. */
+static hop_array seen(const hop_operand *t)
+{
+	hop_array a = { .dtype = t->dtype, .rank = t->rank, .dense = true, .count = 1,
+	                .data = (void *)(uintptr_t)t->data };
+	for (int k = 0; k < t->rank; k++) {
+		a.dim[k] = t->dim[k];
+		a.count *= t->dim[k];
+	}
+	a.bytes = (size_t)a.count * hop_dtype_bytes(t->dtype);
+	return a;
+}
+
 hop_status hop_effect_run(hop_env *e, const hop_effect *f, uint32_t nin,
                           const hop_operand *in)
 {
 	const hop_operand *when = f->when ? &in[nin - 1] : NULL;
+	if (f->op == HOP_OP_watch) {
+		hop_array v = seen(&in[0]), w = seen(when ? when : &in[0]);
+		return hop_record_add(f->record, e, f->loc, f->text.s, (size_t)f->text.n, &v,
+		                      when ? &w : NULL);
+	}
 	int64_t lanes = 1;
 	for (int k = 0; when && k < when->rank; k++)
 		lanes *= when->dim[k];
@@ -234,7 +280,7 @@ static hop_status eval_effect(hop_interp *p, const hop_node *n, hop_array *const
 	for (uint32_t i = 0; i < n->nin; i++)
 		arg[i] = (hop_operand){ in[i]->dtype, in[i]->rank, in[i]->dim, in[i]->data };
 	hop_effect f = { .op = n->op, .text = a->text, .when = a->when != 0, .loc = n->loc,
-	                 .print = p->print, .print_user = p->print_user };
+	                 .print = p->print, .print_user = p->print_user, .record = p->record };
 	hop_status st = hop_effect_run(p->env, &f, n->nin, arg);
 	hop_rewind(&p->env->tmp, m);
 	return st;
@@ -252,6 +298,37 @@ hop_status hop_eval_assert(hop_interp *p, const hop_node *n, hop_array *const *i
 {
 	(void)out;
 	return eval_effect(p, n, in);
+}
+
+/* Where the interpreter is: what was set before it began, and the loops it is in. */
+static void place(hop_interp *p)
+{
+	int64_t trip[HOP_RECORD_LOOPS];
+	int n = 0;
+	for (const hop_at *at = p->at; at; at = at->up)
+		n += at->ran >= 0 && n < HOP_RECORD_LOOPS;
+	int k = n;
+	for (const hop_at *at = p->at; at && k; at = at->up)
+		if (at->ran >= 0)
+			trip[--k] = at->ran;
+	hop_record_place(p->record, p->outer, n, trip);
+}
+
+hop_status hop_eval_watch(hop_interp *p, const hop_node *n, hop_array *const *in, hop_array **out)
+{
+	(void)out;
+	if (!p->record)
+		return HOP_OK;
+	if (p->at || !p->outer)
+		place(p);
+	return eval_effect(p, n, in);
+}
+
+/* Only compiled code counts; the interpreter knows where it is. */
+hop_status hop_eval_tick(hop_interp *p, const hop_node *n, hop_array *const *in, hop_array **out)
+{
+	(void)p, (void)n, (void)in, (void)out;
+	return HOP_OK;
 }
 
 /* ---- batching ---- */
@@ -282,5 +359,11 @@ hop_status hop_batch_effect(hop_build *b, hop_rule *r)
 	a.when = 1;
 	hop_emit_op(b, n->op, &a, shown + 1, in);
 	hop_rewind(&b->env->tmp, m);
+	return b->st;
+}
+
+hop_status hop_batch_tick(hop_build *b, hop_rule *r)
+{
+	hop_emit_op(b, r->n->op, r->n->attr, 0, NULL);
 	return b->st;
 }

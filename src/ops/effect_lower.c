@@ -2,12 +2,9 @@
  * The text is formatted there, not here. */
 #include "loop/lower.h"
 
-hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
+static hop_status emit(hop_lower *l, const hop_node *n, hop_str text, bool when)
 {
 	hop_prog *p = l->prog;
-	bool is_assert = n->op == HOP_OP_assert, is_progress = n->op == HOP_OP_progress;
-	hop_str text = is_assert ? HOP_ATTR(n, assert)->text :
-	               is_progress ? HOP_ATTR(n, progress)->text : HOP_ATTR(n, print)->text;
 	hop_leffect *f;
 	hop_stmt *s;
 	hop_addr *args = HOP_NEWN(l->q.a, hop_addr, n->nin);
@@ -21,18 +18,33 @@ hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
 	p->effect = hop_arena_grow(p->a, p->effect, sizeof *p->effect, (size_t)p->neffect + 1,
 	                           &l->all->effectcap);
 	f = &p->effect[p->neffect];
-	f->is_assert = is_assert;
-	f->is_progress = is_progress;
+	f->op = n->op;
+	f->is_assert = n->op == HOP_OP_assert;
+	f->is_progress = n->op == HOP_OP_progress;
 	f->text = hop_arena_str(p->a, text.s, (size_t)text.n);
 	f->loc = n->loc;
 	f->narg = (int)n->nin;
 	f->type = type;
-	f->has_when = is_assert ? HOP_ATTR(n, assert)->when :
-	              !is_progress && HOP_ATTR(n, print)->when;
+	f->has_when = when;
 	l->q.b.block = l->q.cur->block;
 	s = hop_l_stmt(&l->q.b, HOP_L_EFFECT);
 	s->callee = p->neffect++;
 	s->narg = (int)n->nin;
 	s->args = args;
+	return HOP_OK;
+}
+
+/* All others have the attributes of print, under names of their own. */
+hop_status hop_lower_effect(hop_lower *l, const hop_node *n)
+{
+	if (n->op == HOP_OP_progress)
+		return emit(l, n, HOP_ATTR(n, progress)->text, false);
+	return emit(l, n, HOP_ATTR(n, print)->text, HOP_ATTR(n, print)->when);
+}
+
+hop_status hop_lower_tick(hop_lower *l, const hop_node *n)
+{
+	HOP_TRY(emit(l, n, (hop_str){ 4, "tick" }, false));
+	l->prog->effect[l->prog->neffect - 1].tick = (int)HOP_ATTR(n, tick)->what;
 	return HOP_OK;
 }

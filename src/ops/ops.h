@@ -35,12 +35,13 @@ typedef struct hop_operand {
 } hop_operand;
 
 typedef struct hop_effect {
-	int            op;             /* HOP_OP_print or HOP_OP_assert */
+	int            op;             /* HOP_OP_print, HOP_OP_assert or HOP_OP_watch */
 	hop_str        text;
 	bool           when;           /* the last operand says in which lanes to act */
 	hop_loc        loc;
 	hop_print_fn  *print;          /* NULL = stdout */
 	void          *print_user;
+	hop_record    *record;         /* NULL = nobody watches */
 } hop_effect;
 
 /* Act on the operands; needs a frame in the env (it makes text). */

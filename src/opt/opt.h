@@ -14,6 +14,11 @@ hop_status hop_opt_quiet(hop_env *e, const hop_graph *g, const hop_graph **out_g
 /* The reverse of a loop in bounded memory as the loops that run it. Further derivatives want it
  * as it was: only compilation does this. */
 hop_status hop_opt_expand(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Effects that only look go. */
+hop_status hop_opt_unwatch(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Loops with watches in them count their trips. */
+hop_status hop_opt_ticks(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+bool       hop_graph_watched(const hop_graph *g);      /* has a watch, or a body of it has */
 /* Evaluate what is known; identities that are exact; loops and conds decided already. */
 hop_status hop_opt_fold(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Put small callees, and those called from one place only, where they are called. */

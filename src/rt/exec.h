@@ -25,6 +25,7 @@ struct hop_exec {
 	hop_parallel_fn *parallel;
 	void            *parallel_user;
 	int              nthread;
+	bool             watch;          /* its watches are there */
 	hop_compile_times times;
 	int              nhidden;
 	const hop_arg   *hidden;         /* [nhidden] the last parameters */
@@ -69,6 +70,7 @@ typedef struct hop_running {
 	const hop_exec *x;
 	hop_status      st;            /* why it stopped, when we stopped it */
 	hop_meter       meter;         /* how far its loops are */
+	hop_record     *record;        /* NULL = nobody watches */
 } hop_running;
 /* Fills the run-time table; tape: room for the program's tapes. o may be NULL. */
 void       hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,

@@ -2,6 +2,7 @@
  * us. Code that runs well asks nothing. */
 #include <string.h>
 
+#include "data/record.h"
 #include "ops/ops.h"
 #include "rt/exec.h"
 
@@ -56,6 +57,10 @@ static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
 	hop_frame fr;
 	if (f->is_progress)
 		return progress(rt, f, args);
+	if (f->op == HOP_OP_tick) {
+		hop_record_tick(c->record, f->tick);
+		return 0;
+	}
 	hop_env_init(&e, c->x->ctx, c->x->mem);
 	if (HOP_GUARD(&e, &fr)) {
 		c->st = hop_guard_nomem(&e, &fr);
@@ -71,9 +76,8 @@ static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
 				dim[k] = 0;
 		op[i] = (hop_operand){ (hop_dtype)f->type[i]->dtype, f->type[i]->rank, dim, args[i] };
 	}
-	hop_effect what = { .op = f->is_assert ? HOP_OP_assert : HOP_OP_print,
-	                    .text = { (int64_t)strlen(f->text), f->text }, .when = f->has_when,
-	                    .loc = f->loc };
+	hop_effect what = { .op = f->op, .text = { (int64_t)strlen(f->text), f->text },
+	                    .when = f->has_when, .loc = f->loc, .record = c->record };
 	c->st = hop_effect_run(&e, &what, (uint32_t)f->narg, op);
 	if (c->st)
 		hop_ctx_set_message(c->x->ctx, &e.diag);
@@ -109,6 +113,8 @@ void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
                       const hop_run_opts *o)
 {
 	static const int never = 0;
+	r->record = o ? o->record : NULL;
+	hop_record_begin(r->record);
 	r->x = x;                              /* lines of the meter stay as they are */
 	r->st = HOP_OK;
 	r->rt = (hop_rt){ .grow = grow, .effect = effect, .check = check,

@@ -1,5 +1,7 @@
 /* run.c -- the hard door: binds sizes, lays out the caller's workspace, calls the code.
  * Allocates nothing, except for trails that grow and for the text of effects. */
+#include <string.h>
+
 #include "rt/exec.h"
 
 #include "data/array.h"
@@ -189,6 +191,13 @@ hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out
 	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace)
 		return HOP_EUSE;
 	HOP_TRY(hop_opts_read(x->ctx, "run", o, &own, sizeof own));
+	if (own.record && !x->watch) {
+		const char *text = "error: run: a record is given to code without watches: compile it with "
+		                   ".watch of hop_compile_opts";
+		hop_ctx_set_message(x->ctx, &(hop_diag){ .st = HOP_EUSE, .text = (char *)(uintptr_t)text,
+		                                         .len = strlen(text) });
+		return HOP_EUSE;
+	}
 	if (hop_exec_sizes(x, in, syms, NULL))
 		return refuse(x, in);
 	if (!hop_exec_measure(x, syms, in, out, &r))

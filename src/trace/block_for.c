@@ -75,6 +75,7 @@ static bool open_scope(struct block *f, bool eager)
 	if (!hop_block_open(s, &(hop_body_args){ .what = s->kind->name, .n = s->nvar + 1, .type = f->type,
 	                    .ten = eager ? f->c.ten : NULL, .eager = eager,
 	                    .trip = (f->c.opts.reverse ? f->c.total - 1 - f->c.step : f->c.step) + 1,
+	                    .ran = f->c.step,
 	                    .in_scan = !unordered(s) }, &in))
 		return false;
 	f->index = in[s->nvar];

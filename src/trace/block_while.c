@@ -31,7 +31,7 @@ static bool open_scope(struct block *w, bool test)
 		w->b.nstack = 0;
 	return hop_block_open(&w->b, &(hop_body_args){ .what = w->b.kind->name, .n = w->b.nvar,
 	                      .type = w->c.type, .ten = eager ? w->c.ten : NULL, .eager = eager,
-	                      .trip = w->c.count + 1 }, NULL);
+	                      .trip = w->c.count + 1, .ran = w->c.count }, NULL);
 }
 
 static void while_next(hop_block_state *s)

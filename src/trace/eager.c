@@ -1,6 +1,7 @@
 /* eager.c -- running ops as they are emitted, on real data, by the interpreter's rules. An
  * eager draft has constant sizes only and holds an array for each value. What a body's
  * scope holds is released when the body is done. */
+#include "data/record.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -35,6 +36,22 @@ hop_array *hop_eager_array(hop_trace *t, hop_val v)
 	return t->ten[v.id];
 }
 
+/* Where a run that is watched is: in these trips of eager loops. */
+static void place(hop_trace *t)
+{
+	hop_interp *p = &t->root->ip;
+	int64_t trip[HOP_RECORD_LOOPS];
+	int n = 0;
+	for (const hop_trace *o = t; o; o = o->up)
+		n += o->trip && n < HOP_RECORD_LOOPS;
+	int k = n;
+	for (const hop_trace *o = t; o && k; o = o->up)
+		if (o->trip)
+			trip[--k] = o->ran;
+	hop_record_place(p->record, 0, n, trip);
+	p->outer = n;
+}
+
 /* One node: plain ops write into arrays made here. Operators with bodies never get into an
  * eager draft. */
 static hop_status run_node(hop_trace *t, const hop_node *n)
@@ -48,6 +65,8 @@ static hop_status run_node(hop_trace *t, const hop_node *n)
 		in[i] = hop_eager_array(t, n->in[i]);
 	for (uint32_t i = 0; i < n->nout; i++)
 		out[i] = t->ten[n->out0.id + i] = hop_interp_of(p, t->b.type[n->out0.id + i]);
+	if (p->record && hop_optab[n->op].flags & HOP_F_O)
+		place(t);
 	hop_status st = hop_optab[n->op].eval(p, n, in, out);
 	if (!st && p->nan)
 		st = hop_births_single(p, n, in, out);
@@ -146,6 +165,8 @@ hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
 		syms[i] = sargs.v[i].k;
 	for (uint32_t i = 0; i < g->nparam; i++)
 		x[i] = hop_eager_array(t, in[i]);
+	if (t->root->ip.record)
+		place(t);
 	if ((t->b.st = hop_interp_graph(&t->root->ip, g, syms, x, y)))
 		return t->b.st;
 	for (uint32_t i = 0; i < g->nout; i++)

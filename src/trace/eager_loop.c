@@ -164,7 +164,7 @@ bool hop_while_eager(hop_trace *t, const char *file, int line, struct hop_while_
 	while (ok) {
 		hop_body_args a = { .fn = c->test_fn, .user = c->user, .what = "the test of while",
 		                    .n = c->ncarry, .ten = c->ten, .eager = true,
-		                    .trip = c->count + 1 };
+		                    .trip = c->count + 1, .ran = c->count };
 		ok = scope(t, file, line, &a, hop_while_tested, c, &c->test);
 		if (!ok || !c->go || (c->opts.max_trips && c->count == c->opts.max_trips))
 			break;
@@ -289,6 +289,7 @@ bool hop_scan_eager(hop_trace *t, const char *file, int line, struct hop_scan_ca
 	a.eager = true;
 	for (; ok && c->step < c->total && !c->stop; c->step++) {
 		a.trip = place_of(c) + 1;
+		a.ran = c->step;
 		ok = hop_enter(t, NULL, file, line, hop_scan_sliced, c) &&
 		     scope(t, file, line, &a, hop_scan_stepped, c, &c->body);
 	}

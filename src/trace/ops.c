@@ -370,3 +370,21 @@ void hop_at_assert(hop_trace *t, const char *file, int line, hop_value ok, const
 	          &(struct saying){ .op = HOP_OP_assert, .n = n, .v = v, .ok = ok,
 	                            .text = text });
 }
+
+static void make_watch(hop_trace *t, void *arg)
+{
+	struct saying *s = arg;
+	if (!s->text || !*s->text) {
+		hop_trace_fail(t, HOP_EUSE, "watch: the value needs a name");
+		return;
+	}
+	hop_val v = hop_value_read(t, s->ok);
+	struct hop_attr_watch a = { .name = { (int64_t)strlen(s->text), s->text } };
+	if (!t->b.st)
+		hop_emit_op(&t->b, HOP_OP_watch, &a, 1, &v);
+}
+
+void hop_at_watch(hop_trace *t, const char *file, int line, hop_value v, const char *name)
+{
+	hop_enter(t, "watch", file, line, make_watch, &(struct saying){ .ok = v, .text = name });
+}

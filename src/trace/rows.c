@@ -1027,6 +1027,28 @@ int hop_op_progress(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_progress, a, nin, in, cap, out);
 }
 
+int hop_op_watch(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *name,
+                bool when)
+{
+	const hop_raw a[] = {
+		{ .p = name },
+		{ .i = when },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_watch, a, nin, in, cap, out);
+}
+
+int hop_op_tick(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t what)
+{
+	const hop_raw a[] = {
+		{ .i = what },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_tick, a, nin, in, cap, out);
+}
+
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int nsargs, const hop_dim *sargs,

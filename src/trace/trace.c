@@ -170,6 +170,7 @@ static void body_open(hop_trace *t, void *arg)
 	hop_trace *c = trace_new(t->root, t, a->eager);
 	c->what = a->what;
 	c->trip = a->trip;
+	c->ran = a->ran;
 	c->site = c->b.loc = t->b.loc;
 	c->in_scan = a->in_scan;
 	c->in_custom = a->in_custom;

@@ -113,6 +113,7 @@ struct hop_trace {
 	const char  *closed;           /* a keyed region's body: its name. It sees no value of outside */
 	const char  *what;             /* "the body of scan", for notes */
 	int64_t      trip;             /* eager: of the loop whose body it is, from 1; 0 = of none */
+	int64_t      ran;              /* eager: trips before this one, of such a loop */
 	const char  *op;               /* the call in progress, for messages */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
 	uint32_t     within;           /* failed bodies inside that are this one again */
@@ -181,6 +182,7 @@ typedef struct hop_body_args {
 	const char            *closed; /* the name of the keyed region that it is the body of */
 	bool                   eager, in_scan, in_custom, in_grad;
 	int64_t                trip;   /* eager: of the loop, from 1; 0 = of none */
+	int64_t                ran;    /* trips before it */
 	int                    n;
 	const hop_type *const *type;
 	hop_array *const     *ten;    /* eager parameters, instead of types */

@@ -1,5 +1,6 @@
 /* use.c -- arrays in traces: captured by the outermost one, read from an eager one; and eager traces
  * themselves. What an array is stands in data/. */
+#include "data/record.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -105,6 +106,8 @@ hop_status hop_eager_new_with(hop_ctx *c, const hop_run_opts *o, hop_trace **out
 	(*out_t)->what = "this eager trace";
 	(*out_t)->root->ip.cancel = own.cancel;
 	(*out_t)->root->ip.nan = own.nan;
+	(*out_t)->root->ip.record = own.record;
+	hop_record_begin(own.record);
 	return HOP_OK;
 }
 
