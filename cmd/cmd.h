@@ -59,6 +59,9 @@ void       cmd_print_picked(cmd *c, const hop_graph *g, int flags);
  * nearly equal; to standard output. */
 void       cmd_shared(cmd *c, uint32_t n, const hop_named *root);
 
+/* What the reverse of g saves; budget: NULL, or a number as text. */
+hop_status cmd_saved(cmd *c, const hop_graph *g, const char *budget);
+
 /* ---- running, for run and bench ---- */
 
 enum { CMD_MAXSIZE = 64 };

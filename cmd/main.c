@@ -27,13 +27,16 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "    read the text, infer, verify; say how much is there" },
 	{ "show", cmd_show,
 	  "show [FILE] [--after=PASS] [--machine=M] [--locs] [--copies] [--shared]\n"
+	  "        [--saved [--budget=B]]\n"
 	  "show [FILE] --html [-p PASS,PASS...] [-o PAGE.html]\n"
 	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
 	  "    compilation, or, for lower, the loop program, for schedule the same bound to a\n"
 	  "    machine: this one, or none, sse, avx2, avx512, neon; for c the program as C without\n"
 	  "    its head; --locs: end lines with where they come from; --copies: the copies left in\n"
 	  "    loops, with the reason; --shared: which bodies are one, for how many callers, and\n"
-	  "    what keeps those apart that are nearly equal; --html: a page for a browser, one file:\n"
+	  "    what keeps those apart that are nearly equal; --saved: what the reverse pass keeps of\n"
+	  "    the forward pass and what it computes again, with the reasons, under a budget from\n"
+	  "    0, nothing, to 1, all that is dear; --html: a page for a browser, one file:\n"
 	  "    nested graphs that unfold, before and after every pass of a compilation, behind those\n"
 	  "    of -p" },
 	{ "opt", cmd_opt,

@@ -130,14 +130,18 @@ static hop_status page(cmd *c, const char *passes, const char *out)
 
 hop_status cmd_show(cmd *c)
 {
-	const char *after = NULL, *machine = NULL, *passes = NULL, *out = NULL;
-	bool copies = false, shared = false, html = false;
+	const char *after = NULL, *machine = NULL, *passes = NULL, *out = NULL, *budget = NULL;
+	bool copies = false, shared = false, html = false, saved = false;
 	int flags = 0;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--locs"))
 			flags |= HOP_PRINT_LOCS;
 		else if (cmd_flag(c, "--copies"))
 			copies = true;
+		else if (cmd_flag(c, "--saved"))
+			saved = true;
+		else if (cmd_value(c, "--budget", &budget))
+			HOP_TRY(cmd_need(c, "--budget", budget));
 		else if (cmd_flag(c, "--shared"))
 			shared = true;
 		else if (cmd_flag(c, "--html"))
@@ -172,7 +176,9 @@ hop_status cmd_show(cmd *c)
 		HOP_TRY(find_machine(c, machine, &m));
 		return lowered(c, LOOPS, &m);
 	}
-	if (!after && !c->graph) {
+	if (budget && !saved)
+		return hop_fail(c->env, 0, HOP_EUSE, "show: --budget is of --saved");
+	if (!after && !c->graph && !saved) {
 		if (shared)
 			cmd_shared(c, c->m->n, c->m->entry);
 		else
@@ -184,6 +190,8 @@ hop_status cmd_show(cmd *c)
 	const hop_graph *now = g;
 	if (after)
 		HOP_TRY(up_to(c, after, &now));
+	if (saved)
+		return cmd_saved(c, now, budget);
 	if (shared) {
 		cmd_shared(c, 1, &(hop_named){ NULL, (hop_graph *)(uintptr_t)now });
 		return HOP_OK;

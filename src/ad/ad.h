@@ -70,6 +70,18 @@ typedef struct hop_cut {
 	hop_res          res[];    /* [nres] what bwd's first parameters are */
 } hop_cut;
 
+/* Told of every cut, while it is the env's `cuts`: what is saved and why, what is computed again.
+ * Operators are entered and left by who differentiates them. */
+enum { HOP_CUTS_DEEP = 64 };
+typedef struct hop_cuts {
+	hop_buf        *whole, *bodies;        /* of the graph asked for; of the bodies inside it */
+	int             depth;
+	const hop_node *at[HOP_CUTS_DEEP];     /* [depth] operators whose bodies are being cut */
+	int             nth[HOP_CUTS_DEEP];    /* cuts of each so far */
+} hop_cuts;
+void hop_cuts_enter(hop_cuts *w, const hop_node *n);    /* w may be NULL */
+void hop_cuts_leave(hop_cuts *w);
+
 enum hop_cut_policy {
 	HOP_CUT_MIN,               /* min-cut; expensive nodes are not recomputed */
 	HOP_CUT_RECOMPUTE,         /* save parameters only, recompute everything else */

@@ -6,28 +6,14 @@
  * value is two vertices joined by an edge whose capacity is the cost of saving it; a path
  * from the source (what is only available in the forward half) to the sink (what the
  * backward half reads) must be cut: a minimum cut is the cheapest set to save. */
-#include "ad/ad.h"
+#include "ad/cut.h"
 #include "ad/flow.h"
 
 #include <string.h>
 
-struct cutter {
-	hop_env         *env;
-	const hop_graph *j;
-	uint32_t         nprimal, nout;
-	const uint8_t   *pcost, *ocost;
-	bool             maybe;        /* the graph may not run */
-	bool            *late;         /* [nvalue] depends on a cotangent */
-	bool            *needed;       /* [nvalue] forward, read by a late node or a gradient */
-	bool            *banned;       /* [nnode] never recomputed */
-	bool            *saved;        /* [nvalue] the answer */
-	uint32_t        *binder;       /* [nlocal] node that binds the symbol */
-	uint8_t         *mention;      /* [nlocal] scratch: symbols that one node mentions */
-};
-
 /* Forward nodes whose symbols node n mentions: saving a value does not bind a symbol, so
  * they must be there again wherever n is. Returns how many; at[] gets the symbols. */
-static uint32_t mentioned(const struct cutter *c, const hop_node *n, uint32_t *at)
+static uint32_t mentioned(const hop_cutter *c, const hop_node *n, uint32_t *at)
 {
 	uint32_t k = 0;
 	if (!c->j->nlocal)
@@ -43,7 +29,7 @@ static uint32_t mentioned(const struct cutter *c, const hop_node *n, uint32_t *a
 }
 
 /* Sizes are not known here: symbols count as hop_range_usual says. */
-static int64_t bytes_of(const struct cutter *c, const hop_type *t)
+int64_t hop_cut_bytes(const hop_cutter *c, const hop_type *t)
 {
 	enum { MOST = 64 };
 	int64_t syms[MOST], n = (int64_t)hop_dtype_bytes((hop_dtype)t->dtype), d;
@@ -60,7 +46,7 @@ static int64_t bytes_of(const struct cutter *c, const hop_type *t)
 }
 
 /* Checks of sizes that only the reverse pass knows. */
-static void late_checks(struct cutter *c, hop_build *b, const hop_size *smap)
+static void late_checks(hop_cutter *c, hop_build *b, const hop_size *smap)
 {
 	const hop_graph *j = c->j;
 	for (uint32_t i = 0; i < j->ncheck; i++) {
@@ -79,7 +65,7 @@ static void late_checks(struct cutter *c, hop_build *b, const hop_size *smap)
 }
 
 /* Not negative whether or not the graph runs: by its range, or as a size of a parameter. */
-static bool is_size(const struct cutter *c, hop_size s)
+static bool is_size(const hop_cutter *c, hop_size s)
 {
 	if (hop_size_nonneg(c->env, s, c->j->range, (int)c->j->nsym))
 		return true;
@@ -94,7 +80,7 @@ static bool is_size(const struct cutter *c, hop_size s)
 
 /* A type that mentions a symbol bound inside cannot leave the forward half; nor, out of a
  * body that may not run, one that is a type only because the body tested its sizes. */
-static bool is_local(const struct cutter *c, const hop_type *t)
+bool hop_cut_local(const hop_cutter *c, const hop_type *t)
 {
 	for (int i = 0; i < t->rank; i++)
 		if ((uint32_t)hop_size_nsym(t->dim[i]) > c->j->nsym ||
@@ -103,21 +89,21 @@ static bool is_local(const struct cutter *c, const hop_type *t)
 	return false;
 }
 
-static int64_t cost_of(const struct cutter *c, uint32_t v)
+int64_t hop_cut_cost(const hop_cutter *c, uint32_t v)
 {
 	const hop_type *t = c->j->type[v];
-	if (is_local(c, t))
+	if (hop_cut_local(c, t))
 		return HOP_FLOW_INF;
 	if (v < c->nprimal && !(c->pcost && c->pcost[v]))
 		return 0;
 	for (uint32_t k = 0; k < c->nout; k++)
 		if (c->j->out[k].id == v && !(c->ocost && c->ocost[k]))
 			return 0;
-	return bytes_of(c, t);
+	return hop_cut_bytes(c, t);
 }
 
 /* Reads a late value, or mentions a size that only the reverse pass knows. */
-static bool is_late(const struct cutter *c, const hop_node *n)
+bool hop_cut_late(const hop_cutter *c, const hop_node *n)
 {
 	for (uint32_t k = 0; k < n->nin; k++)
 		if (c->late[n->in[k].id])
@@ -132,14 +118,14 @@ static bool is_late(const struct cutter *c, const hop_node *n)
 	return false;
 }
 
-static void mark_late(struct cutter *c)
+static void mark_late(hop_cutter *c)
 {
 	const hop_graph *j = c->j;
 	for (uint32_t i = c->nprimal; i < j->nparam; i++)
 		c->late[i] = true;
 	for (uint32_t i = 0; i < j->nnode; i++) {
 		const hop_node *n = &j->node[i];
-		bool late = is_late(c, n);
+		bool late = hop_cut_late(c, n);
 		for (uint32_t k = 0; k < n->nout; k++)
 			c->late[n->out0.id + k] = late;
 		for (uint32_t k = 0; late && k < n->nin; k++)
@@ -151,13 +137,13 @@ static void mark_late(struct cutter *c)
 
 /* Work that a saved result is worth: products, loops, reductions. Loops whose tapes cannot
  * leave the forward half must be recomputed whatever they cost. */
-static bool is_heavy(const struct cutter *c, const hop_node *n)
+static bool is_heavy(const hop_cutter *c, const hop_node *n)
 {
 	for (uint32_t k = 0; k < n->nout; k++)
-		if (is_local(c, c->j->type[n->out0.id + k]))
+		if (hop_cut_local(c, c->j->type[n->out0.id + k]))
 			return false;
 	for (uint32_t k = 0; k < n->nin; k++)
-		if (is_local(c, c->j->type[n->in[k].id]))
+		if (hop_cut_local(c, c->j->type[n->in[k].id]))
 			return false;
 	if (hop_optab[n->op].flags & HOP_F_R)
 		return true;
@@ -165,20 +151,20 @@ static bool is_heavy(const struct cutter *c, const hop_node *n)
 		return false;
 	int64_t in = 0, out = 0;
 	for (uint32_t k = 0; k < n->nin; k++)
-		in += bytes_of(c, c->j->type[n->in[k].id]);
+		in += hop_cut_bytes(c, c->j->type[n->in[k].id]);
 	for (uint32_t k = 0; k < n->nout; k++)
-		out += bytes_of(c, c->j->type[n->out0.id + k]);
+		out += hop_cut_bytes(c, c->j->type[n->out0.id + k]);
 	return out * 4 < in || hop_optab[n->op].flags & HOP_F_H;
 }
 
-static void ban(struct cutter *c, enum hop_cut_policy policy)
+static void ban(hop_cutter *c, enum hop_cut_policy policy)
 {
 	for (uint32_t i = 0; i < c->j->nnode; i++)
 		c->banned[i] = policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]);
 }
 
 /* Symbol k is a vertex, too: reached from the operands of its binder. */
-static void symbol_edges(struct cutter *c, hop_flow *f, int first, int t)
+static void symbol_edges(hop_cutter *c, hop_flow *f, int first, int t)
 {
 	const hop_graph *j = c->j;
 	uint32_t *at = HOP_NEWN(&c->env->tmp, uint32_t, j->nlocal);
@@ -193,7 +179,7 @@ static void symbol_edges(struct cutter *c, hop_flow *f, int first, int t)
 	}
 	for (uint32_t i = 0; i < j->nnode; i++) {
 		const hop_node *n = &j->node[i];
-		bool late = is_late(c, n);
+		bool late = hop_cut_late(c, n);
 		for (uint32_t k = 0, m = mentioned(c, n, at); k < m; k++) {
 			if (late)
 				hop_flow_edge(f, first + (int)at[k], t, HOP_FLOW_INF);
@@ -205,7 +191,7 @@ static void symbol_edges(struct cutter *c, hop_flow *f, int first, int t)
 }
 
 /* Vertices: 2v and 2v+1 for value v, then source, sink, symbols. Returns the bytes saved. */
-static int64_t min_cut(struct cutter *c)
+static int64_t min_cut(hop_cutter *c)
 {
 	const hop_graph *j = c->j;
 	hop_mark m = hop_mark_at(&c->env->tmp);
@@ -219,7 +205,7 @@ static int64_t min_cut(struct cutter *c)
 		bool banned = d && c->banned[j->def[v]];
 		/* constants are made again where they are needed */
 		bool leaf = d && !d->nin && !banned;
-		hop_flow_edge(&f, 2 * (int)v, 2 * (int)v + 1, leaf ? HOP_FLOW_INF : cost_of(c, v));
+		hop_flow_edge(&f, 2 * (int)v, 2 * (int)v + 1, leaf ? HOP_FLOW_INF : hop_cut_cost(c, v));
 		if (!d || banned)
 			hop_flow_edge(&f, s, 2 * (int)v, HOP_FLOW_INF);
 		else
@@ -239,18 +225,18 @@ static int64_t min_cut(struct cutter *c)
 
 /* ---- memory budget ---- */
 
-static int64_t flops_of(const struct cutter *c, const hop_node *n)
+static int64_t flops_of(const hop_cutter *c, const hop_node *n)
 {
 	int64_t work = 0;
 	for (uint32_t k = 0; k < n->nin; k++)
-		work += bytes_of(c, c->j->type[n->in[k].id]);
+		work += hop_cut_bytes(c, c->j->type[n->in[k].id]);
 	for (uint32_t k = 0; k < n->nout; k++)
-		work += bytes_of(c, c->j->type[n->out0.id + k]);
+		work += hop_cut_bytes(c, c->j->type[n->out0.id + k]);
 	return hop_optab[n->op].flags & HOP_F_R ? 64 * work : 8 * work;
 }
 
 /* Forward nodes that the backward half depends on, directly or not. */
-static bool *find_upstream(const struct cutter *c)
+static bool *find_upstream(const hop_cutter *c)
 {
 	const hop_graph *j = c->j;
 	bool *value = HOP_NEWN(&c->env->tmp, bool, j->nvalue);
@@ -268,7 +254,7 @@ static bool *find_upstream(const struct cutter *c)
 
 /* Choose which of the banned nodes to keep banned: a 0/1 knapsack over the bytes of their
  * results, in 1/1000ths of the budget, maximising the work not done again. */
-static void knapsack(struct cutter *c, int64_t room)
+static void knapsack(hop_cutter *c, int64_t room)
 {
 	enum { GRID = 1000 };
 	const hop_graph *j = c->j;
@@ -284,7 +270,7 @@ static void knapsack(struct cutter *c, int64_t room)
 		const hop_node *d = &j->node[item[i]];
 		int64_t bytes = 0, value = flops_of(c, d);
 		for (uint32_t k = 0; k < d->nout; k++)
-			bytes += cost_of(c, d->out0.id + k);
+			bytes += hop_cut_cost(c, d->out0.id + k);
 		weight[i] = room ? (int)(bytes >= room ? (bytes == room ? GRID : GRID + 1)
 		                                       : (bytes * GRID + room - 1) / room)
 		                 : bytes ? GRID + 1 : 0;
@@ -302,7 +288,7 @@ static void knapsack(struct cutter *c, int64_t room)
 	}
 }
 
-static void decide(struct cutter *c, enum hop_cut_policy policy, double budget)
+static void decide(hop_cutter *c, enum hop_cut_policy policy, double budget)
 {
 	mark_late(c);
 	ban(c, policy);
@@ -319,7 +305,7 @@ static void decide(struct cutter *c, enum hop_cut_policy policy, double budget)
 
 /* ---- the two halves ---- */
 
-static hop_res classify(const struct cutter *c, uint32_t v, const uint32_t *extra,
+static hop_res classify(const hop_cutter *c, uint32_t v, const uint32_t *extra,
                         uint32_t nextra)
 {
 	if (v < c->nprimal)
@@ -348,7 +334,7 @@ static hop_status copy_node(hop_build *b, const hop_graph *j, const hop_node *n,
 	return b->st;
 }
 
-static void start(struct cutter *c, hop_build *b, hop_val **map, hop_size **smap)
+static void start(hop_cutter *c, hop_build *b, hop_val **map, hop_size **smap)
 {
 	hop_env *e = c->env;
 	hop_build_open(b, e);
@@ -360,7 +346,7 @@ static void start(struct cutter *c, hop_build *b, hop_val **map, hop_size **smap
 }
 
 /* Every loop around stacks what crosses once more: many axes cross as one. */
-static bool is_flat(const struct cutter *c, uint32_t v)
+static bool is_flat(const hop_cutter *c, uint32_t v)
 {
 	enum { DEEP = 8 };
 	bool own = v < c->nprimal;
@@ -376,14 +362,14 @@ static hop_val flat(hop_build *b, hop_val v)
 }
 
 /* The type that v crosses with. */
-static const hop_type *crossing(const struct cutter *c, uint32_t v)
+static const hop_type *crossing(const hop_cutter *c, uint32_t v)
 {
 	const hop_type *t = c->j->type[v];
 	hop_size n = hop_type_count(c->env, t);
 	return is_flat(c, v) ? hop_type_get(c->env, (hop_dtype)t->dtype, 1, &n) : t;
 }
 
-static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *extra,
+static hop_status make_fwd(hop_cutter *c, uint32_t nextra, const uint32_t *extra,
                            hop_graph **out_g)
 {
 	const hop_graph *j = c->j;
@@ -395,7 +381,7 @@ static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *ex
 		map[i] = hop_build_param(&b, j->type[i]);
 	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
 		const hop_node *n = &j->node[i];
-		if (!is_late(c, n))
+		if (!hop_cut_late(c, n))
 			copy_node(&b, j, n, map, smap, (int)(j->nsym + j->nlocal));
 	}
 	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, c->nout + nextra);
@@ -408,16 +394,36 @@ static hop_status make_fwd(struct cutter *c, uint32_t nextra, const uint32_t *ex
 	return hop_seal(&b, c->nout + nextra, out, NULL, out_g);
 }
 
-static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
+const bool *hop_cut_used(hop_cutter *c)
+{
+	const hop_graph *j = c->j;
+	bool *need = HOP_NEWN(&c->env->tmp, bool, j->nvalue);
+	bool *used = HOP_NEWN(&c->env->tmp, bool, j->nnode);
+	uint32_t *at = HOP_NEWN(&c->env->tmp, uint32_t, j->nlocal);
+	for (uint32_t i = c->nout; i < j->nout; i++)
+		need[j->out[i].id] = true;
+	for (uint32_t i = j->nnode; i-- > 0; ) {
+		const hop_node *n = &j->node[i];
+		/* an effect of the reverse pass, or what it has to test */
+		used[i] |= (!n->nout || n->guard) && hop_cut_late(c, n);
+		for (uint32_t k = 0; k < n->nout; k++)
+			used[i] |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
+		for (uint32_t k = 0; used[i] && k < n->nin; k++)
+			need[n->in[k].id] = true;
+		for (uint32_t k = 0, m = used[i] ? mentioned(c, n, at) : 0; k < m; k++)
+			used[c->binder[at[k]]] = true;
+	}
+	return used;
+}
+
+static hop_status make_bwd(hop_cutter *c, uint32_t nres, const uint32_t *res,
                            hop_graph **out_g)
 {
 	const hop_graph *j = c->j;
 	hop_build b;
 	hop_val *map;
 	hop_size *smap;
-	bool *need = HOP_NEWN(&c->env->tmp, bool, j->nvalue);
-	bool *used = HOP_NEWN(&c->env->tmp, bool, j->nnode);
-	uint32_t *at = HOP_NEWN(&c->env->tmp, uint32_t, j->nlocal);
+	const bool *used = hop_cut_used(c);
 	start(c, &b, &map, &smap);
 	for (uint32_t k = 0; k < nres; k++)
 		map[res[k]] = hop_build_param(&b, crossing(c, res[k]));
@@ -427,19 +433,6 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 		if (is_flat(c, res[k]))
 			map[res[k]] = hop_emit_reshape(&b, map[res[k]], j->type[res[k]]->rank,
 			                               j->type[res[k]]->dim);
-	for (uint32_t i = c->nout; i < j->nout; i++)
-		need[j->out[i].id] = true;
-	for (uint32_t i = j->nnode; i-- > 0; ) {
-		const hop_node *n = &j->node[i];
-		/* an effect of the reverse pass, or what it has to test */
-		used[i] |= (!n->nout || n->guard) && is_late(c, n);
-		for (uint32_t k = 0; k < n->nout; k++)
-			used[i] |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
-		for (uint32_t k = 0; used[i] && k < n->nin; k++)
-			need[n->in[k].id] = true;
-		for (uint32_t k = 0, m = used[i] ? mentioned(c, n, at) : 0; k < m; k++)
-			used[c->binder[at[k]]] = true;
-	}
 	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
 		const hop_node *n = &j->node[i];
 		if (!used[i])
@@ -449,7 +442,7 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 		hop_val *keep = HOP_NEWN(&c->env->tmp, hop_val, n->nout);
 		memcpy(keep, map + n->out0.id, n->nout * sizeof *keep);
 		hop_node again = *n;
-		if (!is_late(c, n))
+		if (!hop_cut_late(c, n))
 			b.st = hop_ad_pure_node(c->env, &c->env->tmp, n, &again);
 		copy_node(&b, j, &again, map, smap, (int)(j->nsym + j->nlocal));
 		for (uint32_t k = 0; k < n->nout; k++)
@@ -465,8 +458,8 @@ static hop_status make_bwd(struct cutter *c, uint32_t nres, const uint32_t *res,
 	return hop_seal(&b, j->nout - c->nout, out, NULL, out_g);
 }
 
-static hop_status cut(struct cutter *c, enum hop_cut_policy policy, double budget,
-                      const hop_cut **out_cut)
+/* Fill in the cutter: what is saved. */
+static void choose(hop_cutter *c)
 {
 	const hop_graph *j = c->j;
 	hop_arena *tmp = &c->env->tmp;
@@ -481,7 +474,14 @@ static hop_status cut(struct cutter *c, enum hop_cut_policy policy, double budge
 		if (s >= j->nsym)
 			c->binder[s - j->nsym] = i;
 	}
-	decide(c, policy, budget);
+	decide(c, c->policy, c->budget);
+}
+
+static hop_status cut(hop_cutter *c, const hop_cut **out_cut)
+{
+	const hop_graph *j = c->j;
+	hop_arena *tmp = &c->env->tmp;
+	choose(c);
 	uint32_t *res = HOP_NEWN(tmp, uint32_t, j->nvalue), nres = 0;
 	uint32_t *extra = HOP_NEWN(tmp, uint32_t, j->nvalue), nextra = 0;
 	for (uint32_t v = 0; v < j->nvalue; v++) {
@@ -526,11 +526,16 @@ hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint
 		memcpy(key + sizeof head + nprimal, ocost, nout);
 	const hop_cut *r = hop_ctx_memo_get(e, key, n);
 	hop_status st = HOP_OK;
+	hop_cutter c = { .env = e, .j = joint, .nprimal = nprimal, .nout = nout, .pcost = pcost,
+	                 .ocost = ocost, .maybe = policy & HOP_CUT_MAYBE,
+	                 .policy = (enum hop_cut_policy)(policy & HOP_CUT_POLICY), .budget = budget };
+	if (e->cuts) {
+		hop_cutter seen = c;
+		choose(&seen);
+		hop_cut_say(&seen, e->cuts);
+	}
 	if (!r) {
-		struct cutter c = { .env = e, .j = joint, .nprimal = nprimal, .nout = nout,
-		                    .pcost = pcost, .ocost = ocost,
-		                    .maybe = policy & HOP_CUT_MAYBE };
-		st = cut(&c, (enum hop_cut_policy)(policy & HOP_CUT_POLICY), budget, &r);
+		st = cut(&c, &r);
 		if (!st)
 			r = hop_ctx_memo_put(e, key, n, (void *)(uintptr_t)r);
 	}

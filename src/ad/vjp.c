@@ -77,8 +77,12 @@ static hop_status forward(struct rev *v, uint32_t i)
 	r->dout = v->ct + n->out0.id;
 	r->live = v->live + n->out0.id;
 	v->b.loc = n->loc;
-	if (act && live && (hop_optab[n->op].flags & HOP_F_R))
-		return hop_hoptab[n->op].fwd(&v->b, r);
+	if (act && live && (hop_optab[n->op].flags & HOP_F_R)) {
+		hop_cuts_enter(v->b.env->cuts, n);
+		hop_status st = hop_hoptab[n->op].fwd(&v->b, r);
+		hop_cuts_leave(v->b.env->cuts);
+		return st;
+	}
 	hop_val o = hop_emit_copy(&v->b, v->g, n, in, v->smap, v->nsmap);
 	for (uint32_t k = 0; k < n->nout; k++)
 		r->out[k] = hop_is_bad(o) ? o : (hop_val){ o.id + k };

@@ -83,6 +83,7 @@ typedef struct hop_env {
 	hop_buf   *bufs;
 	hop_frame *frame;          /* innermost exit; never NULL while arenas may grow */
 	hop_diag   diag;
+	struct hop_cuts *cuts;     /* ad/cut_say.c: somebody wants to know what is saved; or NULL */
 } hop_env;
 
 void  hop_env_init(hop_env *e, hop_ctx *ctx, hop_mem mem);
