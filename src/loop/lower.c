@@ -400,45 +400,6 @@ static void collect(hop_lower *l)
 	}
 }
 
-static bool buffer_used(hop_lfunc *f, hop_block *b, int buf);
-
-typedef struct find_buf { int buf; bool found; } find_buf;
-
-static void is_buf(void *user, hop_addr *a, bool is_write)
-{
-	find_buf *f = user;
-	f->found |= !is_write && a->buf == f->buf;
-}
-
-static bool buffer_used(hop_lfunc *f, hop_block *b, int buf)
-{
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		find_buf u = { buf, false };
-		hop_block *sub[2];
-		int k = hop_stmt_blocks(s, sub);
-		hop_stmt_addrs(f, s, is_buf, &u);
-		for (int i = 0; i < k; i++)
-			u.found = u.found || buffer_used(f, sub[i], buf);
-		if (u.found)
-			return true;
-	}
-	return false;
-}
-
-static void report(hop_lower *l)
-{
-	for (hop_lcopy *c = l->all->copies; c && l->opt->copies; c = c->next) {
-		const char *file = "?";
-		int line = 0;
-		hop_loc in;
-		if (!buffer_used(&c->fn->f, &c->fn->f.body, c->buf))
-			continue;
-		hop_loc_read(l->env->ctx, c->loc, &file, &line, &in);
-		hop_putf(l->opt->copies, "%s:%d: %s %d is copied: %s\n", file, line, c->what,
-		         c->i, c->why);
-	}
-}
-
 hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts *o,
                            hop_prog **out)
 {
@@ -467,7 +428,7 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 	hop_status st = func_new(l, g, sargs, true, &fn);
 	hop_arena_free(&once, &e->mem);
 	if (!st) {
-		report(l);
+		hop_lower_copies(l, fn);
 		hop_guard_entry(l, g, fn);
 		collect(l);
 		if (!l->opt->no_fuse)

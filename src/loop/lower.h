@@ -15,7 +15,7 @@ typedef struct hop_lower_opts {
 	bool     no_fuse;          /* leave one nest a root: for finding mistakes */
 	bool     tile_all;         /* epilogues even where they do not pay: for tests */
 	bool     room_all;         /* small temporaries in results too: for tests */
-	hop_buf *copies;           /* not NULL: gets a line for every copy left in a loop */
+	hop_buf *copies;           /* not NULL: gets a line for every copy */
 } hop_lower_opts;
 
 /* The program has its own arena; o may be NULL. */
@@ -398,7 +398,10 @@ hop_reg    hop_lower_out_reg(hop_lower *l, hop_linst *in, int i);
 hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body);
 /* The buffer that holds local symbol sym of the instance. */
 int        hop_lower_local(hop_lower *l, hop_linst *in, int sym);
+/* Carry or other `what` number i takes its new value from buf, a copy each trip; for copies.c,
+ * which tells of all copies if they are asked for. */
 void       hop_lower_copied(hop_lower *l, hop_loc loc, int buf, const char *what, int i,
                             const char *why);
+void       hop_lower_copies(hop_lower *l, const hop_lfn *entry);
 
 #endif
