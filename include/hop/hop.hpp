@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hop/body.hpp"
+#include "hop/transform.hpp"
 #include "hop/value.hpp"
 
 namespace hop {
@@ -228,6 +229,44 @@ public:
 	{
 		return wrt_with(hop_linear_transpose, wrt);
 	}
+	/** The results, then Jacobians of the first for the inputs wrt; Hessians; their products with
+	 * vectors, which are more inputs. */
+	fn jacrev(std::initializer_list<int> wrt, jac_opts o = jac_opts()) const
+	{
+		return jac_with(hop_jacrev, wrt, o);
+	}
+	fn jacfwd(std::initializer_list<int> wrt, jac_opts o = jac_opts()) const
+	{
+		return jac_with(hop_jacfwd, wrt, o);
+	}
+	fn hessian(std::initializer_list<int> wrt, jac_opts o = jac_opts()) const
+	{
+		return jac_with(hop_hessian, wrt, o);
+	}
+	fn hvp(std::initializer_list<int> wrt) const { return wrt_with(hop_hvp, wrt); }
+	fn vhp(std::initializer_list<int> wrt) const { return wrt_with(hop_vhp, wrt); }
+	/** The forward derivative in two: what is kept, and tangents from that. */
+	std::pair<fn, fn> linearize(std::initializer_list<int> wrt) const
+	{
+		hop_fn *f = nullptr, *l = nullptr;
+		detail::check(c_, hop_linearize(get(), static_cast<int>(wrt.size()), wrt.begin(), &f, &l));
+		return std::make_pair(fn(c_, f), fn(c_, l));
+	}
+	/** Lanes on any axis, -1 for none: of inputs, and in o of results. */
+	fn vmap_with(std::initializer_list<int> in, const vmap_opts &o, int64_t n = -1) const
+	{
+		hop_fn *f = nullptr;
+		hop_vmap_opts c = {};
+		c.size = sizeof c;
+		c.nin = static_cast<int>(in.size());
+		c.in = in.begin();
+		c.nout = static_cast<int>(o.out.size());
+		c.out = o.out.empty() ? nullptr : o.out.data();
+		c.n = n;
+		c.chunk = o.chunk;
+		detail::check(c_, hop_vmap_with(get(), &c, &f));
+		return fn(c_, f);
+	}
 	/** n = -1: a size symbol. */
 	fn vmap(std::initializer_list<bool> batched, int64_t n = -1) const
 	{
@@ -243,6 +282,16 @@ private:
 	{
 		hop_fn *f = nullptr;
 		detail::check(c_, transform(get(), static_cast<int>(wrt.size()), wrt.begin(), &f));
+		return fn(c_, f);
+	}
+	typedef hop_status jac_fn(hop_fn *, int, const int *, const hop_jac_opts *, hop_fn **);
+	fn jac_with(jac_fn *transform, std::initializer_list<int> wrt, jac_opts o) const
+	{
+		hop_fn *f = nullptr;
+		hop_jac_opts c = {};
+		c.size = sizeof c;
+		c.chunk = o.chunk;
+		detail::check(c_, transform(get(), static_cast<int>(wrt.size()), wrt.begin(), &c, &f));
 		return fn(c_, f);
 	}
 	hop_ctx *c_ = nullptr;

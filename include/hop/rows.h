@@ -170,6 +170,9 @@ int hop_op_select(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out);
 int hop_op_stop_gradient(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out);
+int hop_op_retain_grad(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *name);
 int hop_op_sum(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int naxes, const int64_t *axes);

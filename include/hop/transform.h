@@ -128,6 +128,17 @@ int hop_at_linear_apply(hop_trace *t, const char *file, int line, const hop_line
                         const hop_value *tangents, int cap, hop_value *out);
 #define hop_linear_apply(t, ...) hop_at_linear_apply(t, __FILE__, __LINE__, __VA_ARGS__)
 
+/* ---- gradients of what is inside ---- */
+
+/** v, marked: hop_grad and hop_grad_at give its gradient too, behind the others, in the order of the
+ * names; of a function it is the result grad.name. Go on with what this returns: the gradient is for
+ * what reads that. In the body of a scan or map gradients of all steps are stacked; in a branch that is
+ * not taken the gradient is 0; in other bodies, a while among them, it is refused. A name stands once.
+ * The innermost gradient takes it; other derivatives do not see it. A value that nothing reads has
+ * none. */
+hop_value hop_at_retain_grad(hop_trace *t, const char *file, int line, hop_value v, const char *name);
+#define hop_retain_grad(t, ...) hop_at_retain_grad(t, __FILE__, __LINE__, __VA_ARGS__)
+
 /* ---- parameters as trees (tree.h) ---- */
 
 /** Something to take the place of inputs: one array for the input `path`; or, with a tree, a struct of

@@ -40,12 +40,23 @@ static hop_status read_wrt(hop_env *e, const hop_graph *g, const hop_pass_args *
 typedef hop_status ask_fn(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
                           const hop_graph **out_g);
 
+static hop_status ask_grad(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
+                           const hop_graph **out_g)
+{
+	const char *const *name;
+	uint32_t n;
+	(void)nout;
+	return hop_ask_grad_marked(e, 0, g, nwrt, wrt, out_g, &n, &name);
+}
+
 static hop_status by_wrt(hop_env *e, const hop_graph *g, const hop_pass_args *a, ask_fn *ask,
                          const hop_graph **out_g)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	int n, *wrt;
 	hop_status st = read_wrt(e, g, a, &n, &wrt);
+	if (!st && ask != ask_grad)
+		st = hop_marks_drop(e, g, &g);
 	if (!st)
 		st = ask(e, g, g->nout, n, wrt, out_g);
 	hop_rewind(&e->tmp, m);
@@ -53,13 +64,6 @@ static hop_status by_wrt(hop_env *e, const hop_graph *g, const hop_pass_args *a,
 }
 
 /* ---- derivatives ---- */
-
-static hop_status ask_grad(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
-                           const hop_graph **out_g)
-{
-	(void)nout;
-	return hop_ask_grad(e, 0, g, nwrt, wrt, out_g);
-}
 
 static hop_status ask_hvp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
                           const hop_graph **out_g)

@@ -99,17 +99,36 @@ int *hop_made_floats(hop_made *m, int *out_n)
 	return k;
 }
 
+/* The gradients of marked values are called after them. */
+static hop_status name_marks(hop_made *m, hop_fn *f, int at, uint32_t n, const char *const *name)
+{
+	for (uint32_t k = 0; k < n; k++) {
+		hop_buf b;
+		hop_buf_open(&b, &m->e);
+		hop_putf(&b, "grad.%s", name[k]);
+		const char *s = hop_ctx_name(&m->e, b.s, b.n);
+		hop_buf_free(&b);
+		if (hop_fn_result(f, s) >= 0 && f->name[f->nin + hop_fn_result(f, s)] == s)
+			return hop_fail(&m->e, 0, HOP_EVALUE, "grad: a value inside is called %s, and so is an "
+			                "input", name[k]);
+		f->name[f->nin + at + (int)k] = s;
+	}
+	return HOP_OK;
+}
+
 static hop_status make_grad(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 {
 	const hop_graph *q;
 	const hop_fn *f = m->from;
+	const char *const *name;
+	uint32_t n;
 	HOP_TRY(hop_made_check(m, "grad", a));
-	HOP_TRY(hop_ask_grad(&m->e, 0, f->g, a->nwrt, a->wrt, &q));
+	HOP_TRY(hop_ask_grad_marked(&m->e, 0, f->g, a->nwrt, a->wrt, &q, &n, &name));
 	HOP_TRY(hop_made_fit(m, q, out_f));
 	hop_names_keep(*out_f, f, true);
 	hop_naming of = { .results = true, .at = f->nout, .n = a->nwrt, .of = a->wrt };
 	hop_names_add(&m->e, *out_f, f, "grad", 1, &of);
-	return HOP_OK;
+	return name_marks(m, *out_f, f->nout + a->nwrt, n, name);
 }
 
 static hop_status make_vjp(hop_made *m, const hop_made_args *a, hop_fn **out_f)
@@ -118,7 +137,8 @@ static hop_status make_vjp(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 	hop_fn *f = m->from;
 	int n, *y = hop_made_floats(m, &n);
 	HOP_TRY(hop_made_check(m, "vjp", a));
-	HOP_TRY(hop_ask_vjp(&m->e, f->g, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
+	HOP_TRY(hop_marks_drop(&m->e, f->g, &q));
+	HOP_TRY(hop_ask_vjp(&m->e, q, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
 	HOP_TRY(hop_made_fit(m, q, out_f));
 	hop_names_keep(*out_f, f, true);
 	hop_naming of[2] = { { .of_results = true, .at = f->nin, .n = n, .of = y },
@@ -133,7 +153,8 @@ static hop_status make_jvp(hop_made *m, const hop_made_args *a, hop_fn **out_f)
 	hop_fn *f = m->from;
 	int n, *y = hop_made_floats(m, &n);
 	HOP_TRY(hop_made_check(m, "jvp", a));
-	HOP_TRY(hop_ask_jvp(&m->e, f->g, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
+	HOP_TRY(hop_marks_drop(&m->e, f->g, &q));
+	HOP_TRY(hop_ask_jvp(&m->e, q, (uint32_t)f->nout, a->nwrt, a->wrt, &q));
 	HOP_TRY(hop_made_fit(m, q, out_f));
 	hop_names_keep(*out_f, f, true);
 	hop_naming of[2] = { { .at = f->nin, .n = a->nwrt, .of = a->wrt },
@@ -264,6 +285,7 @@ static hop_status make_split(hop_made *m, const hop_made_args *a, hop_fn **out_f
 		                "not see what it was", a->op, hop_made_input(m, f->wrote[0]),
 		                a->forward ? "second" : "backward");
 	HOP_TRY(hop_made_check(m, a->op, a));
+	HOP_TRY(hop_marks_drop(e, g, &g));
 	if (a->forward) {
 		bool *outs = HOP_NEWN(&e->tmp, bool, g->nout);
 		for (uint32_t k = 0; k < g->nout; k++)

@@ -232,6 +232,7 @@ hop_status hop_ask_jacrev(hop_env *e, const hop_jac_ask *a, const hop_graph *g,
 	hop_build b;
 	uint32_t nw = (uint32_t)a->nwrt, n = g->nout;
 	HOP_TRY(differentiable(e, a, g));
+	HOP_TRY(hop_marks_drop(e, g, &g));
 	bool *w = chosen(e, g->nparam, a->nwrt, a->wrt), *ct = HOP_NEWN(&e->tmp, bool, g->nout);
 	hop_val *res = HOP_NEWN(&e->tmp, hop_val, g->nout + nw);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout + a->n * nw);
@@ -259,6 +260,7 @@ hop_status hop_ask_jacfwd(hop_env *e, const hop_jac_ask *a, const hop_graph *g,
 	hop_build b;
 	uint32_t nw = (uint32_t)a->nwrt;
 	HOP_TRY(differentiable(e, a, g));
+	HOP_TRY(hop_marks_drop(e, g, &g));
 	bool *act = HOP_NEWN(&e->tmp, bool, g->nparam), *outs = HOP_NEWN(&e->tmp, bool, g->nout);
 	hop_val *res = HOP_NEWN(&e->tmp, hop_val, g->nout + a->n);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout + a->n * nw);
@@ -306,6 +308,7 @@ hop_status hop_ask_hvp(hop_env *e, hop_loc loc, bool back, const hop_graph *g, i
 {
 	const hop_graph *q, *j;
 	hop_build b;
+	HOP_TRY(hop_marks_drop(e, g, &g));
 	HOP_TRY(hop_ask_grad(e, loc, g, nwrt, wrt, &q));
 	bool *w = chosen(e, g->nparam, nwrt, wrt), *grads = HOP_NEWN(&e->tmp, bool, q->nout);
 	memset(grads + g->nout, 1, (size_t)nwrt);

@@ -38,6 +38,7 @@ hop_status hop_ask_linearize(hop_env *e, const hop_graph *g, const bool *outs, i
 	for (int i = 0; i < nwrt; i++)
 		for (int k = 0; k < wrt[i]; k++)
 			at[i] += want[k];
+	HOP_TRY(hop_marks_drop(e, g, &g));
 	HOP_TRY(hop_ad_vjp(e, g, outs, want, &joint));
 	HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, 1, &cut));
 	size_t bytes = sizeof *cut + cut->nres * sizeof *cut->res;

@@ -32,6 +32,15 @@ hop_status hop_ask_hessian(hop_env *e, const hop_jac_ask *a, const hop_graph *g,
 hop_status hop_ask_hvp(hop_env *e, hop_loc loc, bool back, const hop_graph *g, int nwrt,
                        const int *wrt, const hop_graph **out_g);
 
+/* hop_ask_grad, and then the gradients of what is marked inside by retain_grad, in the order of their
+ * names, of which there are *out_n; in scans and maps they are stacked by step. The marks are gone.
+ * out_name: of e->tmp. */
+hop_status hop_ask_grad_marked(hop_env *e, hop_loc loc, const hop_graph *g, int nwrt, const int *wrt,
+                               const hop_graph **out_g, uint32_t *out_n,
+                               const char *const **out_name);
+/* g without marks, for all other derivatives. */
+hop_status hop_marks_drop(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+
 /* The forward derivative in two halves, as a cut: fwd gives the results of g and what is kept, bwd
  * takes what is kept and a tangent for each input in wrt, and gives those of the results with
  * outs[k]. The cut itself is of e->tmp. */

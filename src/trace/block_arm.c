@@ -259,7 +259,8 @@ static void grad_begin(hop_trace *t, hop_block_state *s)
 	}
 	for (int i = 0; i < s->nvar; i++)
 		wrt[i] = i;
-	g->x = (hop_xform){ .op = "grad", .nin = s->nvar, .in = s->init, .nwrt = s->nvar, .wrt = wrt };
+	g->x = (hop_xform){ .op = "grad", .nin = s->nvar, .in = s->init, .nwrt = s->nvar, .wrt = wrt,
+	                   .block = s->kind->name };
 	hop_xform_begin(t, &g->x);
 }
 

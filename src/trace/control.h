@@ -75,6 +75,7 @@ typedef struct hop_xform {
 	const hop_type **type;         /* parameters of the body */
 	hop_size         bsize;
 	const void      *opts;         /* of the caller; or NULL */
+	const char      *block;        /* "HOP_GRAD"; NULL = a function */
 	int64_t          chunk;
 	const int       *out_axes;     /* vmap: [nout_axes], NULL = all 0 */
 	int              nout_axes;

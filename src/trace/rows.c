@@ -855,6 +855,16 @@ int hop_op_stop_gradient(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_stop_gradient, a, nin, in, cap, out);
 }
 
+int hop_op_retain_grad(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *name)
+{
+	const hop_raw a[] = {
+		{ .p = name },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_retain_grad, a, nin, in, cap, out);
+}
+
 int hop_op_sum(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int naxes, const int64_t *axes)

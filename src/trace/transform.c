@@ -80,7 +80,14 @@ void hop_grad_end(hop_trace *t, void *arg)
 	const hop_graph *g;
 	if (!hop_xform_close(t, x))
 		return;
-	t->b.st = hop_ask_grad(hop_env_of(t), t->b.loc, x->g, x->nwrt, x->wrt, &g);
+	const char *const *name;
+	uint32_t n;
+	t->b.st = hop_ask_grad_marked(hop_env_of(t), t->b.loc, x->g, x->nwrt, x->wrt, &g, &n, &name);
+	if (!t->b.st && n && x->block) {
+		hop_trace_fail(t, HOP_EREFUSED, "%s: the gradient of %s is asked for by retain_grad: a block "
+		               "has no place for it, use hop_grad_at", x->block, name[0]);
+		return;
+	}
 	if (!t->b.st && hop_xform_room(t, x, g->nout))
 		hop_xform_finish(t, x, g);
 }
@@ -106,7 +113,9 @@ static void jvp_end(hop_trace *t, void *arg)
 	const hop_graph *g;
 	if (!hop_xform_close(t, x))
 		return;
-	t->b.st = hop_ask_jvp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
+	t->b.st = hop_marks_drop(hop_env_of(t), x->g, &x->g);
+	if (!t->b.st)
+		t->b.st = hop_ask_jvp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
 	if (t->b.st || !hop_xform_room(t, x, g->nout))
 		return;
 	for (int i = 0; i < x->nwrt; i++) {
@@ -138,7 +147,9 @@ static void vjp_end(hop_trace *t, void *arg)
 		               x->nct, nfloat);
 		return;
 	}
-	t->b.st = hop_ask_vjp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
+	t->b.st = hop_marks_drop(hop_env_of(t), x->g, &x->g);
+	if (!t->b.st)
+		t->b.st = hop_ask_vjp(hop_env_of(t), x->g, x->g->nout, x->nwrt, x->wrt, &g);
 	if (t->b.st || !hop_xform_room(t, x, g->nout))
 		return;
 	for (uint32_t k = 0, i = 0; k < x->g->nout; k++)

@@ -125,6 +125,8 @@ CASES = [
      lambda x, y: torch.where(x < y, x, y)),
     ("stop_gradient", [A], "%1 = stop_gradient %0\n  %2 = mul %0, %1", "%2",
      lambda x: x * x.detach()),
+    ("retain_grad", [A], "%1 = retain_grad %0 {name = \\\"a\\\"}\n  %2 = mul %0, %1", "%2",
+     lambda x: x * x),
     ("cast", [P], "%1 = cast %0 {dtype = i64}", "%1", lambda x: x.to(torch.int64)),
     ("iota", [A], "%1 = iota {dtype = f64, dims = [2, 3], axis = 1}\n  %2 = add %0, %1", "%2",
      lambda x: x + torch.arange(3, dtype=F)),

@@ -580,6 +580,18 @@ static const double grad_stop_gradient_bf16[] = {
 	1.25, -0.65234375, -0.259765625, -0.119140625,
 	-0.80859375, 0.0218505859375,
 };
+static const double in_retain_grad_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.12060546875,
+	1.2421875, 0.0771484375,
+};
+static const double out_retain_grad_bf16[] = {
+	1.5625, 1.46875, 0.390625, 0.0145263671875,
+	1.546875, 0.005950927734375,
+};
+static const double grad_retain_grad_bf16[] = {
+	2.5, -1.3046875, -0.51953125, -0.23828125,
+	-1.6171875, 0.043701171875,
+};
 static const double in_cast_bf16[] = {
 	1.3515625, 1.671875, 1.546875, 0.921875,
 	1.8984375, 0.63671875,
@@ -1462,6 +1474,14 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %2\n"
 	  "}\n",
 	  in_stop_gradient_bf16, out_stop_gradient_bf16, grad_stop_gradient_bf16 },
+	{ "retain_grad",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3]) {\n"
+	  "  %1 = retain_grad %0 {name = \"a\"}\n"
+	  "  %2 = mul %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_retain_grad_bf16, out_retain_grad_bf16, grad_retain_grad_bf16 },
 	{ "cast",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3]) {\n"

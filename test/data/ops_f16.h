@@ -580,6 +580,18 @@ static const double grad_stop_gradient_f16[] = {
 	1.2529296875, -0.6533203125, -0.2607421875, -0.11962890625,
 	-0.81103515625, 0.021881103515625,
 };
+static const double in_retain_grad_f16[] = {
+	1.2529296875, -1.208984375, 0.62646484375, 0.12078857421875,
+	1.240234375, 0.0771484375,
+};
+static const double out_retain_grad_f16[] = {
+	1.5703125, 1.4619140625, 0.392578125, 0.01458740234375,
+	1.5380859375, 0.005950927734375,
+};
+static const double grad_retain_grad_f16[] = {
+	2.505859375, -1.306640625, -0.521484375, -0.2392578125,
+	-1.6220703125, 0.04376220703125,
+};
 static const double in_cast_f16[] = {
 	1.353515625, 1.673828125, 1.5458984375, 0.9228515625,
 	1.900390625, 0.634765625,
@@ -1462,6 +1474,14 @@ static const struct torch_op torch_ops_f16[] = {
 	  "  return %2\n"
 	  "}\n",
 	  in_stop_gradient_f16, out_stop_gradient_f16, grad_stop_gradient_f16 },
+	{ "retain_grad",
+	  "hop 1\n"
+	  "graph @f(%0: f16[2, 3]) {\n"
+	  "  %1 = retain_grad %0 {name = \"a\"}\n"
+	  "  %2 = mul %0, %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  in_retain_grad_f16, out_retain_grad_f16, grad_retain_grad_f16 },
 	{ "cast",
 	  "hop 1\n"
 	  "graph @f(%0: f16[2, 3]) {\n"
