@@ -78,14 +78,15 @@ hop_status hop_batch_argsort(hop_build *b, hop_rule *r)
 /* ---- code ---- */
 
 /* One line while it is sorted. Rows 0 and 1 of work are what `from` and `to` are above, their
- * roles change from level to level; next has the heads of the two runs that are being merged.
- * Lines are numbered there, whatever axes they lie along in x. */
+ * roles change from level to level; keys has the elements in the same order, so that memory is
+ * read from front to end; next has the heads of the two runs that are being merged. Lines are
+ * numbered there, whatever axes they lie along in x. */
 struct line {
 	hop_dtype     dtype;
 	bool          down;
 	int           rank, axis;
 	hop_size      n;
-	hop_view      x, work, next;
+	hop_view      x, work, keys, next;
 	hop_scope    *there;
 	const hop_ix *at[HOP_MAXRANK], *number;
 };
@@ -95,7 +96,7 @@ static hop_reg number(hop_lower *l, int64_t k)
 	return hop_lower_const(l, HOP_i64, 0, k);
 }
 
-/* Element k, below n, of row r, 0 or 1, of work. */
+/* Element k, below n, of row r, 0 or 1, of work or keys, which are laid out alike. */
 static const hop_ix *place(hop_lower *l, struct line *s, hop_reg r, const hop_ix *k)
 {
 	const hop_ix *x[3] = { s->number, hop_ix_reg(l, r, hop_size_int(2)), k };
@@ -107,24 +108,29 @@ static hop_reg had(hop_lower *l, struct line *s, hop_reg r, const hop_ix *k)
 	return hop_lower_load(l, HOP_i64, s->work.buf, place(l, s, r, k), l->q.cur);
 }
 
+static hop_reg key(hop_lower *l, struct line *s, hop_reg r, const hop_ix *k)
+{
+	return hop_lower_load(l, s->dtype, s->keys.buf, place(l, s, r, k), l->q.cur);
+}
+
+static void put(hop_lower *l, struct line *s, hop_reg r, const hop_ix *k, hop_reg at, hop_reg v)
+{
+	const hop_ix *to = place(l, s, r, k);
+	hop_lower_put(l, HOP_i64, s->work.buf, to, at);
+	hop_lower_put(l, s->dtype, s->keys.buf, to, v);
+}
+
 static const hop_ix *head(hop_lower *l, struct line *s, int which)
 {
 	const hop_ix *x[2] = { s->number, hop_ix_size(l, hop_size_int(which)) };
 	return hop_view_at(l, &s->next, 2, x);
 }
 
-/* The element of x that index `at` of the line means; a bool as a number that can be compared. */
-static hop_reg key(hop_lower *l, struct line *s, hop_reg at)
-{
-	s->at[s->axis] = hop_ix_reg(l, at, s->n);
-	hop_reg v = hop_lower_load(l, s->dtype, s->x.buf, hop_view_at(l, &s->x, s->rank, s->at),
-	                           s->there);
-	return hop_dtype_bool(s->dtype) ? hop_lower_to(l, HOP_i32, HOP_bool, v) : v;
-}
-
-/* v < w, a NaN being larger than all. */
+/* v < w, a NaN being larger than all; of bools false is. */
 static hop_reg is_less(hop_lower *l, struct line *s, hop_reg v, hop_reg w)
 {
+	if (hop_dtype_bool(s->dtype))
+		return hop_lower_do(l, and, HOP_bool, hop_lower_do(l, not, HOP_bool, v), w);
 	hop_reg is = hop_lower_do(l, lt, HOP_bool, v, w);
 	if (!hop_dtype_float(s->dtype))
 		return is;
@@ -150,15 +156,15 @@ static void merge_step(hop_lower *l, struct line *s, const hop_ix *kx, hop_reg w
 	j = hop_lower_do(l, select, HOP_i64, fresh, mid, j);
 	hop_reg left = hop_lower_do(l, min, HOP_i64, i, last);
 	hop_reg right = hop_lower_do(l, min, HOP_i64, j, last);
-	hop_reg a = had(l, s, row, hop_ix_reg(l, left, s->n));
-	hop_reg b = had(l, s, row, hop_ix_reg(l, right, s->n));
-	hop_reg va = key(l, s, a), vb = key(l, s, b);
+	const hop_ix *lx = hop_ix_reg(l, left, s->n), *rx = hop_ix_reg(l, right, s->n);
+	hop_reg a = had(l, s, row, lx), b = had(l, s, row, rx);
+	hop_reg va = key(l, s, row, lx), vb = key(l, s, row, rx);
 	hop_reg less = s->down ? is_less(l, s, va, vb) : is_less(l, s, vb, va);
 	less = hop_lower_do(l, or, HOP_bool, less, hop_lower_do(l, le, HOP_bool, mid, i));
 	less = hop_lower_do(l, and, HOP_bool, less, hop_lower_do(l, lt, HOP_bool, j, end));
-	hop_reg other = hop_lower_do(l, sub, HOP_i64, one, row);
-	hop_lower_put(l, HOP_i64, s->work.buf, place(l, s, other, kx),
-	              hop_lower_do(l, select, HOP_i64, less, b, a));
+	put(l, s, hop_lower_do(l, sub, HOP_i64, one, row), kx,
+	    hop_lower_do(l, select, HOP_i64, less, b, a),
+	    hop_lower_do(l, select, hop_dtype_computes(s->dtype), less, vb, va));
 	hop_reg step = hop_lower_to(l, HOP_i64, HOP_bool, less);
 	hop_lower_put(l, HOP_i64, s->next.buf, head(l, s, 1), hop_lower_do(l, add, HOP_i64, j, step));
 	hop_lower_put(l, HOP_i64, s->next.buf, head(l, s, 0),
@@ -180,7 +186,9 @@ static void sort_line(hop_lower *l, struct line *s, const hop_view *to)
 	hop_size many = hop_size_int(levels(l, s->n));
 	hop_reg n = hop_lower_sizereg(l, s->n), one = number(l, 1), zero = number(l, 0), w, ran;
 	const hop_ix *k = hop_lower_open(l, HOP_LOOP_SEQ, s->n, NULL);
-	hop_lower_put(l, HOP_i64, s->work.buf, place(l, s, zero, k), hop_lower_ixreg(l, k));
+	s->at[s->axis] = k;
+	put(l, s, zero, k, hop_lower_ixreg(l, k),
+	    hop_lower_load(l, s->dtype, s->x.buf, hop_view_at(l, &s->x, s->rank, s->at), s->there));
 	hop_lower_close(l);
 
 	const hop_ix *level = hop_lower_open(l, HOP_LOOP_SEQ, many, NULL);
@@ -224,6 +232,7 @@ static hop_status store(hop_lower *l, const hop_node *n)
 			work[0] = hop_size_mul(l->env, work[0], t->dim[i]);
 		}
 	s.work = hop_lower_temp(l, hop_type_get(l->env, HOP_i64, 3, work));
+	s.keys = hop_lower_temp(l, hop_type_get(l->env, s.dtype, 3, work));
 	s.next = hop_lower_temp(l, hop_type_get(l->env, HOP_i64, 2, work));
 	s.there = l->q.cur;
 	nloop = hop_lower_open_dims(l, rank, dim, x);
