@@ -55,14 +55,20 @@ static hop_status compiled(cmd *c, const hop_graph *g, hop_array *const *in,
                            int64_t reps, double *took)
 {
 	const hop_exec *x = c->exec;
-	hop_array **out = HOP_NEWN(&c->env->tmp, hop_array *, g->nout);
+	int nout = (int)g->nout + hop_exec_counts(x);
+	hop_array **out = HOP_NEWN(&c->env->tmp, hop_array *, nout);
 	hop_arg *ai = HOP_NEWN(&c->env->tmp, hop_arg, g->nparam);
-	hop_arg *ao = HOP_NEWN(&c->env->tmp, hop_arg, g->nout);
+	hop_arg *ao = HOP_NEWN(&c->env->tmp, hop_arg, nout);
 	HOP_TRY(hop_exec_arrays(&c->ip, x, in, out));
 	for (uint32_t i = 0; i < g->nparam; i++)
 		ai[i] = (hop_arg){ .data = in[i]->data, .dim = in[i]->dim };
-	for (uint32_t k = 0; k < g->nout; k++)
+	for (int k = 0; k < nout; k++) {
+		int64_t dim[HOP_MAXRANK];
+		int rank = hop_exec_result(x, ai, k, dim);
+		out[k] = hop_interp_new(&c->ip, (hop_dtype)hop_graph_out_type(x->g, (uint32_t)k)->dtype, rank,
+		                        dim);
 		ao[k] = (hop_arg){ .data = out[k]->data };
+	}
 	int64_t bytes = hop_exec_workspace(x, ai);
 	hop_array *work = hop_interp_new(&c->ip, HOP_bool, 1, &bytes);
 	hop_run_opts o = { .size = sizeof o, .cancel = c->ip.cancel };
