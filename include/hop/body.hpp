@@ -175,25 +175,42 @@ inline std::vector<int> counted(std::size_t n)
 
 /* ---- cond and switch ---- */
 
+namespace detail {
+
+template <typename T, typename E>
+auto either(decltype(hop_at_cond) *op, const value &pred, T &then_, E &else_, place at)
+{
+	typedef result_of<T> R;
+	hop_trace *t = inner(pred.t);
+	auto b = bodies_of(at, { { 0, 0 } }, then_, else_);
+	typedef decltype(b) B;
+	std::vector<hop_value> out = room<R>();
+	int n = op(t, at.file, at.line, pred.v, &B::template run<0>, &B::template run<1>, &b, 0, nullptr,
+	           cap(out), out.data());
+	b.done(t);
+	return taken<R>(t, out.data(), n);
+}
+
+}
+
 /** What the one that runs gives; both are captured. */
 template <typename T, typename E>
 auto cond(const value &pred, T &&then_, E &&else_, place at = place())
 {
-	typedef detail::result_of<T> R;
-	hop_trace *t = detail::inner(pred.t);
-	auto b = detail::bodies_of(at, { { 0, 0 } }, then_, else_);
-	typedef decltype(b) B;
-	std::vector<hop_value> out = detail::room<R>();
-	int n = hop_at_cond(t, at.file, at.line, pred.v, &B::template run<0>, &B::template run<1>, &b,
-	                    0, nullptr, detail::cap(out), out.data());
-	b.done(t);
-	return detail::taken<R>(t, out.data(), n);
+	return detail::either(hop_at_cond, pred, then_, else_, at);
+}
+/** The same for results of different sizes: each is of that which the one that ran gave it. */
+template <typename T, typename E>
+auto cond_exact(const value &pred, T &&then_, E &&else_, place at = place())
+{
+	return detail::either(hop_at_cond_exact, pred, then_, else_, at);
 }
 
 namespace detail {
 
 template <typename... F, std::size_t... I>
-auto branches(const value &which, place at, std::index_sequence<I...>, F &...f)
+auto branches(decltype(hop_at_switch) *op, const value &which, place at, std::index_sequence<I...>,
+              F &...f)
 {
 	typedef result_of<std::tuple_element_t<0, std::tuple<F...>>> R;
 	hop_trace *t = inner(which.t);
@@ -201,8 +218,8 @@ auto branches(const value &which, place at, std::index_sequence<I...>, F &...f)
 	typedef decltype(b) B;
 	hop_body *const body[] = { &B::template run<I>... };
 	std::vector<hop_value> out = room<R>();
-	int n = hop_at_switch(t, at.file, at.line, which.v, static_cast<int>(sizeof...(F)), body, &b, 0,
-	                      nullptr, cap(out), out.data());
+	int n = op(t, at.file, at.line, which.v, static_cast<int>(sizeof...(F)), body, &b, 0, nullptr,
+	           cap(out), out.data());
 	b.done(t);
 	return taken<R>(t, out.data(), n);
 }
@@ -220,7 +237,14 @@ struct which {
 template <typename... F> auto switch_(const detail::which &index, F &&...f)
 {
 	static_assert(sizeof...(F) > 0, "a switch has branches");
-	return detail::branches(index.v, index.at, std::index_sequence_for<F...>(), f...);
+	return detail::branches(hop_at_switch, index.v, index.at, std::index_sequence_for<F...>(), f...);
+}
+/** The same for results of different sizes, as cond_exact. */
+template <typename... F> auto switch_exact(const detail::which &index, F &&...f)
+{
+	static_assert(sizeof...(F) > 0, "a switch has branches");
+	return detail::branches(hop_at_switch_exact, index.v, index.at, std::index_sequence_for<F...>(),
+	                        f...);
 }
 
 /* ---- loops ---- */

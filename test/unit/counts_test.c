@@ -257,6 +257,24 @@ static void exact_arrays(void **state)
 	EVERY_WAY(drawn, false, 2, wide, { 2, { 1, 4 }, V(10, 10, 10, 10) }, ONE(1));
 }
 
+/* A jit whose sizes became symbols; the same code gives arrays of other sizes. */
+static void exact_from_a_jit(void **state)
+{
+	(void)state;
+	double x[6] = { 3, -1, 0, 4, 5, -2 };
+	hop_jit *j;
+	ok(hop_jit_new(ctx, exactly, NULL, NULL, &j), "jit");
+	for (int64_t n = 6; n > 2; n--) {
+		int64_t m = n > 4 ? 3 : n > 3 ? 2 : 1;
+		hop_array *in = vec(n, x), *out[3];
+		ok(hop_jit_call(j, 1, &in, 3, out), "jit");
+		compare("jit", 3, out, (const struct want[]){ LINE(m, V(3, 4, 5)), LINE(m, V(9, 16, 25)),
+		        ONE(m == 3 ? 12 : m == 2 ? 7 : 3) });
+		hop_array_release(in);
+	}
+	hop_jit_release(j);
+}
+
 /* The caller's memory: the most there can be, and the size behind the results. */
 static void exact_in_the_callers_memory(void **state)
 {
@@ -389,6 +407,8 @@ static void slopes_of_exact_results(void **state)
 	         LINE(2, V(1, 5)), LINE(2, V(6, 40)), ONE(6) });
 	assert_int_equal(hop_vjp(f, 1, &wrt, &g), HOP_EREFUSED);
 	assert_non_null(strstr(hop_message(ctx), "give the result its capacity"));
+	hop_fn *fwd = NULL, *bwd = NULL;
+	assert_int_equal(hop_split(f, 1, &wrt, 1, &fwd, &bwd), HOP_EREFUSED);
 	hop_fn_release(f);
 	for (int i = 0; i < 2; i++)
 		hop_array_release(in[i]);
@@ -590,7 +610,8 @@ int main(void)
 		cmocka_unit_test(some_all_and_none), cmocka_unit_test(more_than_there_is_room_for),
 		cmocka_unit_test(no_elements), cmocka_unit_test(every_dtype),
 		cmocka_unit_test(nans_and_zeros), cmocka_unit_test(long_sorts),
-		cmocka_unit_test(exact_arrays), cmocka_unit_test(exact_in_the_callers_memory),
+		cmocka_unit_test(exact_arrays), cmocka_unit_test(exact_from_a_jit),
+		cmocka_unit_test(exact_in_the_callers_memory),
 		cmocka_unit_test(exact_without_a_bound), cmocka_unit_test(in_loops),
 		cmocka_unit_test(slopes), cmocka_unit_test(slopes_of_exact_results),
 		cmocka_unit_test(lanes), cmocka_unit_test(branches), cmocka_unit_test(slopes_of_branches),

@@ -134,6 +134,34 @@ static void conds(hop::ctx &c)
 	same(c, in, f, c_cond);
 }
 
+static void c_long(hop_trace *t, const hop_value *, void *)
+{
+	hop_value twice[] = { outer[0], outer[0] };
+	hop_return(t, hop_concat(t, 2, twice, 0));
+}
+static void c_short(hop_trace *t, const hop_value *, void *) { hop_return(t, outer[0]); }
+static void c_uneven(hop_trace *t, const hop_value *in, void *)
+{
+	hop_value a = in[0], b = in[0];
+	hop_body *const body[] = { c_long, c_short };
+	outer = in;
+	hop_cond_exact(t, hop_lt(t, in[1], hop_i(t, 0)), c_long, c_short, nullptr, 0, nullptr, 1, &a);
+	hop_switch_exact(t, hop_cast(t, in[1], HOP_i64), 2, body, nullptr, 0, nullptr, 1, &b);
+	hop_return(t, a, b);
+}
+
+static void unevens(hop::ctx &c)
+{
+	std::vector<hop_spec> in = { hop::spec(HOP_f32, { 3 }), hop::spec(HOP_f32) };
+	hop::fn f = hop::capture(c, in, [](value x, value y) {
+		auto both = [&] { return hop::concat({ x, x }, 0); };
+		auto one = [&] { return x; };
+		value a = cond_exact(y < 0, both, one);
+		return std::tuple(a, hop::switch_exact(cast(y, HOP_i64), both, one));
+	});
+	same(c, in, f, c_uneven);
+}
+
 static void c_zero(hop_trace *t, const hop_value *, void *) { hop_return(t, hop_i(t, 0)); }
 static void c_one(hop_trace *t, const hop_value *, void *) { hop_return(t, hop_sum_all(t, outer[0])); }
 static void c_two(hop_trace *t, const hop_value *, void *) { hop_return(t, outer[1]); }
@@ -760,6 +788,7 @@ int main()
 	test("moves", [&] { moves(c); });
 	test("composites", [&] { composites(c); });
 	test("cond", [&] { conds(c); });
+	test("branches of different sizes", [&] { unevens(c); });
 	test("switch", [&] { switches(c); });
 	test("while", [&] { whiles(c); });
 	test("scan", [&] { scans(c); });
