@@ -30,7 +30,7 @@ static bool refuse(const hop_seen *l, hop_loc loc, bool inside, const char *fmt,
 {
 	va_list ap;
 	va_start(ap, fmt);
-	hop_look_refuse(l, loc, inside, fmt, ap);
+	hop_seen_refuse(l, loc, inside, fmt, ap);
 	va_end(ap);
 	return false;
 }
@@ -294,7 +294,7 @@ bool hop_strict_choice(hop_trace *t, const hop_choice *c)
 		return true;
 	if (!c->two)
 		ok = switch_operands(&l);
-	hop_look first = l;
+	hop_seen first = l;
 	first.body = c->body[0];
 	for (l.arm = 0; ok && l.arm < c->n; l.arm++) {
 		enum may may = c->two ? NO_GRAD : NEVER;

@@ -40,7 +40,7 @@ typedef struct hop_seen {
 
 /* The failure of the operator. inside: it is one of the body, which a note says. */
 __attribute__((format(printf, 4, 0)))
-void hop_look_refuse(const hop_look *l, hop_loc loc, bool inside, const char *fmt, va_list ap);
+void hop_seen_refuse(const hop_seen *l, hop_loc loc, bool inside, const char *fmt, va_list ap);
 /* Result i: "carry.h", "y[0]", "result 1 of then". */
 const char *hop_seen_result(const hop_seen *l, uint32_t i);
 /* A storage that the body was given or captures: "carry.h", "input 2 (net.w)". */
@@ -51,8 +51,8 @@ uint32_t    hop_seen_slot(const hop_seen *l, uint32_t i);
 /* ---- strict_layout.c: as PyTorch would lay it out ---- */
 
 /* Are the results of two branches laid out alike? */
-bool hop_strict_alike(const hop_look *first, const hop_look *l);
+bool hop_strict_alike(const hop_seen *first, const hop_seen *l);
 /* Are carries, that start as init, laid out as they were? */
-bool hop_strict_keeps(const hop_look *l, const hop_value *init);
+bool hop_strict_keeps(const hop_seen *l, const hop_value *init);
 
 #endif

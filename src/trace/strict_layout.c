@@ -280,11 +280,11 @@ static laid of_cell(hop_trace *t, const hop_cell *c, const laid *value, around *
 /* ---- asking ---- */
 
 __attribute__((format(printf, 2, 3)))
-static bool refuse(const hop_look *l, const char *fmt, ...)
+static bool refuse(const hop_seen *l, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
-	hop_look_refuse(l, l->body->b.loc, true, fmt, ap);
+	hop_seen_refuse(l, l->body->b.loc, true, fmt, ap);
 	va_end(ap);
 	return false;
 }
@@ -306,7 +306,7 @@ static bool shaped(const hop_trace *b)
 	return false;
 }
 
-static const char *text(const hop_look *l, const hop_type *t, const laid *x)
+static const char *text(const hop_seen *l, const hop_type *t, const laid *x)
 {
 	char s[600];
 	size_t n = (size_t)snprintf(s, sizeof s, "strides [");
@@ -345,22 +345,22 @@ static bool dense(const hop_type *t, const laid *x)
 
 /* One result of two branches: both of one layout, without gaps. The one that is not contiguous
  * is told. */
-static bool alike(const hop_look *first, const hop_look *l, const hop_type *t, uint32_t i, laid x,
+static bool alike(const hop_seen *first, const hop_seen *l, const hop_type *t, uint32_t i, laid x,
                   laid y)
 {
-	const hop_look *bad = y.state == PLAIN ? first : l, *other = bad == l ? first : l;
+	const hop_seen *bad = y.state == PLAIN ? first : l, *other = bad == l ? first : l;
 	if (!x.state || !y.state || (x.state == PLAIN && y.state == PLAIN))
 		return true;
 	x = numbers(t, x);
 	y = numbers(t, y);
 	return (x.offset == y.offset && same_strides(t, &x, &y) && dense(t, &x)) ||
 	       refuse(bad, "%s has %s in PyTorch, in %s %s: it wants branches laid out alike, and without "
-	              "gaps: hop_clone of it is contiguous", hop_look_result(bad, i),
+	              "gaps: hop_clone of it is contiguous", hop_seen_result(bad, i),
 	              text(l, t, bad == l ? &y : &x), hop_choice_word(l->t, l->choice, other->arm),
 	              text(l, t, bad == l ? &x : &y));
 }
 
-bool hop_strict_alike(const hop_look *first, const hop_look *l)
+bool hop_strict_alike(const hop_seen *first, const hop_seen *l)
 {
 	hop_arena *tmp = &hop_env_of(l->t)->tmp;
 	hop_trace *a = first->body, *b = l->body;
@@ -382,10 +382,10 @@ bool hop_strict_alike(const hop_look *first, const hop_look *l)
 }
 
 /* The parameter that carry i is when a step begins. */
-static uint32_t param_of(const hop_look *l, uint32_t i)
+static uint32_t param_of(const hop_seen *l, uint32_t i)
 {
 	const hop_block_state *s = l->body->block;
-	const char *name = hop_look_result(l, i);
+	const char *name = hop_seen_result(l, i);
 	uint32_t k = 0;
 	if (!s)
 		return i;
@@ -394,7 +394,7 @@ static uint32_t param_of(const hop_look *l, uint32_t i)
 	return k;
 }
 
-bool hop_strict_keeps(const hop_look *l, const hop_value *init)
+bool hop_strict_keeps(const hop_seen *l, const hop_value *init)
 {
 	hop_arena *tmp = &hop_env_of(l->t)->tmp;
 	hop_trace *b = l->body;
@@ -414,7 +414,7 @@ bool hop_strict_keeps(const hop_look *l, const hop_value *init)
 		laid x = numbers(t, v[b->leaf[k].val.id]), y = numbers(t, of_cell(b, c, v, r));
 		if (x.state && y.state && !same_strides(t, &x, &y))
 			ok = refuse(l, "%s has %s in PyTorch when a step ends, %s when it begins: carries keep "
-			            "their layout: hop_clone of it is contiguous", hop_look_result(l, i),
+			            "their layout: hop_clone of it is contiguous", hop_seen_result(l, i),
 			            text(l, t, &y), text(l, t, &x));
 	}
 	hop_rewind(tmp, m);

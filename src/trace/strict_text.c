@@ -11,7 +11,7 @@ static const char *keep(const hop_seen *l, const char *s)
 	return hop_arena_str(&l->t->arena, s, strlen(s));
 }
 
-void hop_look_refuse(const hop_look *l, hop_loc loc, bool inside, const char *fmt, va_list ap)
+void hop_seen_refuse(const hop_seen *l, hop_loc loc, bool inside, const char *fmt, va_list ap)
 {
 	char s[1600];
 	vsnprintf(s, sizeof s, fmt, ap);
