@@ -126,7 +126,8 @@ private:
 	hop_trace        *t_;
 	const hop_linear *l_;
 };
-/** The results, and the derivative there: auto [y, lin] = hop::linearize(x, body); value dy = lin(dx); */
+/** The results, and the derivative there:
+ * auto [y, lin] = hop::linearize(x, body); value dy = lin(dx); */
 template <typename X, typename B> auto linearize(const X &inputs, B &&body, place at = place())
 {
 	typedef detail::type_of<detail::result_of<B>> Y;
