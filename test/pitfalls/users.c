@@ -311,6 +311,57 @@ PITFALL(158, "a body runs op by op under a debugger, with the values of each tri
 	hop_array_release(y);
 }
 
+BODY(waited_for)                                       /* x, n: a loop that says how far it is */
+{
+	hop_value x = in[0], i = hop_scalar(t, HOP_i64, 0);
+	HOP_WHILE(t, hop_lt(t, i, in[1]), x, i) {
+		x = hop_addf(t, hop_mulf(t, x, 0.5), 1);
+		hop_progress(t, i, in[1], "steps");
+		i = hop_add(t, i, hop_i(t, 1));
+	}
+	hop_return(t, x);
+}
+
+struct told { int64_t done, total; bool rises; };
+
+static void tell(void *user, const hop_progress_info *p)
+{
+	struct told *o = user;
+	o->rises &= p->done >= o->done && !strcmp(p->text, "steps");
+	o->done = p->done;
+	o->total = p->total;
+}
+
+PITFALL(187, "a loop says how far it is, and costs nothing where nobody asks")
+{
+	struct told o = { .rises = true };
+	tensor in[2] = { F0(0), I0(50) };
+	hop_ctx *c;
+	hop_fn *f;
+	hop_array *a[2], *y;
+	gives(waited_for, NULL, 2, in, LIST(F0(2 - ldexp(2, -50))));
+	gradient(waited_for, NULL, 2, in, WRT(0), LIST(F0(ldexp(1, -50))));
+	must(times("progress", CAPTURED, waited_for, NULL, 2, in) > 0);
+	must(times("progress", OPTIMISED, waited_for, NULL, 2, in) == 0);
+	must(hop_ctx_new(HOP_CTX_OPTS(.progress = true, .progress_fn = tell, .progress_user = &o), &c) ==
+	     HOP_OK);
+	hop_spec spec[2] = { hop_spec0(HOP_f64), hop_spec0(HOP_i64) };
+	must(hop_capture(c, waited_for, NULL, 2, spec, &f) == HOP_OK);
+	for (int interpret = 0; interpret < 2; interpret++) {
+		o = (struct told){ .rises = true };
+		must(hop_array_new(c, HOP_f64, 0, NULL, in[0].v, &a[0]) == HOP_OK);
+		must(hop_array_new(c, HOP_i64, 0, NULL, (int64_t[]){ 50 }, &a[1]) == HOP_OK);
+		must(hop_call_with(f, 2, a, 1, &y, HOP_RUN_OPTS(.interpret = interpret)) == HOP_OK);
+		must(o.rises && o.done == 50 && o.total == 50);
+		must(fabs(hop_array_at(y, 0) - 2) < 1e-12);
+		hop_array_release(a[0]);
+		hop_array_release(a[1]);
+		hop_array_release(y);
+	}
+	hop_fn_release(f);
+	hop_ctx_free(c);
+}
+
 /* ---- batches of everything ---- */
 
 BODY(choose)                                           /* x, y */
