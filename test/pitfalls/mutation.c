@@ -146,7 +146,7 @@ BODY(crossed)                                          /* two carries, each made
 PITFALL(139, "a copy that stays in a loop is told, with its reason")
 {
 	char *left = inside(COPIES, crossed, NULL, LIST(F2(2, 2, 1, 0.5, 0, 1)));
-	must(strstr(left, "carry 0 is copied, 32 bytes each trip: "));
+	must(strstr(left, "carry 0 is copied, 32 bytes each trip: its new value is "));
 	free(left);
 	slopes(crossed, NULL, LIST(F2(2, 2, 1, 0.5, 0, 1)), WRT(0));
 }
