@@ -335,3 +335,31 @@ PITFALL(185, "chunks of no lanes, and an axis that is not there")
 	refuses(chunked, &o, LIST(F2(2, 3, 1, 2, 3, 4, 5, 6), F(1, 10)), HOP_EVALUE,
 	        "vmap: a chunk of -1: it is how many lanes are computed at a time, 0 is all of them");
 }
+
+/* ---- gradients of what is inside ---- */
+
+BODY(with_inside)                                      /* x: of h, read twice, and of each step's y */
+{
+	hop_value h = hop_retain_grad(t, hop_sin(t, in[0]), "h"), sum = hop_sum_all(t, hop_mul(t, h, h));
+	HOP_FOR(t, i, 2, sum) {
+		hop_value y = hop_retain_grad(t, hop_mulf(t, hop_take(t, h, i), 3), "y");
+		sum = hop_add(t, hop_mulf(t, sum, 0.5), hop_mul(t, y, y));
+	}
+	hop_return(t, sum);
+}
+BODY(told_inside)
+{
+	hop_value out[4];
+	int n = hop_grad_at(t, with_inside, NULL, 1, in, WRT(0), 4, out);
+	hop_return_n(t, n, out);
+}
+
+PITFALL(188, "the gradient of a value inside is that of all its uses, in every step")
+{
+	/* sum = (h0^2 + h1^2) / 4 + 9 h0^2 / 2 + 9 h1^2 */
+	double a = sin(0.5), b = sin(2), ga = 0.5 * a + 9 * a, gb = 0.5 * b + 18 * b;
+	gives(told_inside, NULL, LIST(F(0.5, 2)),
+	      LIST(F0((a * a + b * b) / 4 + 4.5 * a * a + 9 * b * b), F(ga * cos(0.5), gb * cos(2)),
+	           F(ga, gb), F(3 * a, 6 * b)));
+	lanes(told_inside, NULL, LIST(F2(2, 2, 0.5, 2, -1, 1)), AXES(0));
+}
