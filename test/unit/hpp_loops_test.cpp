@@ -1,4 +1,5 @@
-/* hpp_loops_test.cpp -- what is made of other operators, in C++: the graphs are those of C. */
+/* hpp_loops_test.cpp -- what is made of other operators, keys of regions, how far loops are, in C++: the
+ * graphs are those of C. */
 #include "hpp_rig.hpp"
 
 static void c_scaled(hop_trace *t, const hop_value *in, void *)
@@ -69,6 +70,53 @@ static void on_top(hop::ctx &c)
 	same(c, in, f, c_on_top);
 }
 
+static void c_layer(hop_trace *t, const hop_value *in, void *)
+{
+	hop_return(t, hop_tanh(t, hop_matmul(t, in[0], in[1])));
+}
+static void c_region(hop_trace *t, const hop_value *in, void *)
+{
+	hop_value x = in[1];
+	for (int i = 0; i < 2; i++) {
+		hop_value v[2] = { in[0], x };
+		hop_region(t, "layer", c_layer, nullptr, 2, v, 1, &x);
+	}
+	hop_return(t, x);
+}
+
+static int keyed_runs;
+
+static void keyed(hop::ctx &c)
+{
+	std::vector<hop_spec> in = { hop::spec(HOP_f32, { 3, 3 }), hop::spec(HOP_f32, { 3 }) };
+	int depth = 1;
+	auto net = [&](value W, value x) {
+		for (int i = 0; i < 2; i++)
+			x = hop::region_keyed("layer", { HOP_STATIC(&depth, sizeof depth) }, std::tuple(W, x),
+			                      [&](value w, value y) {
+				keyed_runs++;
+				for (int k = 0; k < depth; k++)
+					y = tanh(matmul(w, y));
+				return y;
+			});
+		return x;
+	};
+	hop::fn f = hop::capture(c, in, net);
+	expect(keyed_runs == 1, "a trusted key skips the body");
+	same(c, in, f, c_region);
+	depth = 2;
+	hop::fn g = hop::capture(c, in, net);
+	expect(keyed_runs == 2, "static data is part of the key");
+	try {
+		hop::capture(c, in, [](value W, value x) {
+			return hop::region_keyed("part", {}, x, [&](value y) { return matmul(W, y); });
+		});
+		expect(false, "a captured value was let in");
+	} catch (const hop::error &e) {
+		expect(e.status() == HOP_EREFUSED && has(e.what(), "uses a value from outside"), e.what());
+	}
+}
+
 static void c_far_step(hop_trace *t, const hop_value *in, void *)
 {
 	hop_progress(t, in[0], hop_i(t, 9), "nine");
@@ -106,6 +154,7 @@ int main()
 {
 	hop::ctx c;
 	test("what is made of other operators", [&] { on_top(c); });
+	test("regions with a key", [&] { keyed(c); });
 	test("how far a loop is", [&] { how_far(c); });
 	return failures != 0;
 }

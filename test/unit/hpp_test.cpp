@@ -344,39 +344,6 @@ static void regions(hop::ctx &c)
 	same(c, in, f, c_region);
 }
 
-static int keyed_runs;
-
-static void keyed(hop::ctx &c)
-{
-	std::vector<hop_spec> in = { hop::spec(HOP_f32, { 3, 3 }), hop::spec(HOP_f32, { 3 }) };
-	int depth = 1;
-	auto net = [&](value W, value x) {
-		for (int i = 0; i < 2; i++)
-			x = hop::region_keyed("layer", { HOP_STATIC(&depth, sizeof depth) }, std::tuple(W, x),
-			                      [&](value w, value y) {
-				keyed_runs++;
-				for (int k = 0; k < depth; k++)
-					y = tanh(matmul(w, y));
-				return y;
-			});
-		return x;
-	};
-	hop::fn f = hop::capture(c, in, net);
-	expect(keyed_runs == 1, "a trusted key skips the body");
-	same(c, in, f, c_region);
-	depth = 2;
-	hop::fn g = hop::capture(c, in, net);
-	expect(keyed_runs == 2, "static data is part of the key");
-	try {
-		hop::capture(c, in, [](value W, value x) {
-			return hop::region_keyed("part", {}, x, [&](value y) { return matmul(W, y); });
-		});
-		expect(false, "a captured value was let in");
-	} catch (const hop::error &e) {
-		expect(e.status() == HOP_EREFUSED && has(e.what(), "uses a value from outside"), e.what());
-	}
-}
-
 static void c_cube(hop_trace *t, const hop_value *in, void *)
 {
 	hop_return(t, hop_sum_all(t, hop_mul(t, in[1], hop_pow(t, in[0], hop_i(t, 3)))));
@@ -735,7 +702,6 @@ int main()
 	test("scan", [&] { scans(c); });
 	test("map and vmap", [&] { maps(c); });
 	test("region", [&] { regions(c); });
-	test("region_keyed", [&] { keyed(c); });
 	test("grad, jvp, jac", [&] { gradients(c); });
 	test("custom", [&] { customs(c); });
 	test("deep", [&] { deep(c); });

@@ -577,8 +577,8 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, up, down)
 	const struct CMUnitTest tests[] = {
-		T(loops), T(pace), T(threads), T(batches), T(derivatives), T(partition), T(jits),
-		T(off), T(lines), T(bar),
+		T(loops), T(pace), T(threads), T(batches), T(derivatives), T(partition), T(jits), T(off),
+		T(lines), T(bar),
 	};
 #undef T
 	return cmocka_run_group_tests(tests, NULL, NULL);
