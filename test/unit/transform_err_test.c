@@ -105,6 +105,33 @@ static void functions(void **state)
 	hop_fn_release(s);
 }
 
+static void jits(void **state)
+{
+	hop_array *in[3] = { vec(3, (double[]){ 1, 2, 3 }), num(2), num_i(1) }, *out[4];
+	hop_jit *j, *d;
+	(void)state;
+	assert_int_equal(hop_jit_jacrev(NULL, 1, &zero, NULL, &d), HOP_EUSE);
+	assert_int_equal(hop_jit_jacfwd(NULL, 1, &zero, NULL, &d), HOP_EUSE);
+	assert_int_equal(hop_jit_hessian(NULL, 1, &zero, NULL, &d), HOP_EUSE);
+	assert_int_equal(hop_jit_hvp(NULL, 1, &zero, &d), HOP_EUSE);
+	assert_int_equal(hop_jit_vhp(NULL, 1, &zero, &d), HOP_EUSE);
+	assert_int_equal(hop_jit_vmap_with(NULL, NULL, &d), HOP_EUSE);
+	must(hop_jit_new(ctx, three, NULL, NULL, &j));
+	assert_int_equal(hop_jit_jacrev(j, 1, &zero, NULL, NULL), HOP_EUSE);
+	says(hop_jit_jacrev(j, 1, NULL, NULL, &d), HOP_EUSE, "a transform without its list of arguments");
+	says(hop_jit_jacfwd(j, -1, &zero, NULL, &d), HOP_EUSE, "a transform without its list");
+	says(hop_jit_hessian(j, 1, &zero, &(hop_jac_opts){ .size = 3 }, &d), HOP_EVALUE, "jac");
+	says(hop_jit_vmap_with(j, HOP_VMAP_OPTS(.nin = 3), &d), HOP_EUSE, "a transform without its list");
+	says(hop_jit_vmap_with(j, HOP_VMAP_OPTS(.nin = 3, .in = (int[]){ -1, -1, -1 }), &d), HOP_EVALUE,
+	     "no argument is batched");
+	must(hop_jit_jacrev(j, 1, &(int){ 5 }, NULL, &d));             /* seen when it captures */
+	says(hop_jit_call(d, 3, in, 4, out), HOP_EVALUE, "jacrev: there is no input 5");
+	hop_jit_release(d);
+	hop_jit_release(j);
+	for (int i = 0; i < 3; i++)
+		hop_array_release(in[i]);
+}
+
 /* ---- keys of lanes ---- */
 
 static void draws(hop_trace *t, const hop_value *in, void *user)
@@ -143,9 +170,13 @@ static void plain(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, hop_mul(t, in[0], in[0]));
 }
 
+struct one { hop_value v; };
+HOP_TREE(one_tree, struct one, v);
+
 static void wrong(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value out[4], bad[2] = { hop_sum_all(t, in[0]), in[0] };
+	hop_value out[4], bad[2] = { hop_sum_all(t, in[0]), in[0] }, h = in[0];
+	const hop_value *models[2] = { in, NULL };
 	hop_linear *lin = NULL;
 	switch (*(int *)user) {
 	case 0: hop_jacrev_at(t, plain, NULL, 1, in, 1, &(int){ 1 }, NULL, 4, out); break;
@@ -163,6 +194,15 @@ static void wrong(hop_trace *t, const hop_value *in, void *user)
 	case 9: hop_hvp_at(t, plain, NULL, 1, in, 1, &zero, NULL, 4, out); break;
 	case 10: hop_jacrev_at(t, plain, NULL, 1, in, 1, &zero, HOP_JAC_OPTS(.results = -1), 4, out); break;
 	case 11: hop_vmap_with_at(t, plain, NULL, 1, in, NULL, 4, out); break;
+	case 12: hop_tree_stack(t, &one_tree, 0, models, out); break;
+	case 13: hop_tree_stack(t, &one_tree, 1, NULL, out); break;
+	case 14: hop_tree_stack(t, &one_tree, 2, models, out); break;
+	case 15:                                       /* it is of the loop's body */
+		HOP_FOR(t, i, 2, h) {
+			hop_linearize_at(t, plain, NULL, 1, &h, 1, &zero, 1, out, &lin);
+			h = out[0];
+		}
+		hop_linear_apply(t, lin, 1, in, 1, out); break;
 	}
 	hop_return(t, in[0]);
 }
@@ -182,6 +222,10 @@ static void bodies(void **state)
 		"hvp: no vectors were given",
 		"jacrev: -1 results to differentiate",
 		"vmap: no axes were given",
+		"stack_state: 0 models: at least one is needed",
+		"stack_state: a list is missing",
+		"stack_state: model 1 is missing",
+		"linear_apply: ",
 	};
 	hop_spec s = hop_spec1(HOP_f64, 3);
 	hop_fn *f;
@@ -322,7 +366,7 @@ static void ensembles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions), cmocka_unit_test(keys), cmocka_unit_test(bodies),
+		cmocka_unit_test(functions), cmocka_unit_test(jits), cmocka_unit_test(keys), cmocka_unit_test(bodies),
 		cmocka_unit_test(replaced), cmocka_unit_test(ensembles),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
