@@ -366,8 +366,8 @@ static void ensembles(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions), cmocka_unit_test(jits), cmocka_unit_test(keys), cmocka_unit_test(bodies),
-		cmocka_unit_test(replaced), cmocka_unit_test(ensembles),
+		cmocka_unit_test(functions), cmocka_unit_test(jits), cmocka_unit_test(keys),
+		cmocka_unit_test(bodies), cmocka_unit_test(replaced), cmocka_unit_test(ensembles),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }

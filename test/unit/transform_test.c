@@ -339,6 +339,51 @@ static void chunks(void **state)
 	hop_fn_release(f);
 }
 
+/* sum(tanh(A A)) with A = x x': 32 KiB of intermediate values for 64 numbers. */
+static void wide(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_value a = HOP_E(t, "outer(x, x)", HOP_AS(x, in[0]));
+	hop_return(t, HOP_E(t, "sum(tanh(a @ a) @ a)", a));
+}
+
+/* The workspace of f, which has no size symbols. */
+static int64_t workspace(hop_fn *f)
+{
+	hop_exec *x;
+	hop_arg in[2] = { { NULL, NULL, NULL }, { NULL, NULL, NULL } };
+	must(hop_compile(f, HOP_COMPILE_OPTS(.threads = 1), &x));
+	int64_t n = hop_exec_workspace(x, in);
+	hop_exec_release(x);
+	return n;
+}
+
+/* In chunks the memory is that of a chunk. */
+static void chunks_bound_memory(void **state)
+{
+	enum { LANES = 128 };
+	hop_spec s = hop_spec1(HOP_f64, 64);
+	hop_fn *f, *all, *some, *full, *part;
+	(void)state;
+	must(hop_capture(ctx, wide, NULL, 1, &s, &f));
+	must(hop_vmap(f, (const bool[]){ true }, LANES, &all));
+	must(hop_vmap_with(f, HOP_VMAP_OPTS(.nin = 1, .in = &(int){ 0 }, .n = LANES, .chunk = 4), &some));
+	int64_t a = workspace(all), b = workspace(some);
+	if (!(a > 8 * b && b > 0))
+		fail_msg("vmap: %lld bytes at once, %lld in chunks", (long long)a, (long long)b);
+	must(hop_hessian(f, 1, both, NULL, &full));
+	must(hop_hessian(f, 1, both, HOP_JAC_OPTS(.chunk = 2), &part));
+	a = workspace(full);
+	b = workspace(part);
+	if (!(a > 4 * b && b > 0))
+		fail_msg("hessian: %lld bytes at once, %lld in chunks", (long long)a, (long long)b);
+	hop_fn_release(f);
+	hop_fn_release(all);
+	hop_fn_release(some);
+	hop_fn_release(full);
+	hop_fn_release(part);
+}
+
 /* ---- names ---- */
 
 struct line { hop_value w, b; };
@@ -443,7 +488,8 @@ int main(void)
 		cmocka_unit_test(inside_bodies), cmocka_unit_test(hvp_in_a_while),
 		cmocka_unit_test(jacobian_in_a_scan), cmocka_unit_test(hessian_under_vmap),
 		cmocka_unit_test(gradient_of_a_jacobian), cmocka_unit_test(linear_in_a_loop),
-		cmocka_unit_test(any_size), cmocka_unit_test(chunks), cmocka_unit_test(names),
+		cmocka_unit_test(any_size), cmocka_unit_test(chunks),
+		cmocka_unit_test(chunks_bound_memory), cmocka_unit_test(names),
 		cmocka_unit_test(jits),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
