@@ -135,7 +135,7 @@ function diff(a, b)
 	if (diffs.has(key))
 		return diffs.get(key);
 	const A = D.graph[a].node, B = D.graph[b].node, queue = new Map();
-	const d = { pair: new Map(), gone: new Map(), ngone: 0, nnew: 0 };
+	const d = { pair: new Map(), gone: new Map() };
 	diffs.set(key, d);
 	A.forEach((n, i) => {
 		const k = weak(n);
@@ -147,8 +147,6 @@ function diff(a, b)
 		const q = queue.get(weak(n));
 		if (q && q.length)
 			d.pair.set(i, q.pop());
-		else
-			d.nnew++;
 	});
 	const at = new Map([...d.pair].map(([i, j]) => [j, i]));
 	let last = -1;
@@ -156,28 +154,43 @@ function diff(a, b)
 		if (at.has(j)) {
 			last = at.get(j);
 		} else {
-			d.ngone++;
 			d.gone.set(last, (d.gone.get(last) || []).concat(j));
 		}
 	});
 	return d;
 }
 
-/* All that changed between two graphs, each pair of bodies once. */
-function change(a, b, seen = new Set())
+/* All that changed between two graphs: each pair of bodies once, and of what came or went as a whole
+ * the bodies that the other graph does not hold. */
+function change(a, b)
 {
-	const sum = { gone: 0, made: 0 }, key = a + "," + b;
-	if (a === b || seen.has(key))
-		return sum;
-	seen.add(key);
-	const d = diff(a, b);
-	sum.gone = d.ngone;
-	sum.made = d.nnew;
-	for (const [i, j] of d.pair)
-		subs(D.graph[b].node[i]).forEach(([, to], k) => {
-			const c = change(subs(D.graph[a].node[j])[k][1], to, seen);
-			sum.gone += c.gone;
-			sum.made += c.made;
+	const sum = { gone: 0, made: 0 }, seen = new Set();
+	const was = new Set(reach(a)), is = new Set(reach(b));
+	const whole = (n, known) => {
+		let k = 1;
+		for (const [, g] of subs(n))
+			for (const x of reach(g))
+				if (!known.has(x)) {
+					known.add(x);
+					k += D.graph[x].node.length;
+				}
+		return k;
+	};
+	const pair = (x, y) => {
+		if (x === y || seen.has(x + "," + y))
+			return;
+		seen.add(x + "," + y);
+		const d = diff(x, y), A = D.graph[x].node, B = D.graph[y].node;
+		B.forEach((n, i) => {
+			if (!d.pair.has(i))
+				sum.made += whole(n, was);
 		});
+		for (const list of d.gone.values())
+			for (const j of list)
+				sum.gone += whole(A[j], is);
+		for (const [i, j] of d.pair)
+			subs(B[i]).forEach(([, to], k) => pair(subs(A[j])[k][1], to));
+	};
+	pair(a, b);
 	return sum;
 }

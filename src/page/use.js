@@ -139,7 +139,8 @@ function valueInfo(path, v)
 	const ends = g.out.map((x, k) => x === v ? k : -1).filter(k => k >= 0);
 	for (const k of ends)
 		ul.append(el("li", "", `result ${k} of the graph`));
-	out.push(el("h3", "", `used ${g.uses[v].length + ends.length} times`), ul);
+	const times = g.uses[v].length + ends.length;
+	out.push(el("h3", "", times === 1 ? "used once" : `used ${times} times`), ul);
 	return out;
 }
 
