@@ -3,14 +3,33 @@
  *
  * needs: licm before it, so that what stays the same is an operand.  keeps: everything.
  * A step's product is taken if its result is not larger than twice its operands together,
- * since the results of all steps are then in memory at once. Scans that may not run all
- * their steps are left alone: most of the product could be for nothing. */
+ * since the results of all steps are then in memory at once; and if the slice is not much larger
+ * than the xs that it is made of, for the same reason: what a loop makes of few numbers, it
+ * made to save memory. Scans that may not run all their steps are left alone: most of the
+ * product could be for nothing. */
 #include "opt/opt.h"
 #include "opt/lift.h"
 
 #include <string.h>
 
 #include "ir/rule.h"
+
+enum { SWELLS = 8 };                   /* a slice so many times as large as what it is made of */
+
+static double guess(const hop_lift *l, uint32_t v)
+{
+	return hop_rw_guess(&l->w->b, hop_type_subst(l->w->env, l->g->type[v], l->smap,
+	                                             (int)(l->g->nsym + l->g->nlocal)));
+}
+
+/* Elements of a step's slices of all xs. */
+static double slices(const hop_lift *l)
+{
+	double n = 0;
+	for (uint32_t i = 0; i < l->g->nparam; i++)
+		n += l->kind[i] == HOP_LIFT_SLICE ? guess(l, i) : 0;
+	return n;
+}
 
 static bool wanted(const hop_lift *l, const hop_node *n)
 {
@@ -21,14 +40,9 @@ static bool wanted(const hop_lift *l, const hop_node *n)
 	             (x == HOP_LIFT_SAME && y == HOP_LIFT_SLICE);
 	if (!mixed || l->g->type[n->out0.id]->rank >= HOP_MAXRANK)
 		return false;
-	hop_env *e = l->w->env;
-	double size[3];
-	const uint32_t v[3] = { n->in[0].id, n->in[1].id, n->out0.id };
-	for (int i = 0; i < 3; i++)
-		size[i] = hop_rw_guess(&l->w->b,
-		                       hop_type_subst(e, l->g->type[v[i]], l->smap,
-		                                      (int)(l->g->nsym + l->g->nlocal)));
-	return size[2] <= 2 * (size[0] + size[1]);
+	double left = guess(l, n->in[0].id), right = guess(l, n->in[1].id);
+	double slice = x == HOP_LIFT_SLICE ? left : right;
+	return guess(l, n->out0.id) <= 2 * (left + right) && slice <= SWELLS * slices(l);
 }
 
 static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *attr,
