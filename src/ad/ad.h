@@ -35,6 +35,9 @@ hop_status hop_ask_vjp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, 
  * its first nout results. */
 hop_status hop_ask_jvp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
                        const hop_graph **out_g);
+/* The list as flags of n inputs; where input k is among those with w set. */
+bool      *hop_ask_flags(hop_env *e, uint32_t n, int nwrt, const int *wrt);
+uint32_t   hop_ask_place(const bool *w, int k);
 
 /* Batching. A batched value has the batch axis first. */
 typedef struct hop_batch_spec {

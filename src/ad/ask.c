@@ -29,16 +29,15 @@ hop_status hop_ask_check(hop_env *e, hop_loc loc, const char *op, int nin,
 	return st;
 }
 
-static bool *flags(hop_env *e, const hop_graph *g, int nwrt, const int *wrt)
+bool *hop_ask_flags(hop_env *e, uint32_t n, int nwrt, const int *wrt)
 {
-	bool *w = HOP_NEWN(&e->tmp, bool, g->nparam);
+	bool *w = HOP_NEWN(&e->tmp, bool, n);
 	for (int i = 0; i < nwrt; i++)
 		w[wrt[i]] = true;
 	return w;
 }
 
-/* Where the derivative of input k is among those of the inputs with w set. */
-static uint32_t place(const bool *w, int k)
+uint32_t hop_ask_place(const bool *w, int k)
 {
 	uint32_t n = 0;
 	for (int i = 0; i < k; i++)
@@ -84,7 +83,7 @@ static hop_status reorder(hop_env *e, const hop_graph *g, const hop_graph *j, co
 	hop_emit_inline(&b, j, s, in, res);
 	memcpy(out, res, g->nout * sizeof *out);
 	for (int i = 0; i < nwrt; i++)
-		out[g->nout + (uint32_t)i] = res[g->nout + place(w, wrt[i])];
+		out[g->nout + (uint32_t)i] = res[g->nout + hop_ask_place(w, wrt[i])];
 	HOP_TRY(hop_seal(&b, g->nout + (uint32_t)nwrt, out, g->name, &made));
 	*out_g = made;
 	return HOP_OK;
@@ -110,7 +109,7 @@ hop_status hop_ask_grad(hop_env *e, hop_loc loc, const hop_graph *g, int nwrt, c
 	const hop_graph *j;
 	if (!t || t->rank || !hop_type_diff(t))
 		return not_scalar(e, loc, g, t);
-	bool *w = flags(e, g, nwrt, wrt), *ct = HOP_NEWN(&e->tmp, bool, g->nout);
+	bool *w = hop_ask_flags(e, g->nparam, nwrt, wrt), *ct = HOP_NEWN(&e->tmp, bool, g->nout);
 	ct[0] = true;
 	HOP_TRY(hop_ad_vjp(e, g, ct, w, &j));
 	return reorder(e, g, j, w, nwrt, wrt, true, out_g);
@@ -120,7 +119,7 @@ hop_status hop_ask_vjp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, 
                        const hop_graph **out_g)
 {
 	const hop_graph *j;
-	bool *w = flags(e, g, nwrt, wrt);
+	bool *w = hop_ask_flags(e, g->nparam, nwrt, wrt);
 	HOP_TRY(hop_ad_vjp(e, g, floats(e, g, nout), w, &j));
 	return reorder(e, g, j, w, nwrt, wrt, false, out_g);
 }
@@ -132,7 +131,7 @@ hop_status hop_ask_jvp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, 
 	hop_build b;
 	hop_size *s;
 	hop_graph *made;
-	bool *w = flags(e, g, nwrt, wrt);
+	bool *w = hop_ask_flags(e, g->nparam, nwrt, wrt);
 	HOP_TRY(hop_ad_jvp(e, g, w, floats(e, g, nout), &j));
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
@@ -140,7 +139,7 @@ hop_status hop_ask_jvp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, 
 	for (uint32_t i = 0; i < g->nparam; i++)
 		in[i] = hop_build_param(&b, j->type[i]);
 	for (int i = 0; i < nwrt; i++)
-		in[g->nparam + place(w, wrt[i])] = hop_build_param(&b, g->type[wrt[i]]);
+		in[g->nparam + hop_ask_place(w, wrt[i])] = hop_build_param(&b, g->type[wrt[i]]);
 	hop_emit_inline(&b, j, s, in, out);
 	HOP_TRY(hop_seal(&b, j->nout, out, g->name, &made));
 	*out_g = made;

@@ -8,23 +8,6 @@
 #include "hops/body.h"
 #include "hops/scan_group.h"
 
-static bool *chosen(hop_env *e, uint32_t n, int nwrt, const int *wrt)
-{
-	bool *w = HOP_NEWN(&e->tmp, bool, n);
-	for (int i = 0; i < nwrt; i++)
-		w[wrt[i]] = true;
-	return w;
-}
-
-/* Where the derivative of input k is among those of the inputs with w set. */
-static uint32_t place(const bool *w, int k)
-{
-	uint32_t n = 0;
-	for (int i = 0; i < k; i++)
-		n += w[i];
-	return n;
-}
-
 /* ---- all directions at once ---- */
 
 /* A graph with one more parameter than g, a direction, and more results, which are linear in it. */
@@ -233,7 +216,7 @@ hop_status hop_ask_jacrev(hop_env *e, const hop_jac_ask *a, const hop_graph *g,
 	uint32_t nw = (uint32_t)a->nwrt, n = g->nout;
 	HOP_TRY(differentiable(e, a, g));
 	HOP_TRY(hop_marks_drop(e, g, &g));
-	bool *w = chosen(e, g->nparam, a->nwrt, a->wrt), *ct = HOP_NEWN(&e->tmp, bool, g->nout);
+	bool *w = hop_ask_flags(e, g->nparam, a->nwrt, a->wrt), *ct = HOP_NEWN(&e->tmp, bool, g->nout);
 	hop_val *res = HOP_NEWN(&e->tmp, hop_val, g->nout + nw);
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout + a->n * nw);
 	hop_val *in = open_like(&b, e, g);
@@ -249,7 +232,8 @@ hop_status hop_ask_jacrev(hop_env *e, const hop_jac_ask *a, const hop_graph *g,
 		if (k == a->from)
 			memcpy(out, res, g->nout * sizeof *out);
 		for (int i = 0; i < a->nwrt && !st; i++)
-			out[n++] = shaped(&b, res[g->nout + place(w, a->wrt[i])], r.type, g->type[a->wrt[i]]);
+			out[n++] = shaped(&b, res[g->nout + hop_ask_place(w, a->wrt[i])], r.type,
+			                  g->type[a->wrt[i]]);
 	}
 	return seal(&b, st, g, n, out, out_g);
 }
@@ -310,18 +294,18 @@ hop_status hop_ask_hvp(hop_env *e, hop_loc loc, bool back, const hop_graph *g, i
 	hop_build b;
 	HOP_TRY(hop_marks_drop(e, g, &g));
 	HOP_TRY(hop_ask_grad(e, loc, g, nwrt, wrt, &q));
-	bool *w = chosen(e, g->nparam, nwrt, wrt), *grads = HOP_NEWN(&e->tmp, bool, q->nout);
+	bool *w = hop_ask_flags(e, g->nparam, nwrt, wrt), *grads = HOP_NEWN(&e->tmp, bool, q->nout);
 	memset(grads + g->nout, 1, (size_t)nwrt);
 	HOP_TRY(back ? hop_ad_vjp(e, q, grads, w, &j) : hop_ad_jvp(e, q, w, grads, &j));
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, j->nparam);
 	hop_val *res = HOP_NEWN(&e->tmp, hop_val, j->nout), *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
 	memcpy(in, open_like(&b, e, g), g->nparam * sizeof *in);
 	for (int i = 0; i < nwrt; i++)         /* cotangents are those of the gradients, in order */
-		in[g->nparam + (back ? (uint32_t)i : place(w, wrt[i]))] =
+		in[g->nparam + (back ? (uint32_t)i : hop_ask_place(w, wrt[i]))] =
 			hop_build_param(&b, g->type[wrt[i]]);
 	hop_status st = hop_emit_inline(&b, j, hop_own_sizes(e, g->nsym).v, in, res);
 	memcpy(out, res, j->nout * sizeof *out);
 	for (int i = 0; back && i < nwrt; i++)
-		out[q->nout + (uint32_t)i] = res[q->nout + place(w, wrt[i])];
+		out[q->nout + (uint32_t)i] = res[q->nout + hop_ask_place(w, wrt[i])];
 	return seal(&b, st, g, j->nout, out, out_g);
 }
