@@ -183,7 +183,7 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 	HOP_TRY(hop_opts_read(f->ctx, "call", o, &own, sizeof own));
 	HOP_TRY(hop_nan_of(f->ctx, "call", &own));
 	r.interpret = own.interpret || own.nan == HOP_NAN_ANY;
-	r.watched = own.record && hop_graph_watched(f->g);
+	r.watched = own.record && f->g->holds & HOP_HOLDS_WATCH;
 	if (nin == f->nin && nout == f->nout && !r.interpret && !own.nan && !r.watched &&
 	    call_directly(f, in, out, &own, &st))
 		return st;

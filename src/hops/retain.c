@@ -16,19 +16,6 @@ typedef struct marks {
 	struct mark *v;
 } marks;
 
-static bool has_marks(const hop_graph *g)
-{
-	for (uint32_t i = 0; i < g->nnode; i++) {
-		hop_graphs sub = hop_node_subs(&g->node[i]);
-		if (g->node[i].op == HOP_OP_retain_grad)
-			return true;
-		for (int64_t k = 0; k < sub.n; k++)
-			if (sub.v[k] && has_marks(sub.v[k]))
-				return true;
-	}
-	return false;
-}
-
 /* ---- what is marked ---- */
 
 static void add(hop_env *e, marks *m, struct mark x)
@@ -55,7 +42,7 @@ static hop_status inside(hop_env *e, hop_loc loc, const hop_node *n, marks *out)
 {
 	hop_graphs sub = hop_node_subs(n);
 	for (int64_t k = 0; k < sub.n; k++)
-		if (sub.v[k])
+		if (sub.v[k] && sub.v[k]->holds & HOP_HOLDS_MARK)
 			HOP_TRY(collect(e, loc, sub.v[k], out));
 	if (!out->n || steps(n) || n->op == HOP_OP_call || n->op == HOP_OP_cond ||
 	    n->op == HOP_OP_switch)
@@ -249,7 +236,7 @@ hop_status hop_ask_grad_marked(hop_env *e, hop_loc loc, const hop_graph *g, int 
 	const hop_graph *j;
 	uint32_t *at;
 	*out_n = 0;
-	if (!has_marks(g))
+	if (!(g->holds & HOP_HOLDS_MARK))
 		return hop_ask_grad(e, loc, g, nwrt, wrt, out_g);
 	HOP_TRY(collect(e, loc, g, &m));
 	HOP_TRY(sorted(e, loc, &m, &at));
@@ -274,7 +261,7 @@ hop_status hop_marks_drop(hop_env *e, const hop_graph *g, const hop_graph **out_
 	hop_graph *made = NULL;
 	int nsym = (int)(g->nsym + g->nlocal);
 	*out_g = g;
-	if (!has_marks(g))
+	if (!(g->holds & HOP_HOLDS_MARK))
 		return HOP_OK;
 	hop_val *map = HOP_NEWN(&e->tmp, hop_val, g->nvalue), *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
 	hop_size *smap = HOP_NEWN(&e->tmp, hop_size, nsym);

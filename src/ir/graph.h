@@ -165,6 +165,7 @@ struct hop_graph {
 	bool             has_effect;  /* some node, or a node of a body, is an effect */
 	bool             acts;        /* the same but for progress: not to be lost, nor done twice */
 	bool             has_guard;   /* some node is a guard */
+	uint8_t          holds;       /* HOP_HOLDS_*: what it or a body of it has */
 	uint32_t         depth;       /* 1 + that of its deepest body */
 	const char      *name;        /* as printed; NULL = inline; not hashed */
 	uint32_t         refs;        /* outside holders; atomic */
@@ -218,6 +219,9 @@ void        hop_size_mentions(hop_size s, uint32_t nsym, uint8_t *need);
 bool        hop_node_effect(const hop_node *n);
 /* One that somebody would miss, which nobody does of progress? */
 bool        hop_node_acts(const hop_node *n);
+/* Which of these, itself or in a body? */
+enum { HOP_HOLDS_MARK = 1, HOP_HOLDS_WATCH = 2 };      /* retain_grad; watch */
+uint8_t     hop_node_holds(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);
 bool        hop_attr_equal(int op, const void *a, const void *b);

@@ -173,6 +173,17 @@ bool hop_node_acts(const hop_node *n)
 	return false;
 }
 
+uint8_t hop_node_holds(const hop_node *n)
+{
+	hop_graphs sub = hop_node_subs(n);
+	uint8_t holds = n->op == HOP_OP_retain_grad ? HOP_HOLDS_MARK
+	              : n->op == HOP_OP_watch ? HOP_HOLDS_WATCH : 0;
+	for (int i = 0; i < sub.n; i++)
+		if (sub.v[i])
+			holds |= sub.v[i]->holds;
+	return holds;
+}
+
 int64_t *hop_attr_sym(int op, void *attr)
 {
 	return only(op, attr, HOP_AK_sym);

@@ -98,6 +98,7 @@ static void fill(hop_graph *g, hop_build *b, const hop_order *o, const hop_size 
 		}
 		g->has_effect |= hop_node_effect(s);
 		g->acts |= hop_node_acts(s);
+		g->holds |= hop_node_holds(s);
 		g->has_guard |= s->guard;
 		g->depth = deepest(s, g->depth);
 	}

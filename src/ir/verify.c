@@ -176,10 +176,12 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 	hop_map_put(&v->seen, &g, sizeof g, v);
 	HOP_TRY(numbers(v, g));
 	bool effect = false, acts = false, guard = false;
+	uint8_t holds = 0;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		hop_graphs sub = hop_node_subs(&g->node[i]);
 		guard |= g->node[i].guard;
 		acts |= hop_node_acts(&g->node[i]);
+		holds |= hop_node_holds(&g->node[i]);
 		effect |= (hop_optab[g->node[i].op].flags & HOP_F_X) != 0;
 		for (int j = 0; j < sub.n; j++) {
 			if (!sub.v[j])
@@ -198,6 +200,8 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 	if (effect != g->has_effect || acts != g->acts)
 		return BROKEN(v, 0, "the graph %s effects and says otherwise",
 		              effect ? "has" : "has no");
+	if (holds != g->holds)
+		return BROKEN(v, 0, "the graph says otherwise what marks and watches it has");
 	HOP_TRY(symbols(v, g));
 	return types(v, g);
 }

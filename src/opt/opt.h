@@ -18,7 +18,6 @@ hop_status hop_opt_expand(hop_env *e, const hop_graph *g, const hop_graph **out_
 hop_status hop_opt_unwatch(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Loops with watches in them count their trips. */
 hop_status hop_opt_ticks(hop_env *e, const hop_graph *g, const hop_graph **out_g);
-bool       hop_graph_watched(const hop_graph *g);      /* has a watch, or a body of it has */
 /* Evaluate what is known; identities that are exact; loops and conds decided already. */
 hop_status hop_opt_fold(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Put small callees, and those called from one place only, where they are called. */

@@ -22,19 +22,6 @@ hop_status hop_opt_unwatch(hop_env *e, const hop_graph *g, const hop_graph **out
 	return g->has_effect ? hop_rw_graph(e, &pass, g, out_g) : HOP_OK;
 }
 
-bool hop_graph_watched(const hop_graph *g)
-{
-	for (uint32_t i = 0; g->has_effect && i < g->nnode; i++) {
-		hop_graphs sub = hop_node_subs(&g->node[i]);
-		if (g->node[i].op == HOP_OP_watch)
-			return true;
-		for (int64_t k = 0; k < sub.n; k++)
-			if (sub.v[k] && hop_graph_watched(sub.v[k]))
-				return true;
-	}
-	return false;
-}
-
 static void tick(hop_build *b, int what)
 {
 	struct hop_attr_tick a = { .what = what };
@@ -66,7 +53,7 @@ static hop_status count(hop_rw *w, const hop_node *n, const hop_val *in, void *a
 	if (!hop_form_read(n, attr, &f) || !(f.length || hop_optab[n->op].flags & HOP_F_U))
 		return hop_rw_keep(w, n, in, attr, out);
 	for (int i = 0; i < f.nbody; i++)
-		watched |= f.body[i] && hop_graph_watched(f.body[i]);
+		watched |= f.body[i] && f.body[i]->holds & HOP_HOLDS_WATCH;
 	if (!watched)
 		return hop_rw_keep(w, n, in, attr, out);
 	HOP_TRY(stepping(w->env, f.body[0], &f.body[0]));
@@ -80,5 +67,5 @@ hop_status hop_opt_ticks(hop_env *e, const hop_graph *g, const hop_graph **out_g
 {
 	static const hop_rw_pass pass = { 'O' << 8 | 't', count, NULL };
 	*out_g = g;
-	return hop_graph_watched(g) ? hop_rw_graph(e, &pass, g, out_g) : HOP_OK;
+	return g->holds & HOP_HOLDS_WATCH ? hop_rw_graph(e, &pass, g, out_g) : HOP_OK;
 }
