@@ -177,7 +177,8 @@ uint8_t hop_node_holds(const hop_node *n)
 {
 	hop_graphs sub = hop_node_subs(n);
 	uint8_t holds = n->op == HOP_OP_retain_grad ? HOP_HOLDS_MARK
-	              : n->op == HOP_OP_watch ? HOP_HOLDS_WATCH : 0;
+	              : n->op == HOP_OP_watch ? HOP_HOLDS_WATCH
+	              : n->op == HOP_OP_print ? HOP_HOLDS_PRINT : 0;
 	for (int i = 0; i < sub.n; i++)
 		if (sub.v[i])
 			holds |= sub.v[i]->holds;

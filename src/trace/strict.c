@@ -169,28 +169,11 @@ static bool unwritten(const hop_seen *l, enum may own, enum may captured)
 
 /* ---- effects and numbers ---- */
 
-static bool prints(const hop_graph *g)
-{
-	for (uint32_t i = 0; g && g->has_effect && i < g->nnode; i++) {
-		hop_graphs s = hop_node_subs(&g->node[i]);
-		if (g->node[i].op == HOP_OP_print)
-			return true;
-		for (int64_t k = 0; k < s.n; k++)
-			if (prints(s.v[k]))
-				return true;
-	}
-	return false;
-}
-
 static bool silent(const hop_seen *l)
 {
 	const hop_build *b = &l->body->b;
 	for (uint32_t i = 0; i < b->nnode; i++) {
-		bool loud = b->node[i].op == HOP_OP_print;
-		hop_graphs s = hop_node_subs(&b->node[i]);
-		for (int64_t k = 0; k < s.n; k++)
-			loud |= prints(s.v[k]);
-		if (loud)
+		if (hop_node_holds(&b->node[i]) & HOP_HOLDS_PRINT)
 			return refuse(l, b->node[i].loc, true, "a print: PyTorch captures no side effects in "
 			              "bodies: print the results behind the operator");
 	}
