@@ -300,7 +300,8 @@ hop_status hop_emit_scan_group(hop_build *b, const hop_scan_args *s, int64_t gro
 	bool left = !hop_size_is(p.rest, 0);
 	hop_val *carry = HOP_NEWN(&e->tmp, hop_val, p.nc), *y = HOP_NEWN(&e->tmp, hop_val, p.ny);
 	hop_val *z = HOP_NEWN(&e->tmp, hop_val, p.ny), stopped = HOP_ZERO, ran, more;
-	memcpy(carry, s->carry, p.nc * sizeof *carry);
+	if (p.nc)
+		memcpy(carry, s->carry, p.nc * sizeof *carry);
 	if (!hop_is_zero(s->count))
 		p.total = hop_emit(b, max, whole_number(b, 0),
 		                   hop_emit(b, min, s->count, hop_emit_size(b, s->length)));
