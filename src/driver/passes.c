@@ -181,6 +181,7 @@ static hop_status read_args(struct reader *r, const hop_pass *p, hop_pass_args *
 static hop_status run_one(struct reader *r, const hop_graph **g)
 {
 	size_t n = strcspn(r->s, ",(");
+	bool first = r->s == r->text;
 	const char *name = hop_arena_str(&r->e->tmp, r->s, n);
 	const hop_pass *p = hop_pass_find(name);
 	hop_pass_args a = { .pass = p ? p->name : NULL };
@@ -191,7 +192,10 @@ static hop_status run_one(struct reader *r, const hop_graph **g)
 	HOP_TRY(read_args(r, p, &a));
 	if (*r->s && *r->s != ',')
 		return expected(r, "a comma");
-	HOP_TRY(p->with ? p->with(r->e, *g, &a, g) : p->run(r->e, *g, g));
+	hop_status st = p->with ? p->with(r->e, *g, &a, g) : p->run(r->e, *g, g);
+	if (st)
+		return first ? st : hop_note(r->e, 0, "in %s, of what the passes before it gave: they "
+		                             "run from left to right", name);
 	return hop_verify(r->e, *g) ? hop_note(r->e, 0, "after %s", name) : HOP_OK;
 }
 
