@@ -193,6 +193,8 @@ void   hop_map_put(hop_map *m, const void *key, size_t n, void *val);   /* m->a 
 
 /* ---- look.c ---- */
 
+/* Is the word in the list, commas between its words? NULL is an empty list. */
+bool hop_has_word(const char *list, const char *word);
 /* Who is to see compiled code: HOP_DEBUG=gdb, HOP_PERF=1. Either way it is compiled anew, not taken
  * from the cache, and its nests are functions with names. */
 enum { HOP_LOOK_GDB = 1, HOP_LOOK_PERF = 2 };

@@ -1,10 +1,11 @@
-/* look.c -- who is to see compiled code. Only asks the environment; what it costs is elsewhere. */
+/* look.c -- words in lists of the environment, and who is to see compiled code by them. What that
+ * costs is elsewhere. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
 
-static bool has_word(const char *list, const char *word)
+bool hop_has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 	while (list && *list) {
@@ -19,6 +20,6 @@ static bool has_word(const char *list, const char *word)
 int hop_look(void)
 {
 	const char *perf = getenv("HOP_PERF");
-	int look = has_word(getenv("HOP_DEBUG"), "gdb") ? HOP_LOOK_GDB : 0;
+	int look = hop_has_word(getenv("HOP_DEBUG"), "gdb") ? HOP_LOOK_GDB : 0;
 	return perf && *perf && strcmp(perf, "0") ? look | HOP_LOOK_PERF : look;
 }

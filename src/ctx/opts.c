@@ -50,15 +50,7 @@ bool hop_nan_read(const char *word, hop_nan *out)
 
 bool hop_check_asked(const char *word)
 {
-	const char *s = getenv("HOP_CHECK");
-	size_t n = strlen(word);
-	while (s && *s) {
-		size_t k = strcspn(s, ",");
-		if (k == n && !memcmp(s, word, n))
-			return true;
-		s += k + (s[k] == ',');
-	}
-	return false;
+	return hop_has_word(getenv("HOP_CHECK"), word);
 }
 
 /* A word that is none of ours asks for something: for all there is. */

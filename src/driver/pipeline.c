@@ -91,16 +91,9 @@ static double now(void)
 	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Whether the comma list names the pass. */
 static bool named(const char *list, const char *name)
 {
-	while (list && *list) {
-		size_t n = strcspn(list, ",");
-		if ((n == strlen(name) && !memcmp(list, name, n)) || (n == 3 && !memcmp(list, "all", 3)))
-			return true;
-		list += n + (list[n] == ',');
-	}
-	return false;
+	return hop_has_word(list, name) || hop_has_word(list, "all");
 }
 
 static void dump(hop_env *e, const hop_pass *p, const hop_graph *g)
