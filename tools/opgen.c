@@ -85,6 +85,7 @@ static const struct { const char *kind, *param, *record; } kinds[] = {
 	{ "sizes",  "int n%s, const hop_dim *%s",        ".i = n%s, .p = %s" },
 	{ "sargs",  "int n%s, const hop_dim *%s",        ".i = n%s, .p = %s" },
 	{ "sym",    "bool %s",                           ".i = %s" },
+	{ "types",  "int n%s, const hop_result *%s",     ".i = n%s, .p = %s" },
 	{ "str",    "const char *%s",                    ".p = %s" },
 	{ "data",   "const hop_array *%s",               ".p = %s" },
 	{ "graph",  "const hop_fn *%s",                  ".p = %s" },

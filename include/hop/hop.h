@@ -12,6 +12,7 @@
 #include "hop/file.h"
 #include "hop/fn.h"
 #include "hop/formula.h"
+#include "hop/host.h"
 #include "hop/implicit.h"
 #include "hop/jit.h"
 #include "hop/linalg.h"

@@ -234,6 +234,14 @@ int hop_op_watch(hop_trace *t, const char *file, int line, int nin,
 int hop_op_tick(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int64_t what);
+int hop_op_host(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *fn,
+                int ntypes, const hop_result *types);
+int hop_op_host_pure(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *fn,
+                int ntypes, const hop_result *types);
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int nsargs, const hop_dim *sargs,

@@ -90,6 +90,15 @@ hop_spec hop_spec3(hop_dtype d, int64_t n, int64_t m, int64_t k);
 /** The same with a named size on one axis. */
 hop_spec hop_spec_sym(hop_spec s, int axis, const char *name, int64_t min, int64_t max);
 
+/** The type of a result that its maker declares: sizes may be those of values in the trace. */
+typedef struct hop_result {
+	hop_dtype dtype;
+	int       rank;
+	hop_dim   dim[HOP_RANK];
+} hop_result;
+
+hop_result hop_result_of(hop_dtype d, int rank, const hop_dim *dim);
+
 /* ---- data ---- */
 
 /** A tensor in memory, dense and row-major unless it was adopted otherwise; counted. Thread safe

@@ -157,10 +157,17 @@ static bool is_heavy(const hop_cutter *c, const hop_node *n)
 	return out * 4 < in || hop_optab[n->op].flags & HOP_F_H;
 }
 
+/* Is it what the host does, which is done once? */
+static bool is_host(const hop_node *n)
+{
+	return hop_node_holds(n) & HOP_HOLDS_HOST;
+}
+
 static void ban(hop_cutter *c, enum hop_cut_policy policy)
 {
 	for (uint32_t i = 0; i < c->j->nnode; i++)
-		c->banned[i] = policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]);
+		c->banned[i] = is_host(&c->j->node[i]) ||
+		               (policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]));
 }
 
 /* Symbol k is a vertex, too: reached from the operands of its binder. */
@@ -261,7 +268,7 @@ static void knapsack(hop_cutter *c, int64_t room)
 	uint32_t *item = HOP_NEWN(&c->env->tmp, uint32_t, j->nnode), n = 0;
 	const bool *upstream = find_upstream(c);
 	for (uint32_t i = 0; i < j->nnode; i++)
-		if (c->banned[i] && upstream[i])
+		if (c->banned[i] && upstream[i] && !is_host(&j->node[i]))
 			item[n++] = i;
 	int64_t *best = HOP_NEWN(&c->env->tmp, int64_t, GRID + 1);
 	uint8_t *take = HOP_NEWN(&c->env->tmp, uint8_t, (size_t)n * (GRID + 1));
@@ -288,7 +295,22 @@ static void knapsack(hop_cutter *c, int64_t room)
 	}
 }
 
-static void decide(hop_cutter *c, enum hop_cut_policy policy, double budget)
+/* What the host gives is kept, and this cannot be. */
+static hop_status no_cut(const hop_cutter *c)
+{
+	for (uint32_t i = 0; i < c->j->nnode; i++) {
+		const hop_node *n = &c->j->node[i];
+		for (uint32_t k = 0; is_host(n) && k < n->nout; k++)
+			if (hop_cut_local(c, c->j->type[n->out0.id + k]))
+				return hop_fail(c->env, n->loc, HOP_EREFUSED, "%s: reverse mode must keep result %u, "
+				                "since the host is not asked twice, but only the run knows its size: "
+				                "give the result its capacity", hop_optab[n->op].name, k);
+	}
+	HOP_ASSERT(!"all but parameters and what the host gives can be recomputed");
+	return HOP_OK;
+}
+
+static hop_status decide(hop_cutter *c, enum hop_cut_policy policy, double budget)
 {
 	mark_late(c);
 	ban(c, policy);
@@ -300,7 +322,7 @@ static void decide(hop_cutter *c, enum hop_cut_policy policy, double budget)
 			knapsack(c, (int64_t)(budget * (double)bytes));
 		bytes = min_cut(c);
 	}
-	HOP_ASSERT(bytes < HOP_FLOW_INF);      /* all but the parameters can be recomputed */
+	return bytes < HOP_FLOW_INF ? HOP_OK : no_cut(c);
 }
 
 /* ---- the two halves ---- */
@@ -405,7 +427,7 @@ const bool *hop_cut_used(hop_cutter *c)
 	for (uint32_t i = j->nnode; i-- > 0; ) {
 		const hop_node *n = &j->node[i];
 		/* an effect of the reverse pass, or what it has to test */
-		used[i] |= (!n->nout || n->guard) && hop_cut_late(c, n);
+		used[i] |= (hop_node_effect(n) || n->guard) && hop_cut_late(c, n);
 		for (uint32_t k = 0; k < n->nout; k++)
 			used[i] |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
 		for (uint32_t k = 0; used[i] && k < n->nin; k++)
@@ -459,7 +481,7 @@ static hop_status make_bwd(hop_cutter *c, uint32_t nres, const uint32_t *res,
 }
 
 /* Fill in the cutter: what is saved. */
-static void choose(hop_cutter *c)
+static hop_status choose(hop_cutter *c)
 {
 	const hop_graph *j = c->j;
 	hop_arena *tmp = &c->env->tmp;
@@ -474,14 +496,14 @@ static void choose(hop_cutter *c)
 		if (s >= j->nsym)
 			c->binder[s - j->nsym] = i;
 	}
-	decide(c, c->policy, c->budget);
+	return decide(c, c->policy, c->budget);
 }
 
 static hop_status cut(hop_cutter *c, const hop_cut **out_cut)
 {
 	const hop_graph *j = c->j;
 	hop_arena *tmp = &c->env->tmp;
-	choose(c);
+	HOP_TRY(choose(c));
 	uint32_t *res = HOP_NEWN(tmp, uint32_t, j->nvalue), nres = 0;
 	uint32_t *extra = HOP_NEWN(tmp, uint32_t, j->nvalue), nextra = 0;
 	for (uint32_t v = 0; v < j->nvalue; v++) {
@@ -531,7 +553,7 @@ hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint
 	                 .policy = (enum hop_cut_policy)(policy & HOP_CUT_POLICY), .budget = budget };
 	if (e->cuts) {
 		hop_cutter seen = c;
-		choose(&seen);
+		HOP_TRY(choose(&seen));
 		hop_cut_say(&seen, e->cuts);
 	}
 	if (!r) {

@@ -36,8 +36,14 @@ static hop_status build(hop_env *e, const hop_graph *g, hop_graph **out_g)
 	for (uint32_t i = 0; i < g->nnode && !st && !b.st; i++) {
 		const hop_node *n = &g->node[i];
 		hop_node pure;
-		if (hop_optab[n->op].flags & HOP_F_X)
-			continue;
+		if (hop_optab[n->op].flags & HOP_F_X) {
+			if (!n->nout)
+				continue;
+			b.st = hop_fail(e, n->loc, HOP_EREFUSED, "%s: this derivative would ask the host a "
+			                "second time, which may not answer the same: declare the function pure",
+			                hop_optab[n->op].name);
+			break;
+		}
 		hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);
 		for (uint32_t k = 0; k < n->nin; k++)
 			in[k] = map[n->in[k].id];

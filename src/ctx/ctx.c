@@ -51,6 +51,14 @@ struct loc {
 
 _Static_assert(sizeof(struct loc) == 2 * sizeof(char *) + 8, "a location has no padding");
 
+struct own {
+	struct own        *next;
+	enum hop_own_kind  kind;
+	const char        *name;
+	void              *p;
+	void             (*drop)(void *p);
+};
+
 /* Thread safe: all but mem is read and written under the lock. A fork happens with the
  * lock held by the thread that forks, so a child finds whole tables and a free lock. */
 struct hop_ctx {
@@ -71,6 +79,7 @@ struct hop_ctx {
 	void           *shared;     /* hop_ctx_shared */
 	void          (*drop_shared)(void *p);
 	hop_shelf       shelf;
+	struct own     *own;        /* hop_ctx_own: the newest first */
 };
 
 enum { BLOCK = 16384, BLOCK_ALIGN = 16 };
@@ -501,6 +510,38 @@ void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m, int threads),
 	return p;
 }
 
+static struct own *find_own(const hop_ctx *c, enum hop_own_kind k, const char *name, size_t n)
+{
+	struct own *o = c->own;
+	while (o && (o->kind != k || strlen(o->name) != n || memcmp(o->name, name, n)))
+		o = o->next;
+	return o;
+}
+
+bool hop_ctx_own(hop_env *e, enum hop_own_kind k, const char *name, void *p, void (*drop)(void *p))
+{
+	hop_ctx *c = e->ctx;
+	size_t n = strlen(name);
+	const char *kept = hop_ctx_name(e, name, n);
+	pthread_mutex_lock(&c->lock);
+	bool had = find_own(c, k, name, n);
+	struct own *o = had ? NULL : keep(c, &(struct own){ c->own, k, kept, p, drop }, sizeof *o);
+	if (o)
+		c->own = o;
+	pthread_mutex_unlock(&c->lock);
+	if (!had && !o)
+		hop_nomem(e);
+	return !had;
+}
+
+void *hop_ctx_owned(hop_ctx *c, enum hop_own_kind k, const char *name, size_t n)
+{
+	pthread_mutex_lock(&c->lock);
+	struct own *o = find_own(c, k, name, n);
+	pthread_mutex_unlock(&c->lock);
+	return o ? o->p : NULL;
+}
+
 void hop_ctx_free(hop_ctx *c)
 {
 	if (!c)
@@ -510,6 +551,9 @@ void hop_ctx_free(hop_ctx *c)
 		c->drop_shared(c->shared);
 	for (size_t i = c->graphs.n; c->free_graph && i-- > 0;)
 		c->free_graph(c, c->graphs.ent[i].val);
+	for (struct own *o = c->own; o; o = o->next)
+		if (o->drop)
+			o->drop(o->p);
 	table_free(c, &c->graphs);
 	table_free(c, &c->memo);
 	for (int k = 0; k < HOP_NINTERN; k++)

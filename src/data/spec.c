@@ -38,3 +38,11 @@ hop_spec hop_spec_sym(hop_spec s, int axis, const char *name, int64_t min, int64
 	}
 	return s;
 }
+
+hop_result hop_result_of(hop_dtype d, int rank, const hop_dim *dim)
+{
+	hop_result r = { .dtype = d, .rank = rank };
+	for (int i = 0; i < rank && i < HOP_RANK && dim; i++)
+		r.dim[i] = dim[i];
+	return r;
+}

@@ -4,13 +4,13 @@
 
 #include "driver/compile.h"
 
-/* A run that stops has a status and, if an effect or a check stopped it, a message on the
+/* A run that stops has a status and, unless it lacked memory or was canceled, a message on the
  * context. */
 static hop_status pass_on(hop_env *e, hop_status st)
 {
 	if (st == HOP_ENOMEM || st == HOP_ECANCELED)
 		return hop_fail(e, 0, st, st == HOP_ENOMEM ? "run: no memory" : "run: canceled");
-	if (st != HOP_EASSERT && st != HOP_ESHAPE)
+	if (!hop_run_told(st))
 		return hop_fail(e, 0, st, "run: the program stopped");
 	const char *text = hop_message(e->ctx);
 	size_t n = strlen(text);

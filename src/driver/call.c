@@ -159,7 +159,7 @@ static bool call_directly(hop_fn *f, hop_array *const *in, hop_array **out,
 	hop_exec *x = atomic_load(&f->exec);
 	if (!x || !hop_call_direct(f, x, in, out, o, st))
 		return false;
-	if (*st && *st != HOP_ESHAPE && *st != HOP_EASSERT)
+	if (*st && !hop_run_told(*st))
 		say(f, *st);
 	return true;
 }

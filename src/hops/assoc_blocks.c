@@ -28,7 +28,7 @@ bool hop_fold_is_plain(const hop_fold *s)
 		if (s->c.type[k]->rank)
 			return false;
 	for (uint32_t i = 0; i < g->nnode; i++)
-		if (hop_optab[g->node[i].op].flags & (HOP_F_R | HOP_F_X) || g->node[i].guard)
+		if (hop_optab[g->node[i].op].flags & HOP_F_WHOLE || g->node[i].guard)
 			return false;
 	for (uint32_t i = 0; i < g->nvalue; i++)
 		if (g->type[i]->rank)

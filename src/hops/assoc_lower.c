@@ -71,7 +71,7 @@ hop_status hop_combine_step(hop_lower *l, const hop_fold *s, const hop_combine *
 static bool is_total(const hop_graph *g)
 {
 	for (uint32_t i = 0; i < g->nnode; i++)
-		if (hop_optab[g->node[i].op].flags & (HOP_F_R | HOP_F_X) || g->node[i].guard)
+		if (hop_optab[g->node[i].op].flags & HOP_F_WHOLE || g->node[i].guard)
 			return false;
 	return true;
 }

@@ -110,7 +110,7 @@ static bool in_place(const hop_linst *in, int i)
 				continue;
 			if (k >= d)
 				return false;
-			if (!(hop_optab[g->node[k].op].flags & (HOP_F_R | HOP_F_X)))
+			if (!(hop_optab[g->node[k].op].flags & HOP_F_WHOLE))
 				in->val[g->node[k].out0.id].must = true;
 		}
 	return true;

@@ -24,6 +24,9 @@ typedef struct hop_ints  { int64_t n; const int64_t *v; } hop_ints;
 typedef struct hop_sizes { int64_t n; const hop_size *v; } hop_sizes;
 typedef struct hop_str   { int64_t n; const char *s; } hop_str;
 typedef struct hop_graphs { int64_t n; const hop_graph *const *v; } hop_graphs;
+/* Types as the sizes of all of them in a row, and for each its dtype and its rank. */
+typedef struct hop_types { int64_t ndim; const hop_size *dim; int64_t n; const int64_t *head; }
+	hop_types;
 
 /* Bytes of a constant, row-major. Sizes of its type are constants. */
 typedef struct hop_data {
@@ -48,6 +51,7 @@ typedef struct hop_data {
 	K(length, hop_size) \
 	K(sargs,  hop_sizes) \
 	K(sym,    int64_t) \
+	K(types,  hop_types) \
 	K(str,    hop_str) \
 	K(data,   const hop_data *) \
 	K(graph,  const hop_graph *) \
@@ -109,6 +113,7 @@ enum hop_op {
 enum hop_flag {
 	HOP_F_P = 1, HOP_F_C = 2, HOP_F_L = 4, HOP_F_E = 8, HOP_F_V = 16, HOP_F_R = 32,
 	HOP_F_X = 64, HOP_F_U = 128, HOP_F_H = 256, HOP_F_F = 512, HOP_F_O = 1024, HOP_F_XO = 1088,
+	HOP_F_W = 2048, HOP_F_XW = 2112, HOP_F_PW = 2049,
 	HOP_F_PE = 9, HOP_F_PEF = 521, HOP_F_PL = 5, HOP_F_PLV = 21, HOP_F_PCE = 11, HOP_F_PLE = 13,
 	HOP_F_PCLE = 15, HOP_F_PH = 257, HOP_F_RU = 160
 };
@@ -118,6 +123,9 @@ typedef struct hop_field {
 	bool        may_lack;      /* not written, it is zero, false or no body */
 	const char *name;
 } hop_field;
+
+/* Nodes that are statements of their own: all their results are there at once, in memory. */
+enum { HOP_F_WHOLE = HOP_F_R | HOP_F_X | HOP_F_W };
 
 /* ---- nodes and graphs ---- */
 
@@ -220,7 +228,8 @@ bool        hop_node_effect(const hop_node *n);
 /* One that somebody would miss, which nobody does of progress? */
 bool        hop_node_acts(const hop_node *n);
 /* Which of these, itself or in a body? */
-enum { HOP_HOLDS_MARK = 1, HOP_HOLDS_WATCH = 2, HOP_HOLDS_PRINT = 4 };  /* MARK: retain_grad */
+/* MARK: retain_grad; HOST: a function of the host, which is not run a second time */
+enum { HOP_HOLDS_MARK = 1, HOP_HOLDS_WATCH = 2, HOP_HOLDS_PRINT = 4, HOP_HOLDS_HOST = 8 };
 uint8_t     hop_node_holds(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);

@@ -121,6 +121,8 @@ hop_sizes hop_attr_sizes(int op, const void *attr, int field)
 	case HOP_AK_sizes:
 	case HOP_AK_sargs:
 		return *(const hop_sizes *)p;
+	case HOP_AK_types:
+		return (hop_sizes){ ((const hop_types *)p)->ndim, ((const hop_types *)p)->dim };
 	default:
 		return (hop_sizes){ 0, NULL };
 	}
@@ -178,7 +180,8 @@ uint8_t hop_node_holds(const hop_node *n)
 	hop_graphs sub = hop_node_subs(n);
 	uint8_t holds = n->op == HOP_OP_retain_grad ? HOP_HOLDS_MARK
 	              : n->op == HOP_OP_watch ? HOP_HOLDS_WATCH
-	              : n->op == HOP_OP_print ? HOP_HOLDS_PRINT : 0;
+	              : n->op == HOP_OP_print ? HOP_HOLDS_PRINT
+	              : hop_optab[n->op].flags & HOP_F_W ? HOP_HOLDS_HOST : 0;
 	for (int i = 0; i < sub.n; i++)
 		if (sub.v[i])
 			holds |= sub.v[i]->holds;
@@ -226,6 +229,12 @@ static bool field_equal(int k, const void *p, const void *q)
 	case HOP_AK_sizes:
 	case HOP_AK_sargs:
 		return sizes_equal(*(const hop_sizes *)p, *(const hop_sizes *)q);
+	case HOP_AK_types: {
+		const hop_types *a = p, *b = q;
+		return a->n == b->n &&
+		       !memcmp(a->head, b->head, 2 * (size_t)a->n * sizeof *a->head) &&
+		       sizes_equal((hop_sizes){ a->ndim, a->dim }, (hop_sizes){ b->ndim, b->dim });
+	}
 	case HOP_AK_str: {
 		const hop_str *a = p, *b = q;
 		return a->n == b->n && !memcmp(a->s, b->s, (size_t)a->n);
@@ -275,6 +284,15 @@ static hop_size subst(hop_env *e, hop_size s, const hop_size *map, int nmap)
 	return nmap >= 0 ? hop_size_subst(e, s, map, nmap) : s;
 }
 
+static const hop_size *sizes_copy(hop_env *e, hop_arena *a, hop_sizes s, const hop_size *map,
+                                  int nmap)
+{
+	hop_size *w = HOP_NEWN(a, hop_size, s.n);
+	for (int64_t k = 0; k < s.n; k++)
+		w[k] = subst(e, s.v[k], map, nmap);
+	return w;
+}
+
 static const hop_data *data_copy(hop_arena *a, const hop_data *d)
 {
 	hop_data *c = HOP_NEW(a, hop_data);
@@ -310,12 +328,13 @@ void *hop_attr_copy(hop_env *e, hop_arena *a, int op, const void *attr,
 			*(hop_size *)p = subst(e, *(hop_size *)p, map, nmap);
 			break;
 		case HOP_AK_sizes:
-		case HOP_AK_sargs: {
-			hop_sizes *v = p;
-			hop_size *w = HOP_NEWN(a, hop_size, v->n);
-			for (int64_t k = 0; k < v->n; k++)
-				w[k] = subst(e, v->v[k], map, nmap);
-			v->v = w;
+		case HOP_AK_sargs:
+			((hop_sizes *)p)->v = sizes_copy(e, a, *(hop_sizes *)p, map, nmap);
+			break;
+		case HOP_AK_types: {
+			hop_types *v = p;
+			v->dim = sizes_copy(e, a, (hop_sizes){ v->ndim, v->dim }, map, nmap);
+			v->head = hop_arena_dup(a, v->head, 2 * (size_t)v->n * sizeof *v->head);
 			break;
 		}
 		case HOP_AK_graphs: {

@@ -190,6 +190,14 @@ static void put_attr(hop_buf *h, int op, const void *attr)
 				put_size(h, v->v[k]);
 			break;
 		}
+		case HOP_AK_types: {
+			const hop_types *v = p;
+			put_u(h, (uint64_t)v->n);
+			put(h, v->head, 2 * (size_t)v->n * sizeof *v->head);
+			for (int64_t k = 0; k < v->ndim; k++)
+				put_size(h, v->dim[k]);
+			break;
+		}
 		case HOP_AK_str: {
 			const hop_str *v = p;
 			put_u(h, (uint64_t)v->n);

@@ -190,7 +190,7 @@ static void wish_operands(hop_lower *l, const hop_node *n)
 		const hop_ix *x[HOP_MAXRANK];
 		int m = hop_lower_open_dims(l, t->rank, t->dim, x);
 		hop_view v;
-		if (hop_optab[n->op].flags & HOP_F_X)
+		if (hop_optab[n->op].flags & (HOP_F_X | HOP_F_W))
 			(void)!hop_lower_arg_view(l, n, (int)k, true, &v);
 		else
 			(void)hop_lower_arg(l, n, (int)k, x);
@@ -217,7 +217,7 @@ static void mark_fixed(hop_linst *in, const bool *fixed)
 		in->val[i].fixed = fixed[i];
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *n = &g->node[i];
-		bool ok = !(hop_optab[n->op].flags & (HOP_F_R | HOP_F_X));
+		bool ok = !(hop_optab[n->op].flags & HOP_F_WHOLE);
 		for (uint32_t k = 0; k < n->nin; k++)
 			ok = ok && in->val[n->in[k].id].fixed;
 		for (uint32_t k = 0; k < n->nout; k++) {
@@ -242,7 +242,7 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 		for (uint32_t k = 0; k < g->node[i].nin; k++)
 			nuse[g->node[i].in[k].id]++;
 	for (uint32_t i = 0; i < g->nnode; i++)
-		if (!(hop_optab[g->node[i].op].flags & (HOP_F_R | HOP_F_X)))
+		if (!(hop_optab[g->node[i].op].flags & HOP_F_WHOLE))
 			HOP_TRY(measure(l, &g->node[i], nuse[g->node[i].out0.id]));
 	for (uint32_t i = 0; i < g->nout; i++) {
 		hop_lval *x = &in->val[g->out[i].id];
@@ -267,7 +267,7 @@ static hop_status decide(hop_lower *l, hop_linst *in, const hop_view *dest, cons
 		              (n->nout && in->val[n->out0.id].must);
 		if (!in->live[i])
 			continue;
-		if (hop_optab[n->op].flags & (HOP_F_R | HOP_F_X)) {
+		if (hop_optab[n->op].flags & HOP_F_WHOLE) {
 			wish_operands(l, n);
 			continue;
 		}

@@ -98,7 +98,8 @@ enum hop_lkind {
 	HOP_L_CALL,        /* call function `callee` with buffer arguments; its frame is at
 	                      byte `frame` of this one; size symbols are given by `sizes` */
 	HOP_L_GROW,        /* make tape buffer `buf` hold a[0] (i64) elements, keeping old ones */
-	HOP_L_EFFECT,      /* run-time call: rt->effect(rt, effect id, pointers of `args`, when) */
+	HOP_L_EFFECT,      /* run-time call: rt->effect(rt, effect id, pointers of `args`, when);
+	                      operands, then results */
 	HOP_L_CHECK        /* stop unless check `callee` of the program holds. What follows in
 	                      the block may rest on it: no access goes before it */
 };
@@ -250,7 +251,7 @@ struct hop_stmt {
 	hop_reg           dst;          /* OP result, LOOP variable */
 	hop_reg           a[3];
 	hop_reg           bound;        /* LOOP: i64 register, at most extent; 0 = extent */
-	int               nacc;         /* LOOP; CALL: so many args are read, the others written */
+	int               nacc;         /* LOOP; CALL, EFFECT: so many args are read, others written */
 	int               narg;
 	int               ncarry;       /* SEQ, WHILE */
 	union {
@@ -300,15 +301,16 @@ typedef struct hop_lfunc {
 
 /* What an EFFECT does; the run-time finds it by id. */
 typedef struct hop_leffect {
-	int          op;               /* HOP_OP_print, assert, progress, watch or tick */
+	int          op;               /* HOP_OP_print, assert, progress, watch, tick, host */
 	int          is_assert;
 	bool         is_progress;      /* operands are trip and trips, i64; may be left out (rt->skip) */
 	int          tick;             /* what a tick says */
 	const char  *text;             /* format or message */
 	hop_loc      loc;
-	int          narg;
-	const hop_type *const *type;   /* of the operands; sizes over the function's symbols */
+	int          narg, nin;        /* operands and results; operands */
+	const hop_type *const *type;   /* of them; sizes over the function's symbols */
 	bool         has_when;         /* last operand is a bool scalar: do it? */
+	const struct hop_foreign *foreign;     /* host: whom to call */
 } hop_leffect;
 
 /* What a CHECK tests; sizes are over the symbols of the function that has the statement. */

@@ -325,12 +325,18 @@ static hop_status callee(hop_lower *l, const hop_graph *g, const hop_size *sargs
 	return HOP_OK;
 }
 
-/* Result i of a call: functions write whole values, row after row. */
-static hop_view dense_result(hop_lower *l, const hop_node *n, int i)
+hop_view hop_lower_result_dense(hop_lower *l, const hop_node *n, int i)
 {
 	const hop_type *t = hop_lower_out(l, n, i);
 	hop_view v = hop_lower_result(l, n, i);
 	return hop_view_is_dense(l, &v, t) ? v : hop_lower_temp(l, t);
+}
+
+void hop_lower_result_settle(hop_lower *l, const hop_node *n, int i, const hop_view *dense)
+{
+	const hop_view *to = &l->q.inst->val[n->out0.id + (uint32_t)i].view;
+	if (dense->buf != to->buf)
+		hop_view_copy(l, hop_lower_out(l, n, i), dense, to);
 }
 
 hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body)
@@ -359,7 +365,7 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 		if (i < fn->f.nin)
 			HOP_TRY(hop_lower_arg_view(l, n, i, true, &v));
 		else if (i - fn->f.nin < (int)n->nout)
-			v = dense[i - fn->f.nin] = dense_result(l, n, i - fn->f.nin);
+			v = dense[i - fn->f.nin] = hop_lower_result_dense(l, n, i - fn->f.nin);
 		else
 			v = hop_lower_temp(l, hop_type_subst(l->env,
 				hop_graph_out_type(body, (uint32_t)(i - fn->f.nin)), sargs, (int)sa.n));
@@ -367,11 +373,8 @@ hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph 
 	}
 	hop_lower_enter(l, s, l->q.cur->block, false);       /* only to link it here */
 	hop_lower_leave(l, true);
-	for (int i = 0; i < (int)n->nout; i++) {
-		const hop_view *to = &l->q.inst->val[n->out0.id + (uint32_t)i].view;
-		if (dense[i].buf != to->buf)
-			hop_view_copy(l, hop_lower_out(l, n, i), &dense[i], to);
-	}
+	for (int i = 0; i < (int)n->nout; i++)
+		hop_lower_result_settle(l, n, i, &dense[i]);
 	return HOP_OK;
 }
 

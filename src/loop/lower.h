@@ -379,6 +379,9 @@ hop_view   hop_view_permuted(hop_lower *l, const hop_view *v, int rank, const in
 bool       hop_view_is_dense(hop_lower *l, const hop_view *v, const hop_type *t);
 /* Result i of an operator: where it must be written; marks it readable. */
 hop_view   hop_lower_result(hop_lower *l, const hop_node *n, int i);
+/* The same row after row, as functions write whole values; once they have, settle. */
+hop_view   hop_lower_result_dense(hop_lower *l, const hop_node *n, int i);
+void       hop_lower_result_settle(hop_lower *l, const hop_node *n, int i, const hop_view *dense);
 /* A scalar operand or result as a register. */
 hop_reg    hop_lower_scalar(hop_lower *l, const hop_node *n, int k);
 

@@ -578,7 +578,7 @@ static hop_status emit_node(hop_lower *l, hop_linst *in, const hop_node *n)
 {
 	int flags = hop_optab[n->op].flags;
 	hop_lval *x;
-	if (flags & (HOP_F_R | HOP_F_X))
+	if (flags & HOP_F_WHOLE)
 		return run(l, in, n, HOP_ASK_NODE, NULL);
 	x = &in->val[n->out0.id];
 	if (!x->root || x->kind != HOP_LV_NODE)
@@ -604,7 +604,7 @@ hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, boo
 		hop_guard_emit(l, in, 0, (int)in->g->nsym);
 	for (uint32_t i = 0; i < in->g->nnode && !in->dead; i++) {
 		const hop_node *n = &in->g->node[i];
-		bool r = hop_optab[n->op].flags & (HOP_F_R | HOP_F_X);
+		bool r = hop_optab[n->op].flags & HOP_F_WHOLE;
 		int sym = (int)hop_node_binds(n);
 		if (!in->live[i] || in->done[i])
 			continue;

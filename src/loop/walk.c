@@ -76,7 +76,7 @@ int hop_stmt_access(hop_stmt *s, int i)
 		return operand(s->tile, i)->access;
 	case HOP_L_LOOP: case HOP_L_WHILE:
 		return i % 2 ? HOP_WRITE : HOP_READ;
-	case HOP_L_CALL:                       /* nacc of the args are inputs */
+	case HOP_L_CALL: case HOP_L_EFFECT:    /* nacc of the args are inputs */
 		return i < s->nacc ? HOP_READ : HOP_WRITE;
 	default:
 		return HOP_READ;

@@ -1,19 +1,28 @@
-/* effect_lower.c -- lowering of effects: a call of the run time with operands in memory.
- * The text is formatted there, not here. */
+/* effect_lower.c -- lowering of effects and of functions of the host: a call of the run time with
+ * operands and results in memory. Text is formatted there, not here. */
+#include "data/foreign.h"
 #include "loop/lower.h"
+#include "ops/ops.h"
 
 static hop_status emit(hop_lower *l, const hop_node *n, hop_str text, bool when)
 {
 	hop_prog *p = l->prog;
 	hop_leffect *f;
 	hop_stmt *s;
-	hop_addr *args = HOP_NEWN(l->q.a, hop_addr, n->nin);
-	const hop_type **type = HOP_NEWN(l->q.a, const hop_type *, n->nin);
+	uint32_t narg = n->nin + n->nout;
+	hop_addr *args = HOP_NEWN(l->q.a, hop_addr, narg);
+	const hop_type **type = HOP_NEWN(l->q.a, const hop_type *, narg);
+	hop_view *dense = HOP_NEWN(l->w, hop_view, n->nout);
 	for (uint32_t i = 0; i < n->nin; i++) {
 		hop_view v;
 		HOP_TRY(hop_lower_arg_view(l, n, (int)i, true, &v));
 		args[i] = hop_lower_addr(l, v.buf, v.base);
 		type[i] = hop_lower_in(l, n, (int)i);
+	}
+	for (uint32_t k = 0; k < n->nout; k++) {
+		dense[k] = hop_lower_result_dense(l, n, (int)k);
+		args[n->nin + k] = hop_lower_addr(l, dense[k].buf, dense[k].base);
+		type[n->nin + k] = hop_lower_out(l, n, (int)k);
 	}
 	p->effect = hop_arena_grow(p->a, p->effect, sizeof *p->effect, (size_t)p->neffect + 1,
 	                           &l->all->effectcap);
@@ -23,14 +32,28 @@ static hop_status emit(hop_lower *l, const hop_node *n, hop_str text, bool when)
 	f->is_progress = n->op == HOP_OP_progress;
 	f->text = hop_arena_str(p->a, text.s, (size_t)text.n);
 	f->loc = n->loc;
-	f->narg = (int)n->nin;
+	f->narg = (int)narg;
+	f->nin = (int)n->nin;
 	f->type = type;
 	f->has_when = when;
 	l->q.b.block = l->q.cur->block;
 	s = hop_l_stmt(&l->q.b, HOP_L_EFFECT);
 	s->callee = p->neffect++;
-	s->narg = (int)n->nin;
+	s->nacc = (int)n->nin;
+	s->narg = (int)narg;
 	s->args = args;
+	for (uint32_t k = 0; k < n->nout; k++)
+		hop_lower_result_settle(l, n, (int)k, &dense[k]);
+	return HOP_OK;
+}
+
+hop_status hop_lower_host(hop_lower *l, const hop_node *n)
+{
+	const hop_foreign *f = hop_host_of(l->env, n);
+	if (!f)
+		return l->env->diag.st;
+	HOP_TRY(emit(l, n, HOP_ATTR(n, host)->fn, false));
+	l->prog->effect[l->prog->neffect - 1].foreign = f;
 	return HOP_OK;
 }
 

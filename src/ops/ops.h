@@ -47,6 +47,8 @@ typedef struct hop_effect {
 /* Act on the operands; needs a frame in the env (it makes text). */
 hop_status hop_effect_run(hop_env *e, const hop_effect *f, uint32_t nin,
                           const hop_operand *in);
+/* The host function that node n calls; NULL after a failure, which says that there is none. */
+const struct hop_foreign *hop_host_of(hop_env *e, const hop_node *n);
 /* One tensor as text: 1.5, [1.0, 2.0], nested; large ones are cut. */
 void hop_put_tensor(hop_buf *b, const hop_operand *t);
 

@@ -74,7 +74,7 @@ static bool evaluate(hop_rw *w, const hop_node *n, const hop_val *in, const void
                      hop_val *out)
 {
 	int flags = hop_optab[n->op].flags;
-	if (!(flags & HOP_F_P) || flags & HOP_F_R || !n->nin || n->nout != 1)
+	if (!(flags & HOP_F_P) || flags & (HOP_F_R | HOP_F_W) || !n->nin || n->nout != 1)
 		return false;
 	const hop_type *t = hop_rw_type(w, n, 0);
 	if (flags & HOP_F_E && points(w, n, in, attr, t, out))
@@ -397,7 +397,7 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 		if (evaluate(w, n, in, attr, out))
 			return w->b.st;
 	}
-	if (hop_optab[n->op].flags & HOP_F_P) {
+	if ((hop_optab[n->op].flags & (HOP_F_P | HOP_F_W)) == HOP_F_P) {
 		out[0] = simplify(w, n, in, attr);
 		if (w->b.st || !hop_is_bad(out[0]))
 			return w->b.st;

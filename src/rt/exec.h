@@ -65,6 +65,12 @@ hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in
 
 /* ---- host.c: what running code asks of us ---- */
 
+/* Did who stopped a run with this status leave a message? Effects, checks and the host do. */
+static inline bool hop_run_told(hop_status st)
+{
+	return st && st != HOP_ENOMEM && st != HOP_ECANCELED && st != HOP_EUSE;
+}
+
 typedef struct hop_running {
 	hop_rt          rt;
 	const hop_exec *x;

@@ -2,6 +2,7 @@
  * us. Code that runs well asks nothing. */
 #include <string.h>
 
+#include "data/foreign.h"
 #include "data/record.h"
 #include "ops/ops.h"
 #include "rt/exec.h"
@@ -48,6 +49,37 @@ static int progress(hop_rt *rt, const hop_leffect *f, void *const *args)
 	return 0;
 }
 
+/* The sizes of argument k of an effect. */
+static const int64_t *dims(hop_env *e, const hop_leffect *f, int k, const int64_t *syms)
+{
+	int64_t *dim = HOP_NEWN(&e->tmp, int64_t, HOP_MAXRANK);
+	for (int i = 0; i < f->type[k]->rank; i++)
+		if (!hop_size_eval(f->type[k]->dim[i], syms, hop_size_nsym(f->type[k]->dim[i]), &dim[i]))
+			dim[i] = 0;
+	return dim;
+}
+
+static hop_status foreign(hop_env *e, const hop_leffect *f, void *const *args, const int64_t *syms)
+{
+	hop_host_arg *t = HOP_NEWN(&e->tmp, hop_host_arg, f->narg);
+	for (int i = 0; i < f->narg; i++)
+		t[i] = (hop_host_arg){ (hop_dtype)f->type[i]->dtype, f->type[i]->rank, dims(e, f, i, syms),
+		                     args[i] };
+	return hop_foreign_run(e, f->foreign, f->loc, f->nin, t, f->narg - f->nin, t + f->nin);
+}
+
+static hop_status say(hop_env *e, const hop_leffect *f, void *const *args, const int64_t *syms,
+                      hop_record *record)
+{
+	hop_operand *op = HOP_NEWN(&e->tmp, hop_operand, f->narg);
+	for (int i = 0; i < f->narg; i++)
+		op[i] = (hop_operand){ (hop_dtype)f->type[i]->dtype, f->type[i]->rank, dims(e, f, i, syms),
+		                       args[i] };
+	hop_effect what = { .op = f->op, .text = { (int64_t)strlen(f->text), f->text },
+	                    .when = f->has_when, .loc = f->loc, .record = record };
+	return hop_effect_run(e, &what, (uint32_t)f->narg, op);
+}
+
 /* Print and assert make text, so they need an env; nothing else of a run does. */
 static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
 {
@@ -67,18 +99,7 @@ static int effect(hop_rt *rt, int id, void *const *args, const int64_t *syms)
 		hop_env_fini(&e);
 		return 1;
 	}
-	hop_operand *op = HOP_NEWN(&e.tmp, hop_operand, f->narg);
-	for (int i = 0; i < f->narg; i++) {
-		int64_t *dim = HOP_NEWN(&e.tmp, int64_t, HOP_MAXRANK);
-		for (int k = 0; k < f->type[i]->rank; k++)
-			if (!hop_size_eval(f->type[i]->dim[k], syms, hop_size_nsym(f->type[i]->dim[k]),
-			                   &dim[k]))
-				dim[k] = 0;
-		op[i] = (hop_operand){ (hop_dtype)f->type[i]->dtype, f->type[i]->rank, dim, args[i] };
-	}
-	hop_effect what = { .op = f->op, .text = { (int64_t)strlen(f->text), f->text },
-	                    .when = f->has_when, .loc = f->loc, .record = c->record };
-	c->st = hop_effect_run(&e, &what, (uint32_t)f->narg, op);
+	c->st = f->foreign ? foreign(&e, f, args, syms) : say(&e, f, args, syms, c->record);
 	if (c->st)
 		hop_ctx_set_message(c->x->ctx, &e.diag);
 	hop_guard_end(&e, &fr);

@@ -398,6 +398,32 @@ static hop_status list(hop_parser *p, hop_parse_scope *s, void *at)
 	return HOP_OK;
 }
 
+/* [f32[n], i64]: types. */
+static hop_status types(hop_parser *p, hop_parse_scope *s, hop_types *out)
+{
+	hop_arena *tmp = &p->env->tmp;
+	size_t n = 0, ndim = 0, headcap = 0, dimcap = 0;
+	int64_t *head = NULL;
+	hop_size *dim = NULL;
+	HOP_TRY(hop_parse_char(p, '['));
+	bool some = !hop_parse_skip(p, ']');
+	while (some) {
+		const hop_type *t;
+		HOP_TRY(hop_parse_type(p, s, &t));
+		head = hop_arena_grow(tmp, head, sizeof *head, 2 * n + 2, &headcap);
+		dim = hop_arena_grow(tmp, dim, sizeof *dim, ndim + HOP_MAXRANK, &dimcap);
+		head[2 * n] = t->dtype;
+		head[2 * n++ + 1] = t->rank;
+		for (int k = 0; k < t->rank; k++)
+			dim[ndim++] = t->dim[k];
+		some = hop_parse_skip(p, ',');
+		if (!some)
+			HOP_TRY(hop_parse_char(p, ']'));
+	}
+	*out = (hop_types){ (int64_t)ndim, dim, (int64_t)n, head };
+	return HOP_OK;
+}
+
 static hop_status string(hop_parser *p, hop_str *out)
 {
 	hop_tok t = p->lex.tok;
@@ -479,6 +505,8 @@ static hop_status value(hop_parser *p, hop_parse_scope *s, int kind, void *at)
 		return list(p, s, at);
 	case HOP_AK_sym:
 		return hop_parse_sym(p, s, true, at);
+	case HOP_AK_types:
+		return types(p, s, at);
 	case HOP_AK_str:
 		return string(p, at);
 	case HOP_AK_data:

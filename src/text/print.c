@@ -279,6 +279,18 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 		hop_putc(b, ']');
 		break;
 	}
+	case HOP_AK_types: {
+		const hop_types *v = at;
+		const hop_size *d = v->dim;
+		hop_putc(b, '[');
+		for (int64_t i = 0; i < v->n; d += v->head[2 * i + 1], i++) {
+			hop_put(b, i ? ", " : "");
+			hop_type_print(b, hop_type_get(b->env, (hop_dtype)v->head[2 * i],
+			                               (int)v->head[2 * i + 1], d), s->sym, s->nsym);
+		}
+		hop_putc(b, ']');
+		break;
+	}
 	case HOP_AK_str: {
 		const hop_str *v = at;
 		hop_str_print(b, v->s, (size_t)v->n);

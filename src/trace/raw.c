@@ -35,6 +35,27 @@ static bool sizes_in(hop_trace *t, const hop_raw *a, hop_sizes *out)
 	return true;
 }
 
+static bool types_in(hop_trace *t, const hop_raw *a, hop_types *out)
+{
+	const hop_result *r = a->p;
+	int64_t *head = HOP_NEWN(&t->arena, int64_t, 2 * (size_t)a->i);
+	size_t n = 0, at = 0;
+	for (int64_t i = 0; i < a->i; i++) {
+		if ((uint64_t)r[i].dtype >= HOP_NDTYPE || r[i].rank < 0 || r[i].rank > HOP_MAXRANK)
+			return wrong(t, "types", "a dtype or a rank that there is not");
+		head[2 * i] = r[i].dtype;
+		head[2 * i + 1] = r[i].rank;
+		n += (size_t)r[i].rank;
+	}
+	hop_size *dim = HOP_NEWN(&t->arena, hop_size, n);
+	for (int64_t i = 0; i < a->i; i++)
+		for (int k = 0; k < r[i].rank; k++)
+			if (!size_in(t, r[i].dim[k], &dim[at++]))
+				return false;
+	*out = (hop_types){ (int64_t)n, dim, a->i, head };
+	return true;
+}
+
 static bool body_in(hop_trace *t, const hop_field *f, const hop_fn *fn, const hop_graph **out)
 {
 	*out = fn ? fn->g : NULL;
@@ -76,7 +97,7 @@ static bool data_in(hop_trace *t, const hop_field *f, const hop_array *a, const 
 static bool field_in(hop_trace *t, const hop_field *f, const hop_raw *a, void *to)
 {
 	bool list = f->kind == HOP_AK_ints || f->kind == HOP_AK_sizes || f->kind == HOP_AK_sargs ||
-	            f->kind == HOP_AK_graphs;
+	            f->kind == HOP_AK_graphs || f->kind == HOP_AK_types;
 	if (list && (a->i < 0 || (a->i && !a->p)))
 		return wrong(t, f->name, "a count is negative or a list is missing");
 	switch (f->kind) {
@@ -105,6 +126,8 @@ static bool field_in(hop_trace *t, const hop_field *f, const hop_raw *a, void *t
 	case HOP_AK_sym:
 		*(int64_t *)to = -1;         /* bound last: nothing else may fail between */
 		return true;
+	case HOP_AK_types:
+		return types_in(t, a, to);
 	case HOP_AK_str:
 		*(hop_str *)to = (hop_str){ a->p ? (int64_t)strlen(a->p) : 0, a->p };
 		return a->p || wrong(t, f->name, "a text is missing");

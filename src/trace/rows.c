@@ -1059,6 +1059,30 @@ int hop_op_tick(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_tick, a, nin, in, cap, out);
 }
 
+int hop_op_host(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *fn,
+                int ntypes, const hop_result *types)
+{
+	const hop_raw a[] = {
+		{ .p = fn },
+		{ .i = ntypes, .p = types },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_host, a, nin, in, cap, out);
+}
+
+int hop_op_host_pure(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *fn,
+                int ntypes, const hop_result *types)
+{
+	const hop_raw a[] = {
+		{ .p = fn },
+		{ .i = ntypes, .p = types },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_host_pure, a, nin, in, cap, out);
+}
+
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int nsargs, const hop_dim *sargs,

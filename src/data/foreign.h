@@ -1,0 +1,25 @@
+/* foreign.h -- code that is not ours, as the context knows it: by name. Who calls it, and when, is
+ * said by nodes of the graph. */
+#ifndef HOP_FOREIGN_H
+#define HOP_FOREIGN_H
+
+#include "ctx/ctx.h"
+#include "hop/host.h"
+
+/* Written once, then only read; lives as long as the context. */
+typedef struct hop_foreign {
+	hop_mem      mem;
+	const char  *name;             /* interned */
+	bool         pure;
+	hop_host_fn *run;
+	void        *user;
+	void       (*drop)(void *user);
+} hop_foreign;
+
+/* The host function of this name, or NULL. */
+const hop_foreign *hop_foreign_find(hop_ctx *c, const char *name, size_t n);
+/* Call it. A failure is recorded at loc, under its name. */
+hop_status hop_foreign_run(hop_env *e, const hop_foreign *f, hop_loc loc, int nin,
+                           const hop_host_arg *in, int nout, const hop_host_arg *out);
+
+#endif
