@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""gen_train.py -- write train.h: the loss of a small transformer in each of 50 training steps, as
+PyTorch has it, in f32 and under autocast to bf16. examples/24_transformer.c is the same program: weights
+and sentences come from one hash, so that neither needs the other's data. The header is committed, so
+that the tests need no PyTorch; run this again only to change the model:
+    python3 test/data/gen_train.py >test/data/train.h
+With --time it says how long the steps take instead, and how far f32 is from f64."""
+import sys
+import time
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+STEPS, LAYERS, BATCH, TOKENS, WORDS, DIM, HEADS, INNER = 50, 4, 8, 16, 64, 32, 4, 128
+RATE, BETA1, BETA2, EPS, DECAY, CLIP = 5e-3, 0.9, 0.99, 1e-8, 0.01, 0.02
+
+
+def hashed(seed, n):
+    """The first n numbers of a stream: 32 bits each."""
+    x = (np.arange(n, dtype=np.uint64) + np.uint64(seed << 20)) & np.uint64(0xffffffff)
+    for mul, shift in ((0x7feb352d, 16), (0x846ca68b, 15)):
+        x = ((x ^ (x >> np.uint64(shift))) * np.uint64(mul)) & np.uint64(0xffffffff)
+    return x ^ (x >> np.uint64(16))
+
+
+def weight(seed, *dims):
+    """Even between -1 and 1, by the root of how many numbers meet in a product."""
+    n = int(np.prod(dims))
+    u = (hashed(seed, n) >> np.uint64(8)).astype(np.float64) / (1 << 23) - 1
+    return torch.tensor((u / np.sqrt(dims[0])).astype(np.float32).reshape(dims))
+
+
+def parameters(dtype):
+    """Word and place vectors, those of each layer, the last norm and the head."""
+    ones, zeros = torch.ones(DIM), torch.zeros(DIM)
+    p = [weight(1, WORDS, DIM), weight(2, TOKENS, DIM)]
+    for i in range(LAYERS):
+        s = 10 * (i + 1)
+        p += [ones.clone(), zeros.clone(), weight(s, DIM, 3 * DIM), weight(s + 1, DIM, DIM),
+              ones.clone(), zeros.clone(), weight(s + 2, DIM, INNER), torch.zeros(INNER),
+              weight(s + 3, INNER, DIM)]
+    p += [ones.clone(), zeros.clone(), weight(3, DIM, WORDS)]
+    return [x.to(dtype).requires_grad_() for x in p]
+
+
+def sentences(step):
+    """Words at a distance of 1 to 4: what comes next is known from the second word on."""
+    h = hashed(100 + step, 2 * BATCH).astype(np.int64)
+    first, apart = h[:BATCH] % WORDS, h[BATCH:] % 4 + 1
+    return torch.tensor((first[:, None] + apart[:, None] * np.arange(TOKENS + 1)) % WORDS)
+
+
+def clip(g):
+    """The gradient, of length CLIP at most."""
+    return g * torch.clamp(CLIP / torch.sqrt((g * g).sum() + 1e-12), max=1)
+
+
+def layer(x, w):
+    g1, b1, qkv, out, g2, b2, up, upb, down = w
+    n = F.layer_norm(x, (DIM,), g1, b1)
+    q, k, v = (h.reshape(BATCH, TOKENS, HEADS, DIM // HEADS).transpose(1, 2)
+               for h in (n @ qkv).split(DIM, 2))
+    score = (q @ k.transpose(2, 3)) * (DIM // HEADS) ** -0.5
+    mask = torch.full((TOKENS, TOKENS), -1e9).triu(1)
+    mixed = torch.softmax(score + mask.to(x.dtype), 3) @ v
+    x = x + mixed.transpose(1, 2).reshape(BATCH, TOKENS, DIM) @ out
+    n = F.layer_norm(x, (DIM,), g2, b2)
+    return x + F.gelu(n @ up + upb) @ down
+
+
+def loss_of(p, words):
+    x = p[0][words[:, :-1]] + p[1]
+    for i in range(LAYERS):
+        x = layer(x, p[2 + 9 * i:11 + 9 * i])
+        if x.requires_grad:
+            x.register_hook(clip)
+    logits = F.layer_norm(x, (DIM,), p[-3], p[-2]) @ p[-1]
+    return F.cross_entropy(logits.to(p[0].dtype).reshape(-1, WORDS), words[:, 1:].reshape(-1))
+
+
+def train(dtype, autocast):
+    p = parameters(dtype)
+    m, v = [torch.zeros_like(x) for x in p], [torch.zeros_like(x) for x in p]
+    losses = []
+    for step in range(STEPS):
+        words = sentences(step)
+        with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+            loss = loss_of(p, words)
+        grads = torch.autograd.grad(loss, p)
+        losses.append(loss.item())
+        with torch.no_grad():
+            for x, g, mi, vi in zip(p, grads, m, v):           # AdamW, written out
+                mi.mul_(BETA1).add_(g * (1 - BETA1))
+                vi.mul_(BETA2).add_(g * g * (1 - BETA2))
+                mh, vh = mi / (1 - BETA1 ** (step + 1)), vi / (1 - BETA2 ** (step + 1))
+                x.mul_(1 - RATE * DECAY).sub_(RATE * mh / (torch.sqrt(vh) + EPS))
+    return losses
+
+
+def curve(name, losses):
+    rows = [", ".join("%.9g" % x for x in losses[i:i + 8]) for i in range(0, STEPS, 8)]
+    print("static const double %s[%d] = {\n\t%s\n};" % (name, STEPS, ",\n\t".join(rows)))
+
+
+def main():
+    if "--time" in sys.argv:
+        for autocast in (False, True):
+            train(torch.float32, autocast)
+            start = time.time()
+            f32 = train(torch.float32, autocast)
+            print("autocast" if autocast else "f32", "%.3f s" % (time.time() - start), "%.4f" % f32[-1])
+        f32, f64 = train(torch.float32, False), train(torch.float64, False)
+        print("f32 and f64 differ by %.2g" % max(abs(a - b) for a, b in zip(f32, f64)))
+        return
+    print("/* Generated by test/data/gen_train.py with PyTorch %s: the loss in each training step. */" %
+          torch.__version__)
+    curve("train_f32", train(torch.float32, False))
+    curve("train_bf16", train(torch.float32, True))
+
+
+torch.set_num_threads(1)
+main()
