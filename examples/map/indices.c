@@ -1,0 +1,74 @@
+/* indices.c -- places that are values, and what is written there. */
+#include "map.h"
+
+/* A row by a number that is data; 7 is clamped to the last. */
+EXAMPLE(mod_index, IN(M(3, 2, 1, 2, 3, 4, 5, 6), V(2, 0, 7)), GIVES(5, 6, 1, 2, 5, 6))
+{
+	hop_return(t, hop_gather(t, in[0], 0, hop_cast(t, in[1], HOP_i64)));
+}
+
+/* Added where the numbers say: two go to place 1. */
+EXAMPLE(zeros_and_scatter, IN(V(1, 0, 1), V(10, 20, 30)), GIVES(20, 40, 0))
+{
+	hop_value zero = hop_zeros(t, HOP_f64, 1, ((hop_dim[]){ hop_n(3) }));
+	hop_return(t, hop_scatter_add(t, zero, 0, hop_cast(t, in[0], HOP_i64), in[1]));
+}
+
+/* A number of C, or a value: they are two calls. */
+EXAMPLE(TransformGetItemToIndex, IN(V(5, 6, 7), S(2)), GIVES(6, 7))
+{
+	hop_value at = hop_cast(t, in[1], HOP_i64);
+	hop_return(t, hop_index(t, in[0], 0, 1), hop_take(t, in[0], at));
+}
+
+/* ---- what stands around operators in graphs of PyTorch ---- */
+
+/* Sizes are of types, and symbols where they are not known; as data they are i64. */
+EXAMPLE(sym_size, IN(M(2, 3, 1, 2, 3, 4, 5, 6)), GIVES(3))
+{
+	hop_return(t, hop_size_of(t, in[0], 1));
+}
+
+EXAMPLE(sym_min, IN(V(1, 2, 3), V(1, 2)), GIVES(0, 0))
+{
+	hop_dim n = hop_dim_min(t, hop_dim_of(t, in[0], 0), hop_dim_of(t, in[1], 0));
+	hop_return(t, hop_zeros(t, HOP_f64, 1, &n));
+}
+
+/* A size that is data, within bounds. */
+EXAMPLE(_local_scalar_dense, IN(S(4)), GIVES(6))
+{
+	hop_dim n = hop_as_size(t, hop_cast(t, in[0], HOP_i64), 0, 8);
+	hop_return(t, hop_sum_all(t, hop_arange(t, HOP_f64, n)));
+}
+
+EXAMPLE(copy_, IN(V(1, 2), V(3, 4)), GIVES(3, 4))
+{
+	hop_value x = hop_clone(t, in[0]);
+	hop_copy_(t, x, in[1]);
+	hop_return(t, x);
+}
+
+EXAMPLE(lift_fresh_copy, IN(S(1)), GIVES(3, 5))
+{
+	hop_value two = hop_data(t, HOP_f64, 1, (const int64_t[]){ 2 }, (const double[]){ 2, 4 });
+	hop_return(t, hop_add(t, two, in[0]));
+}
+
+/* Numbers from 0 to 1 of a key: as many as x has. */
+EXAMPLE(rand_like, IN(S(7), V(1, 2, 3)), GIVES(1))
+{
+	hop_dim n = hop_dim_of(t, in[1], 0);
+	hop_value u = hop_uniform(t, hop_cast(t, in[0], HOP_i64), HOP_f64, 1, &n);
+	hop_return(t, hop_all(t, hop_and(t, hop_ge(t, u, hop_f(t, 0)), hop_lt(t, u, hop_f(t, 1))), 0, NULL));
+}
+
+/* Half of the numbers, doubled. */
+EXAMPLE(native_dropout, IN(S(7), V(1, 2, 3)), GIVES(1))
+{
+	hop_dim n = hop_dim_of(t, in[1], 0);
+	hop_value u = hop_uniform(t, hop_cast(t, in[0], HOP_i64), HOP_f64, 1, &n), y, left;
+	y = hop_where(t, hop_lt(t, u, hop_f(t, 0.5)), hop_mulf(t, in[1], 2), hop_f(t, 0));
+	left = hop_or(t, hop_eq(t, y, hop_f(t, 0)), hop_eq(t, y, hop_mulf(t, in[1], 2)));
+	hop_return(t, hop_all(t, left, 0, NULL));
+}
