@@ -74,6 +74,7 @@ static void print_hpp(void)
 /* An attribute as parameters, and as the record that src/trace/raw.c reads. %s: its name. */
 static const struct { const char *kind, *param, *record; } kinds[] = {
 	{ "int",    "int64_t %s",                        ".i = %s" },
+	{ "count",  "int64_t %s",                        ".i = %s" },
 	{ "bool",   "bool %s",                           ".i = %s" },
 	{ "f64",    "double %s",                         ".f = %s" },
 	{ "dtype",  "hop_dtype %s",                      ".i = (int64_t)%s" },

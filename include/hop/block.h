@@ -32,11 +32,12 @@ extern "C" {
  * HOP_FOR_DOWN(t, i, n, vars..) { }   i from n-1 to 0
  * HOP_MAP(t, i, n) { }                the same in no order: nothing outside may be written
  * HOP_REGION(t, name, vars..) { }     a graph of its own: equal ones are compiled once
+ * HOP_REGION_WITH(t, name, opts, vars..) { }     the same with a hop_region_opts
  * HOP_GRAD(t, loss, 2, w, b, gw, gb) { loss = ..; }     afterwards gw, gb are its gradients
  *
  * The same for a struct of values with its tree (tree.h), in place of the variables:
  * HOP_WHILE_N(t, test, tree, &s), HOP_IF_N, HOP_SWITCH_N, HOP_FOR_N, HOP_FOR_DOWN_N,
- * HOP_REGION_N, and HOP_GRAD_N(t, loss, tree, &w, &gw).
+ * HOP_REGION_N, HOP_REGION_WITH_N(t, name, opts, tree, &s), and HOP_GRAD_N(t, loss, tree, &w, &gw).
  *
  * A variable that a loop assigns and reads in the next trip must be listed: HOP_CHECK=blocks
  * captures each loop twice and refuses it if that makes a difference. */
@@ -86,11 +87,18 @@ extern "C" {
 #define HOP_MAP(t, i, n)        HOP_FOR_(t, i, HOP_UNORDERED, n)
 
 #define HOP_REGION(t, ...) \
-	HOP_BLOCK_(hop_block_region(t, __FILE__, __LINE__, HOP_HEAD_(__VA_ARGS__, 0), \
+	HOP_BLOCK_(hop_block_region(t, __FILE__, __LINE__, HOP_HEAD_(__VA_ARGS__, 0), NULL, \
 	                            #__VA_ARGS__, HOP_LIST_(__VA_ARGS__))) \
 	for (; hop_block_more(&HOP_B_); hop_block_done(&HOP_B_))
 #define HOP_REGION_N(t, name, tree, p) \
-	HOP_BLOCK_(hop_block_region(t, __FILE__, __LINE__, name, NULL, HOP_TREE_(tree, p))) \
+	HOP_BLOCK_(hop_block_region(t, __FILE__, __LINE__, name, NULL, NULL, HOP_TREE_(tree, p))) \
+	for (; hop_block_more(&HOP_B_); hop_block_done(&HOP_B_))
+#define HOP_REGION_WITH(t, name, ...) \
+	HOP_BLOCK_(hop_block_region(t, __FILE__, __LINE__, name, HOP_HEAD_(__VA_ARGS__, 0), \
+	                            #__VA_ARGS__, HOP_LIST_(__VA_ARGS__))) \
+	for (; hop_block_more(&HOP_B_); hop_block_done(&HOP_B_))
+#define HOP_REGION_WITH_N(t, name, opts, tree, p) \
+	HOP_BLOCK_(hop_block_region(t, __FILE__, __LINE__, name, opts, NULL, HOP_TREE_(tree, p))) \
 	for (; hop_block_more(&HOP_B_); hop_block_done(&HOP_B_))
 
 #define HOP_GRAD(t, loss, ...) \
@@ -160,7 +168,7 @@ hop_at_block hop_block_switch(hop_trace *t, const char *file, int line, hop_valu
 hop_at_block hop_block_for(hop_trace *t, const char *file, int line, enum hop_way way,
                            hop_dim length, const char *names, int n, ...);
 hop_at_block hop_block_region(hop_trace *t, const char *file, int line, const char *name,
-                              const char *names, int n, ...);
+                              const hop_region_opts *opts, const char *names, int n, ...);
 hop_at_block hop_block_grad(hop_trace *t, const char *file, int line, hop_value *loss, int nwrt,
                             const char *names, int n, ...);
 bool hop_block_step(hop_at_block *b);

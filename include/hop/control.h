@@ -212,10 +212,24 @@ typedef struct hop_region_opts {
 	hop_static statics[HOP_STATICS];   /**< part of the key, up to the first whose data is NULL */
 	bool       check;                  /**< run the body all the same, and refuse one that differs;
 	                                    * also if the environment has HOP_CHECK=regions */
+	bool       no_inline;              /**< a function of its own in compiled code, also if it is
+	                                    * called once or small */
+	bool       no_fuse;                /**< every value in it is computed by itself and stored */
+	int        unroll;                 /**< n > 1: scans inside run n steps at a time, unless they
+	                                    * say otherwise; 1: one; 0: as the region around says */
+	const char *hints;                 /**< "key=value,..": kept with it; or NULL */
 } hop_region_opts;
 #ifndef __cplusplus
 #define HOP_REGION_OPTS(...) (&(hop_region_opts){ .size = sizeof(hop_region_opts), __VA_ARGS__ })
 #endif
+
+/** The same with options; of a region without a key, statics and check are refused. They change no
+ * value, and stay with the region in derivatives and batches. opts NULL: none. In blocks:
+ * HOP_REGION_WITH. docs/regions.md has more. */
+int hop_at_region_with(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
+                       void *user, const hop_region_opts *opts, int nin, const hop_value *in,
+                       int cap, hop_value *out);
+#define hop_region_with(t, ...) hop_at_region_with(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /** The same with a key that is trusted: a body that was captured in this context under an equal key
  * is called again, and not run. The key is the function, the contents of the static data, and the

@@ -244,6 +244,11 @@ int hop_op_host_pure(hop_trace *t, const char *file, int line, int nin,
                 int ntypes, const hop_result *types);
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
+                bool no_inline,
+                bool no_fuse,
+                int64_t unroll,
+                const char *hints,
+                const char *to,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *body);
 int hop_op_cond(hop_trace *t, const char *file, int line, int nin,

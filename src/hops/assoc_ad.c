@@ -406,7 +406,7 @@ hop_status hop_fwd_assoc(hop_build *b, hop_rule *r)
 		hop_size length = hop_size_subst(b->env, p.a.length, r->smap, r->nsmap);
 		if (!hop_size_const(p.a.length))
 			((hop_size *)(uintptr_t)s.v)[s.n++] = length;
-		HOP_TRY(hop_fwd_graph(b, r, g, s));
+		HOP_TRY(hop_fwd_graph(b, r, NULL, g, s));
 	}
 	hop_val o = hop_emit_copy(b, r->g, r->n, r->in, r->smap, r->nsmap);
 	for (uint32_t k = 0; k < r->n->nout; k++)

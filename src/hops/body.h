@@ -45,8 +45,9 @@ hop_sizes hop_own_sizes(hop_env *e, uint32_t n);
 hop_status hop_body_inline(hop_build *b, const hop_graph *g, const hop_val *in, hop_val *out);
 
 /* Reverse mode, first half, of any node that does what graph g does on the same operands:
- * as a call of g. The second half is hop_bwd_call. */
-hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_sizes sargs);
+ * as calls of halves of g, like `like` (hop_emit_call_like). The second half is hop_bwd_call. */
+hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const struct hop_attr_call *like,
+                         const hop_graph *g, hop_sizes sargs);
 
 /* Copy slice t of x (leading axis) into a new tensor; write it back into y. */
 hop_array *hop_tensor_row(hop_interp *p, const hop_array *x, int64_t t);

@@ -6,17 +6,20 @@
 #include <string.h>
 
 struct saved {
+	const struct hop_attr_call *like;    /* NULL = a plain call */
 	const hop_graph *g;
 	const hop_cut   *cut;
 	hop_val         *res;
 	hop_sizes        sargs;
 };
 
-hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_sizes sargs)
+hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const struct hop_attr_call *like,
+                         const hop_graph *g, hop_sizes sargs)
 {
 	enum { MOST = 256 };           /* values that one call saves */
 	const hop_graph *joint;
 	struct saved *s = HOP_NEW(&b->arena, struct saved);
+	s->like = like;
 	s->g = g;
 	s->sargs = sargs;
 	HOP_TRY(hop_ad_vjp(b->env, g, r->live, r->act, &joint));
@@ -27,7 +30,7 @@ hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_size
 		HOP_TRY(hop_ad_cut(b->env, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_RECOMPUTE, 1,
 		                   &s->cut));
 	hop_val *out = HOP_NEWN(&b->arena, hop_val, g->nout + s->cut->nextra);
-	HOP_TRY(hop_emit_call(b, s->cut->fwd, sargs, r->in, out));
+	HOP_TRY(hop_emit_call_like(b, like, s->cut->fwd, sargs, r->in, out));
 	memcpy(r->out, out, g->nout * sizeof *out);
 	s->res = HOP_NEWN(&b->arena, hop_val, s->cut->nres);
 	for (uint32_t k = 0; k < s->cut->nres; k++) {
@@ -41,7 +44,8 @@ hop_status hop_fwd_graph(hop_build *b, hop_rule *r, const hop_graph *g, hop_size
 
 hop_status hop_fwd_call(hop_build *b, hop_rule *r)
 {
-	return hop_fwd_graph(b, r, HOP_ATTR(r->n, call)->body, hop_rule_sargs(b, r));
+	const struct hop_attr_call *a = HOP_ATTR(r->n, call);
+	return hop_fwd_graph(b, r, a, a->body, hop_rule_sargs(b, r));
 }
 
 hop_status hop_bwd_call(hop_build *b, hop_rule *r)
@@ -57,7 +61,7 @@ hop_status hop_bwd_call(hop_build *b, hop_rule *r)
 			in[n++] = hop_emit_solid(b, r->dout[i], hop_typeof(b, r->out[i]));
 	if (b->st)
 		return b->st;
-	HOP_TRY(hop_emit_call(b, s->cut->bwd, s->sargs, in, out));
+	HOP_TRY(hop_emit_call_like(b, s->like, s->cut->bwd, s->sargs, in, out));
 	for (uint32_t i = 0; i < g->nparam; i++)
 		if (r->act[i])
 			r->din[i] = out[k++];
@@ -66,11 +70,12 @@ hop_status hop_bwd_call(hop_build *b, hop_rule *r)
 
 hop_status hop_batch_call(hop_build *b, hop_rule *r)
 {
-	const hop_graph *g = HOP_ATTR(r->n, call)->body, *h;
+	const struct hop_attr_call *a = HOP_ATTR(r->n, call);
+	const hop_graph *g = a->body, *h;
 	bool masked = !hop_is_zero(r->mask) && hop_ad_needs_mask(g);
 	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, g->nparam + 1);
 	HOP_TRY(hop_batch_body(b, r, g, masked, r->bin, NULL, &h, r->bout));
 	memcpy(in, r->in, g->nparam * sizeof *in);
 	in[g->nparam] = r->mask;
-	return hop_emit_call(b, h, hop_batch_sargs(b, r), in, r->out);
+	return hop_emit_call_like(b, a, h, hop_batch_sargs(b, r), in, r->out);
 }

@@ -1,10 +1,12 @@
 /* call_lower.c -- lowering of call, custom, root and linear_solve. A body is inlined or becomes a
  * function; the choice is in loop/lower.c. */
+#include "hops/hops.h"
 #include "loop/lower.h"
 
 hop_status hop_lower_call(hop_lower *l, const hop_node *n)
 {
-	return hop_lower_call_body(l, n, HOP_ATTR(n, call)->body);
+	const hop_graph *body = HOP_ATTR(n, call)->body;
+	return hop_call_apart(n) ? hop_lower_call_apart(l, n, body) : hop_lower_call_body(l, n, body);
 }
 
 /* The values saved for bwd are results only when nres says so. */

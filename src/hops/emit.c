@@ -13,8 +13,23 @@ static hop_status spread(hop_build *b, hop_val first, uint32_t nout, hop_val *ou
 hop_status hop_emit_call(hop_build *b, const hop_graph *body, hop_sizes sargs,
                          const hop_val *in, hop_val *out)
 {
-	struct hop_attr_call a = { .sargs = sargs, .body = body };
+	return hop_emit_call_like(b, NULL, body, sargs, in, out);
+}
+
+hop_status hop_emit_call_like(hop_build *b, const struct hop_attr_call *like,
+                              const hop_graph *body, hop_sizes sargs, const hop_val *in,
+                              hop_val *out)
+{
+	struct hop_attr_call a = like ? *like : (struct hop_attr_call){ 0 };
+	a.sargs = sargs;
+	a.body = body;
 	return spread(b, hop_emit_op(b, HOP_OP_call, &a, body->nparam, in), body->nout, out);
+}
+
+bool hop_call_apart(const hop_node *n)
+{
+	const struct hop_attr_call *a = n->op == HOP_OP_call ? n->attr : NULL;
+	return a && (a->no_inline || a->no_fuse || a->to.n);
 }
 
 static hop_status choice(hop_build *b, int op, const void *attr, const hop_graph *body,

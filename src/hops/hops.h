@@ -5,6 +5,11 @@
  * node's graph.
  *
  * call    in: the body's parameters.           out: its results.
+ *         What else it says changes no value, and stays with it and what is derived from it:
+ *         no_inline: the body stays a function of its own. no_fuse: every value in it is made by
+ *         itself and stored, and nothing is computed across its border. unroll: n > 1: the scans
+ *         in it run n steps at a time, unless they say otherwise; 1: none. hints: "key=value,..",
+ *         for whoever takes the region over. to: the name of who does.
  *
  * cond    in: pred (bool scalar), operands.    out: the results of either body, whose types
  *         must be equal. then(operands), else_(operands). partition: batched by a predicate
@@ -104,8 +109,16 @@
 /* Emit an operator; out[] receives its results. For transforms and capture. */
 hop_status hop_emit_call(hop_build *b, const hop_graph *body, hop_sizes sargs,
                          const hop_val *in, hop_val *out);
+/* The same with what `like` asks for besides its body: how a region is compiled stays with it
+ * through every transform. NULL: a plain call. */
+hop_status hop_emit_call_like(hop_build *b, const struct hop_attr_call *like,
+                              const hop_graph *body, hop_sizes sargs, const hop_val *in,
+                              hop_val *out);
 hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *else_,
                          hop_sizes sargs, hop_val pred, const hop_val *in, hop_val *out);
+
+/* Is it a call whose body stays apart from what is around it? */
+bool       hop_call_apart(const hop_node *n);
 
 /* A cond or switch like n with other bodies, as many as n has; sel: its first operand. */
 hop_status hop_emit_branches(hop_build *b, const hop_node *n, const hop_graph *const *body,

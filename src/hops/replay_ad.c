@@ -134,7 +134,7 @@ hop_status hop_fwd_replay(hop_build *b, hop_rule *r)
 {
 	const hop_graph *g;
 	HOP_TRY(hop_replay_plain(b->env, r->n, &g));
-	return hop_fwd_graph(b, r, g, hop_rule_sargs(b, r));
+	return hop_fwd_graph(b, r, NULL, g, hop_rule_sargs(b, r));
 }
 
 hop_status hop_bwd_replay(hop_build *b, hop_rule *r)

@@ -153,7 +153,7 @@ hop_status hop_fwd_scan(hop_build *b, hop_rule *r)
 	hop_graph *g;
 	if (way == FLIPPED) {
 		HOP_TRY(hop_scan_flip(b->env, r->g, r->n, &g));
-		return hop_fwd_graph(b, r, g, graph_sargs(b, r));
+		return hop_fwd_graph(b, r, NULL, g, graph_sargs(b, r));
 	}
 	struct saved *s = begin(b, r);
 	return way == REPLAYED ? fwd_replay(b, r, s) : fwd_plain(b, r, s);

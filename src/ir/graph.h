@@ -37,9 +37,11 @@ typedef struct hop_data {
 
 /* length, sargs and sym are sizes with a meaning of their own: the steps of a loop, the size
  * arguments that all bodies of the node take, the local size symbol that the node binds
- * (-1: none). A row has either graph fields, all in one place, or one field graphs. */
+ * (-1: none). A count is an int that says nothing where it is zero. A row has either graph
+ * fields, all in one place, or one field graphs. */
 #define HOP_ATTR_KINDS(K) \
 	K(int,    int64_t) \
+	K(count,  int64_t) \
 	K(bool,   int64_t) \
 	K(f64,    double) \
 	K(dtype,  int64_t) \

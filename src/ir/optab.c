@@ -237,7 +237,7 @@ static bool field_equal(int k, const void *p, const void *q)
 	}
 	case HOP_AK_str: {
 		const hop_str *a = p, *b = q;
-		return a->n == b->n && !memcmp(a->s, b->s, (size_t)a->n);
+		return a->n == b->n && (!a->n || !memcmp(a->s, b->s, (size_t)a->n));
 	}
 	case HOP_AK_data:
 		return data_equal(*(const hop_data *const *)p, *(const hop_data *const *)q);

@@ -341,11 +341,14 @@ void hop_lower_result_settle(hop_lower *l, const hop_node *n, int i, const hop_v
 
 hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body)
 {
+	return inlined(l, body) ? inline_body(l, n, body) : hop_lower_call_apart(l, n, body);
+}
+
+hop_status hop_lower_call_apart(hop_lower *l, const hop_node *n, const hop_graph *body)
+{
 	hop_sizes sa = hop_node_sargs(n);
 	hop_size *sargs = HOP_NEWN(l->w, hop_size, sa.n);
 	hop_lfn *fn;
-	if (inlined(l, body))
-		return inline_body(l, n, body);
 	for (int64_t i = 0; i < sa.n; i++)
 		sargs[i] = hop_lower_size(l, sa.v[i]);
 	HOP_TRY(callee(l, body, sargs, &fn));

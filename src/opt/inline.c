@@ -1,4 +1,5 @@
-/* inline.c -- callees where they are called: small ones, and those called from one place.
+/* inline.c -- callees where they are called: small ones, and those called from one place, unless
+ * the call says otherwise.
  *
  * needs: nothing.  keeps: everything.  A callee used from several places stays one graph,
  * compiled once. How often one is called depends on the whole graph, so the memo is of
@@ -59,7 +60,8 @@ static hop_status node(struct run *r, hop_rw *w, const hop_node *n)
 			HOP_TRY(walk(r, sub[i], &sub[i]));
 	hop_node copy = *n;
 	copy.attr = attr;
-	if (hop_form_read(n, attr, &f) && !f.r.loop && !f.lead) {      /* it runs, and once */
+	if (hop_form_read(n, attr, &f) && !f.r.loop && !f.lead &&      /* it runs, and once */
+	    !hop_call_apart(n)) {
 		const hop_graph *body = f.body[f.main];
 		bool single = (uintptr_t)hop_map_get(&r->calls, &callee, sizeof callee) == 1;
 		hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);

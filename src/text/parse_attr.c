@@ -476,6 +476,7 @@ static hop_status value(hop_parser *p, hop_parse_scope *s, int kind, void *at)
 	hop_dtype d;
 	switch (kind) {
 	case HOP_AK_int:
+	case HOP_AK_count:
 		return integer(p, at);
 	case HOP_AK_bool:
 		*(int64_t *)at = hop_parse_word(p, "true");

@@ -236,6 +236,7 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 	hop_buf *b = p->b;
 	switch (kind) {
 	case HOP_AK_int:
+	case HOP_AK_count:
 		hop_putf(b, "%lld", (long long)*(const int64_t *)at);
 		break;
 	case HOP_AK_bool:
@@ -356,8 +357,10 @@ static bool left_out(struct printer *p, const struct scope *s, const hop_node *n
 		const hop_graph *g = *(const hop_graph *const *)at;
 		return !g || in_place(p, g, f->kind);
 	}
-	if (f->kind == HOP_AK_bool || f->kind == HOP_AK_how)
+	if (f->kind == HOP_AK_bool || f->kind == HOP_AK_how || f->kind == HOP_AK_count)
 		return !*(const int64_t *)at;
+	if (f->kind == HOP_AK_str && f->may_lack)
+		return !((const hop_str *)at)->n;
 	if (f->kind == HOP_AK_sym)
 		return *(const int64_t *)at < 0;
 	if (f->kind != HOP_AK_sargs)

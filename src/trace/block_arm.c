@@ -216,17 +216,26 @@ static const hop_block_kind kind_region = {
 	.begin = region_begin, .next = region_next, .closed = region_closed,
 };
 
+struct region_is {
+	const char            *name;
+	const hop_region_opts *opts;
+};
+
 static void fill_region(hop_block_state *s, const void *arg)
 {
-	((struct region *)s)->c.name = arg;
+	const struct region_is *is = arg;
+	struct region *r = (struct region *)s;
+	r->c.name = is->name;
+	r->c.given = is->opts;
 }
 
 hop_at_block hop_block_region(hop_trace *t, const char *file, int line, const char *name,
-                              const char *names, int n, ...)
+                              const hop_region_opts *opts, const char *names, int n, ...)
 {
 	va_list ap;
 	va_start(ap, n);
-	hop_at_block b = hop_block_new(t, file, line, &kind_region, names, n, ap, fill_region, name);
+	hop_at_block b = hop_block_new(t, file, line, &kind_region, names, n, ap, fill_region,
+	                               &(struct region_is){ name, opts });
 	va_end(ap);
 	return b;
 }

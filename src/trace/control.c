@@ -56,9 +56,30 @@ void hop_call_publish(hop_trace *t, hop_call_io *c, uint32_t n, const hop_val *v
 
 /* ---- call ---- */
 
+bool hop_region_like(hop_trace *t, const hop_region_opts *o, struct hop_attr_call *out)
+{
+	if (o->unroll < 0) {
+		hop_trace_fail(t, HOP_EVALUE, "%s: unroll is %d: it is how many steps of its loops run at a "
+		               "time", t->op, o->unroll);
+		return false;
+	}
+	size_t n = o->hints ? strlen(o->hints) : 0;
+	*out = (struct hop_attr_call){ .no_inline = o->no_inline, .no_fuse = o->no_fuse,
+	                               .unroll = o->unroll,
+	                               .hints = { (int64_t)n, hop_arena_str(&t->arena, o->hints, n) } };
+	return true;
+}
+
 void hop_region_begin(hop_trace *t, void *arg)
 {
-	hop_call_lists(t, &((hop_region_call *)arg)->io);
+	hop_region_call *c = arg;
+	hop_region_opts o;
+	if (!hop_call_lists(t, &c->io) || !hop_trace_opts(t, c->given, &o, sizeof o) ||
+	    !hop_region_like(t, &o, &c->like))
+		return;
+	if (o.statics[0].data || o.check)
+		hop_trace_fail(t, HOP_EUSE, "%s: %s belongs to a region with a key: call hop_region_keyed, or "
+		               "leave it out", t->op, o.check ? "check" : "static data");
 }
 
 static void region_eager_end(hop_trace *t, void *arg)
@@ -84,7 +105,7 @@ static void region_captured_end(hop_trace *t, void *arg)
 	if (hop_join_seal(&j, 0, &l, nout, hop_call_outs(&j, 0, &o), c->name, &g))
 		return;
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, nout);
-	if (hop_call_here(t, g, hop_join_sargs(&j), operands, res))
+	if (hop_call_like_here(t, &c->like, g, hop_join_sargs(&j), operands, res))
 		return;
 	hop_join_wrote(&j, res + b->nret);
 	hop_call_publish(t, &c->io, b->nret, res);
@@ -101,8 +122,15 @@ void hop_region_end(hop_trace *t, void *arg)
 int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out)
 {
+	return hop_at_region_with(t, file, line, name, body, user, NULL, nin, in, cap, out);
+}
+
+int hop_at_region_with(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
+                       void *user, const hop_region_opts *opts, int nin, const hop_value *in,
+                       int cap, hop_value *out)
+{
 	hop_region_call c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out },
-	                    .name = name };
+	                      .name = name, .given = opts };
 	t = hop_here(t);
 	if (!hop_enter(t, "region", file, line, hop_region_begin, &c))
 		return 0;

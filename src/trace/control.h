@@ -58,8 +58,12 @@ const char *hop_choice_word(hop_trace *t, const hop_choice *c, int k);
 typedef struct hop_region_call {
 	hop_call_io io;
 	const char *name;
+	const void *given;             /* options of the caller; or NULL */
+	struct hop_attr_call like;     /* what they ask for */
 	hop_trace  *body;
 } hop_region_call;
+/* What options of a region ask for; false after a failure. */
+bool hop_region_like(hop_trace *t, const hop_region_opts *o, struct hop_attr_call *out);
 void hop_region_begin(hop_trace *t, void *arg);
 void hop_region_end(hop_trace *t, void *arg);
 

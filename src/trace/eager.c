@@ -153,8 +153,14 @@ int hop_eager_results(hop_trace *t, hop_trace *child, int cap, hop_value *out)
 hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
                          const hop_val *in, hop_val *out)
 {
+	return hop_call_like_here(t, NULL, g, sargs, in, out);
+}
+
+hop_status hop_call_like_here(hop_trace *t, const struct hop_attr_call *like, const hop_graph *g,
+                              hop_sizes sargs, const hop_val *in, hop_val *out)
+{
 	if (!t->eager)
-		return hop_emit_call(&t->b, g, sargs, in, out);
+		return hop_emit_call_like(&t->b, like, g, sargs, in, out);
 	hop_eager_settle(t);
 	if (t->b.st)
 		return t->b.st;

@@ -32,6 +32,7 @@ struct call {
 	hop_body           *fn;
 	const void         *given;
 	hop_region_opts     opts;
+	struct hop_attr_call like;
 	hop_val            *val;
 	const hop_type    **type;
 	hop_array         **ten;       /* eager: the inputs */
@@ -117,7 +118,8 @@ static void keyed_begin(hop_trace *t, void *arg)
 {
 	struct call *c = arg;
 	int n = 0;
-	if (!hop_trace_opts(t, c->given, &c->opts, sizeof c->opts) || !hop_call_lists(t, &c->io))
+	if (!hop_trace_opts(t, c->given, &c->opts, sizeof c->opts) || !hop_call_lists(t, &c->io) ||
+	    !hop_region_like(t, &c->opts, &c->like))
 		return;
 	if (!c->fn) {
 		hop_trace_fail(t, HOP_EUSE, "region_keyed: no function was given for the body of region");
@@ -154,7 +156,7 @@ static void call_it(hop_trace *t, struct call *c, const struct record *r)
 	for (uint64_t i = 0; i < r->nsym; i++)
 		s[i] = hop_size_sym(hop_env_of(t), (int)r->sym[i]);
 	if (hop_call_room(t, r->g->nout, c->io.cap) &&
-	    !hop_call_here(t, r->g, (hop_sizes){ (int64_t)r->nsym, s }, c->val, res))
+	    !hop_call_like_here(t, &c->like, r->g, (hop_sizes){ (int64_t)r->nsym, s }, c->val, res))
 		hop_call_publish(t, &c->io, r->g->nout, res);
 }
 

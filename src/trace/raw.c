@@ -130,7 +130,7 @@ static bool field_in(hop_trace *t, const hop_field *f, const hop_raw *a, void *t
 		return types_in(t, a, to);
 	case HOP_AK_str:
 		*(hop_str *)to = (hop_str){ a->p ? (int64_t)strlen(a->p) : 0, a->p };
-		return a->p || wrong(t, f->name, "a text is missing");
+		return a->p || f->may_lack || wrong(t, f->name, "a text is missing");
 	case HOP_AK_data:
 		return data_in(t, f, a->p, to);
 	case HOP_AK_graph:

@@ -1085,10 +1085,20 @@ int hop_op_host_pure(hop_trace *t, const char *file, int line, int nin,
 
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
+                bool no_inline,
+                bool no_fuse,
+                int64_t unroll,
+                const char *hints,
+                const char *to,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *body)
 {
 	const hop_raw a[] = {
+		{ .i = no_inline },
+		{ .i = no_fuse },
+		{ .i = unroll },
+		{ .p = hints },
+		{ .p = to },
 		{ .i = nsargs, .p = sargs },
 		{ .p = body },
 		{ .i = 0 } };

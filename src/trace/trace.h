@@ -330,6 +330,9 @@ void hop_join_wrote(hop_join *j, const hop_val *v);
 /* Call a closed graph here: emits it, or runs it when eager. out has g->nout places. */
 hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
                          const hop_val *in, hop_val *out);
+/* The same with what `like` asks for; NULL = nothing. */
+hop_status hop_call_like_here(hop_trace *t, const struct hop_attr_call *like, const hop_graph *g,
+                              hop_sizes sargs, const hop_val *in, hop_val *out);
 
 /* ---- eager.c ---- */
 

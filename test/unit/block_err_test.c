@@ -36,7 +36,7 @@ static void left_open(void **state)
 	hop_value x;
 	assert_int_equal(hop_eager_new(ctx, &t), HOP_OK);
 	x = hop_f(t, 1);
-	hop_at_block b = hop_block_region(t, __FILE__, __LINE__, "r", "\"r\", x", 1, &x);
+	hop_at_block b = hop_block_region(t, __FILE__, __LINE__, "r", NULL, "\"r\", x", 1, &x);
 	assert_true(hop_block_step(&b));
 	assert_int_equal(hop_eager_free(t), HOP_EUSE);
 	assert_non_null(strstr(hop_message(ctx), "it ends inside HOP_REGION"));

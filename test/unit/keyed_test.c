@@ -219,8 +219,9 @@ static void nested(hop_trace *t, const hop_value *in, void *user)
 {
 	struct pair *p = user;
 	hop_value x = in[0];
-	const hop_region_opts both = { sizeof both, { HOP_STATIC(p, sizeof *p) }, false };
-	const hop_region_opts own = { sizeof own, { HOP_STATIC(&p->outer, sizeof p->outer) }, false };
+	const hop_region_opts both = { .size = sizeof both, .statics = { HOP_STATIC(p, sizeof *p) } };
+	const hop_region_opts own = { .size = sizeof own,
+	                              .statics = { HOP_STATIC(&p->outer, sizeof p->outer) } };
 	for (int i = 0; i < 3; i++)
 		hop_region_keyed(t, "outer", outer_body, user, p->listed ? &both : &own, 1, &x, 1, &x);
 	hop_return(t, x);
