@@ -15,6 +15,7 @@
 #include "scans.h"
 #include "targets.h"
 #include "threads.h"
+#include "train.h"
 #include "work.h"
 
 struct data {
@@ -107,6 +108,8 @@ int main(int argc, char **argv)
 		return bench_scans();
 	if (argc > 1 && !strcmp(argv[1], "linalg"))
 		return bench_linalg();
+	if (argc > 1 && !strcmp(argv[1], "train"))
+		return bench_train();
 	if (argc > 1 && !strcmp(argv[1], "loops"))
 		return bench_loops();
 	if (argc > 1 && !strcmp(argv[1], "memory"))

@@ -208,27 +208,41 @@ static void write_sentences(uint32_t step, int64_t *to)
 	}
 }
 
-/* The losses; *out_s is released by the caller. */
-static hop_array *learn(hop_ctx *c)
+/* ---- all of it ---- */
+
+struct data {
+	struct trained_arrays s;
+	hop_array            *words;
+};
+enum { NIN = sizeof(struct data) / sizeof(hop_array *) };
+
+static void prepare(hop_ctx *c, struct data *d)
 {
 	static int64_t words[STEPS][BATCH * (TOKENS + 1)];
-	hop_spec spec[sizeof(struct trained) / sizeof(hop_value) + 1];
-	struct { struct trained_arrays s; hop_array *words; } in;
-	const int n = trained_tree.count;
+	for (uint32_t i = 0; i < STEPS; i++)
+		write_sentences(i, words[i]);
+	must(c, hop_tree_new(c, &trained_tree, sizes, &d->s));
+	begin(&d->s.p);
+	must(c, hop_array_new(c, HOP_i64, 3, (int64_t[]){ STEPS, BATCH, TOKENS + 1 }, words, &d->words));
+}
+
+static void capture(hop_ctx *c, struct data *d, hop_fn **f)
+{
+	hop_spec s[NIN];
+	specs(NIN, (hop_array **)d, s);
+	must(c, hop_capture(c, train, NULL, NIN, s, f));
+}
+
+static hop_array *learn(hop_ctx *c)
+{
+	struct data d;
 	hop_array *losses;
 	hop_fn *f;
 
-	for (uint32_t i = 0; i < STEPS; i++)
-		write_sentences(i, words[i]);
-	must(c, hop_tree_specs(c, &trained_tree, sizes, spec));
-	spec[n] = hop_spec3(HOP_i64, STEPS, BATCH, TOKENS + 1);
-	must(c, hop_capture(c, train, NULL, n + 1, spec, &f));
-	must(c, hop_tree_new(c, &trained_tree, sizes, &in.s));
-	begin(&in.s.p);
-	must(c, hop_array_new(c, HOP_i64, 3, spec[n].dim, words, &in.words));
-	must(c, hop_call(f, n + 1, (hop_array **)&in, 1, &losses));
-	hop_tree_release(&trained_tree, &in.s);
-	hop_array_release(in.words);
+	prepare(c, &d);
+	capture(c, &d, &f);
+	must(c, hop_call(f, NIN, (hop_array **)&d, 1, &losses));
+	release(NIN, (hop_array **)&d);
 	hop_fn_release(f);
 	return losses;
 }

@@ -4,9 +4,8 @@ PyTorch has it, in f32 and under autocast to bf16. examples/24_transformer.c is 
 and sentences come from one hash, so that neither needs the other's data. The header is committed, so
 that the tests need no PyTorch; run this again only to change the model:
     python3 test/data/gen_train.py >test/data/train.h
-With --time it says how long the steps take instead, and how far f32 is from f64."""
+With --f64 it says how far f32 is from f64 instead. bench/beside_train.py measures time."""
 import sys
-import time
 
 import numpy as np
 import torch
@@ -104,12 +103,8 @@ def curve(name, losses):
 
 
 def main():
-    if "--time" in sys.argv:
-        for autocast in (False, True):
-            train(torch.float32, autocast)
-            start = time.time()
-            f32 = train(torch.float32, autocast)
-            print("autocast" if autocast else "f32", "%.3f s" % (time.time() - start), "%.4f" % f32[-1])
+    torch.set_num_threads(1)
+    if "--f64" in sys.argv:
         f32, f64 = train(torch.float32, False), train(torch.float64, False)
         print("f32 and f64 differ by %.2g" % max(abs(a - b) for a, b in zip(f32, f64)))
         return
@@ -119,5 +114,5 @@ def main():
     curve("train_bf16", train(torch.float32, True))
 
 
-torch.set_num_threads(1)
-main()
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+/* train.c -- the training loop of examples/24_transformer.c, on one thread. beside_train.py runs it in
+ * turn with PyTorch. */
+#include "bench.h"
+#include "train.h"
+
+#define main transformer_main
+#include "../examples/24_transformer.c"
+#undef main
+
+struct work {
+	hop_fn     *f;
+	struct data d;
+	hop_status  st;
+};
+
+static void steps(void *user)
+{
+	struct work *w = user;
+	hop_array *losses;
+	w->st = hop_call(w->f, NIN, (hop_array **)&w->d, 1, &losses);
+	if (!w->st)
+		hop_array_release(losses);
+}
+
+int bench_train(void)
+{
+	struct work w;
+	hop_ctx *c;
+	double start, captured, compiled, t;
+
+	if (hop_ctx_new(HOP_CTX_OPTS(.threads = 1), &c))
+		return 1;
+	prepare(c, &w.d);
+	start = bench_now();
+	capture(c, &w.d, &w.f);
+	captured = bench_now();
+	steps(&w);
+	compiled = bench_now();
+	t = bench_time(steps, &w, 0.1);
+	if (w.st)
+		printf("train: %s\n", hop_message(c));
+	else
+		printf("train f32 %.0f %.0f %.1f\n", (captured - start) * 1e3, (compiled - captured - t) * 1e3,
+		       t * 1e3);
+	release(NIN, (hop_array **)&w.d);
+	hop_fn_release(w.f);
+	hop_ctx_free(c);
+	return w.st != HOP_OK;
+}
