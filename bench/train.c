@@ -8,16 +8,16 @@
 #undef main
 
 struct work {
-	hop_fn     *f;
-	struct data d;
-	hop_status  st;
+	hop_fn               *f;
+	struct trained_arrays s;
+	hop_status            st;
 };
 
 static void steps(void *user)
 {
 	struct work *w = user;
 	hop_array *losses;
-	w->st = hop_call(w->f, NIN, (hop_array **)&w->d, 1, &losses);
+	w->st = hop_call(w->f, trained_tree.count, &w->s.p.words, 1, &losses);
 	if (!w->st)
 		hop_array_release(losses);
 }
@@ -30,9 +30,8 @@ int bench_train(void)
 
 	if (hop_ctx_new(HOP_CTX_OPTS(.threads = 1), &c))
 		return 1;
-	prepare(c, &w.d);
 	start = bench_now();
-	capture(c, &w.d, &w.f);
+	prepare(c, &w.s, &w.f);
 	captured = bench_now();
 	steps(&w);
 	compiled = bench_now();
@@ -42,7 +41,7 @@ int bench_train(void)
 	else
 		printf("train f32 %.0f %.0f %.1f\n", (captured - start) * 1e3, (compiled - captured - t) * 1e3,
 		       t * 1e3);
-	release(NIN, (hop_array **)&w.d);
+	hop_tree_release(&trained_tree, &w.s);
 	hop_fn_release(w.f);
 	hop_ctx_free(c);
 	return w.st != HOP_OK;

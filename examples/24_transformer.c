@@ -137,16 +137,25 @@ static void update(hop_trace *t, hop_value n, hop_value g, hop_value *p, hop_val
 	*p = HOP_E(t, "p - 5e-3 * (by + 0.01 * p)", HOP_AS(p, *p), by);
 }
 
-/* in: what is trained, and all sentences */
+/* The program asks the loader for the sentences of every step. */
+static hop_value load(hop_trace *t, hop_value step)
+{
+	hop_result type = hop_result_of(HOP_i64, 2, (hop_dim[]){ hop_n(BATCH), hop_n(TOKENS + 1) });
+	hop_value sentences;
+	hop_host(t, "sentences", 1, &step, 1, &type, &sentences);
+	return sentences;
+}
+
+/* in: what is trained */
 static void train(hop_trace *t, const hop_value *in, void *user)
 {
 	struct trained s = *HOP_IN(struct trained, in);
 	struct net g;
-	hop_value *p = &s.p.words, *m = &s.m.words, *v = &s.v.words, loss, losses, step;
+	hop_value *p = &s.p.words, *m = &s.m.words, *v = &s.v.words, sentences, loss, losses, step;
 	(void)user;
 
 	HOP_FOR_N(t, i, STEPS, trained_tree, &s) {
-		hop_value sentences = hop_take(t, in[trained_tree.count], i);
+		sentences = load(t, i);
 		HOP_GRAD_N(t, loss, net_tree, &s.p, &g)
 			loss = loss_of(t, &s.p, sentences);
 		step = hop_cast(t, hop_add(t, i, hop_i(t, 1)), HOP_f32);
@@ -199,50 +208,38 @@ static void begin(struct net_arrays *p)
 	fill(p->head, 3);
 }
 
-static void write_sentences(uint32_t step, int64_t *to)
+/* The loader, a function of C: words at a distance of 1 to 4, from a first one. */
+static hop_status write_sentences(const hop_host_call *call)
 {
+	uint32_t step = 100 + (uint32_t)*(int64_t *)call->in[0].data;
+	int64_t *to = call->out[0].data;
 	for (uint32_t b = 0; b < BATCH; b++) {
-		uint32_t first = hashed(100 + step, b), apart = hashed(100 + step, BATCH + b) % 4 + 1;
+		uint32_t first = hashed(step, b) % WORDS, apart = hashed(step, BATCH + b) % 4 + 1;
 		for (uint32_t k = 0; k <= TOKENS; k++)
-			*to++ = (first % WORDS + k * apart) % WORDS;
+			*to++ = (first + k * apart) % WORDS;
 	}
+	return HOP_OK;
 }
 
 /* ---- all of it ---- */
 
-struct data {
-	struct trained_arrays s;
-	hop_array            *words;
-};
-enum { NIN = sizeof(struct data) / sizeof(hop_array *) };
-
-static void prepare(hop_ctx *c, struct data *d)
+static void prepare(hop_ctx *c, struct trained_arrays *s, hop_fn **f)
 {
-	static int64_t words[STEPS][BATCH * (TOKENS + 1)];
-	for (uint32_t i = 0; i < STEPS; i++)
-		write_sentences(i, words[i]);
-	must(c, hop_tree_new(c, &trained_tree, sizes, &d->s));
-	begin(&d->s.p);
-	must(c, hop_array_new(c, HOP_i64, 3, (int64_t[]){ STEPS, BATCH, TOKENS + 1 }, words, &d->words));
-}
-
-static void capture(hop_ctx *c, struct data *d, hop_fn **f)
-{
-	hop_spec s[NIN];
-	specs(NIN, (hop_array **)d, s);
-	must(c, hop_capture(c, train, NULL, NIN, s, f));
+	must(c, hop_host_add(c, HOP_HOST_DEF(.name = "sentences", .run = write_sentences, .pure = true)));
+	must(c, hop_capture_tree(c, train, NULL, &trained_tree, sizes, f));
+	must(c, hop_tree_new(c, &trained_tree, sizes, s));
+	begin(&s->p);
 }
 
 static hop_array *learn(hop_ctx *c)
 {
-	struct data d;
+	struct trained_arrays s;
 	hop_array *losses;
 	hop_fn *f;
 
-	prepare(c, &d);
-	capture(c, &d, &f);
-	must(c, hop_call(f, NIN, (hop_array **)&d, 1, &losses));
-	release(NIN, (hop_array **)&d);
+	prepare(c, &s, &f);
+	must(c, hop_call(f, trained_tree.count, &s.p.words, 1, &losses));
+	hop_tree_release(&trained_tree, &s);
 	hop_fn_release(f);
 	return losses;
 }

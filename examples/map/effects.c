@@ -53,3 +53,32 @@ PROGRAM(_assert_async)
 	hop_fn_release(f);
 }
 ALSO(_assert_scalar, _assert_async)
+
+/* ---- C that a program calls while it runs ---- */
+
+static hop_status find_least(const hop_host_call *call)
+{
+	const double *x = call->in[0].data;
+	double *least = call->out[0].data;
+	*least = x[0];
+	for (int64_t i = 1; i < call->in[0].dim[0]; i++)
+		*least = fmin(*least, x[i]);
+	return HOP_OK;
+}
+
+BODY(twice_least)
+{
+	hop_result type = hop_result_of(HOP_f64, 0, NULL);
+	hop_value least;
+	hop_host(t, "least", 1, in, 1, &type, &least);
+	hop_return(t, hop_mulf(t, least, 2));
+}
+
+PROGRAM(invoke_leaf_function)
+{
+	hop_array *x = vector(c, 3, (double[]){ 4, 1, 3 }), *y;
+	must(c, hop_host_add(c, HOP_HOST_DEF(.name = "least", .run = find_least, .pure = true)));
+	run(c, twice_least, 1, &x, 1, &y);
+	expect(c, 1, &y, 2);
+	hop_array_release(x);
+}
