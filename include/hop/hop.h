@@ -15,6 +15,7 @@
 #include "hop/host.h"
 #include "hop/implicit.h"
 #include "hop/jit.h"
+#include "hop/kernel.h"
 #include "hop/linalg.h"
 #include "hop/look.h"
 #include "hop/nn.h"

@@ -15,11 +15,12 @@ static void drop(void *p)
 }
 
 /* A record of its own: dropped with the context, or right here if there is one of its name. */
-static hop_status add(hop_env *e, const hop_host_def *d)
+hop_status hop_foreign_add(hop_env *e, const hop_host_def *d, hop_foreign **out_f)
 {
 	hop_foreign *f = hop_raw_new(e, sizeof *f);
 	*f = (hop_foreign){ .mem = e->mem, .name = hop_ctx_name(e, d->name, strlen(d->name)),
 	                    .pure = d->pure, .run = d->run, .user = d->user, .drop = d->drop };
+	*out_f = f;
 	if (hop_ctx_own(e, HOP_OWN_HOST, d->name, f, drop))
 		return HOP_OK;
 	hop_raw_free(&e->mem, f, sizeof *f);
@@ -37,12 +38,13 @@ hop_status hop_host_add(hop_ctx *c, const hop_host_def *def)
 	HOP_TRY(hop_opts_read(c, "host", def, &d, sizeof d));
 	hop_env_init(&e, c, hop_ctx_mem(c));
 	hop_status st;
+	hop_foreign *f;
 	if (HOP_GUARD(&e, &fr)) {
 		st = hop_guard_nomem(&e, &fr);
 	} else {
 		st = !d.name || !*d.name || !d.run
 		     ? hop_fail(&e, 0, HOP_EUSE, "host: a function has a name and something to run")
-		     : add(&e, &d);
+		     : hop_foreign_add(&e, &d, &f);
 		hop_guard_end(&e, &fr);
 	}
 	if (st)
@@ -75,6 +77,6 @@ hop_status hop_foreign_run(hop_env *e, const hop_foreign *f, hop_loc loc, int ni
 	hop_status st = f->run(&call);
 	if (!st)
 		return HOP_OK;
-	return hop_fail(e, loc, st, "host function `%s`: %s", f->name,
+	return hop_fail(e, loc, st, "%s `%s`: %s", f->kernel ? "kernel" : "host function", f->name,
 	                *message ? message : hop_status_name(st));
 }

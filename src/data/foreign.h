@@ -14,8 +14,11 @@ typedef struct hop_foreign {
 	hop_host_fn *run;
 	void        *user;
 	void       (*drop)(void *user);
+	const struct hop_user_kernel *kernel;  /* if it is one: the same as user */
 } hop_foreign;
 
+/* Make one known; drop(user) is the caller's to call after a failure. */
+hop_status hop_foreign_add(hop_env *e, const hop_host_def *d, hop_foreign **out_f);
 /* The host function of this name, or NULL. */
 const hop_foreign *hop_foreign_find(hop_ctx *c, const char *name, size_t n);
 /* Call it. A failure is recorded at loc, under its name. */

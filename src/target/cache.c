@@ -72,6 +72,20 @@ hop_hash hop_cache_key(hop_env *e, const hop_target *t, const hop_prog *p,
 	return h;
 }
 
+hop_hash hop_cache_key_text(hop_env *e, const hop_target *t, const char *text, size_t n)
+{
+	hop_hash h, lib = self(e);
+	hop_buf b;
+	hop_buf_open(&b, e);
+	hop_putf(&b, "%s text %zu\nlib %016llx%016llx\n", t->name, n, (unsigned long long)lib.hi,
+	         (unsigned long long)lib.lo);
+	t->setting(&b);
+	hop_putn(&b, text, n);
+	h = hop_hash_bytes(b.s, b.n);
+	hop_buf_free(&b);
+	return h;
+}
+
 hop_hash hop_cache_key_maker(hop_hash key, hop_hash maker)
 {
 	hop_hash both[2] = { key, maker };

@@ -11,6 +11,8 @@
  * build of this library; and, added last, the build of the code generator. */
 hop_hash hop_cache_key(hop_env *e, const hop_target *t, const hop_prog *p,
                        const hop_machine *m, const hop_target_opts *o);
+/* The same for a text of a user, without the function that it is called by. */
+hop_hash hop_cache_key_text(hop_env *e, const hop_target *t, const char *text, size_t n);
 hop_hash hop_cache_key_maker(hop_hash key, hop_hash maker);
 /* The bytes, by the env's hook, or NULL. A damaged file is no file; one that others can write
  * is none either, and that is said on standard error. */

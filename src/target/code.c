@@ -26,7 +26,7 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 {
 	hop_bytes b = { 0 };
 	HOP_TRY(c->t->compile(e, p, m, o, &b));
-	hop_status st = c->t->load(e, &b, &c->image);
+	hop_status st = c->t->load(e, &b, "hop_main", &c->image);
 	if (!st && key)
 		remember(e, c->t, *key, &b);
 	hop_raw_free(&e->mem, b.p, b.n);
@@ -40,7 +40,7 @@ static bool from_cache(hop_env *e, hop_code *c, hop_hash key)
 	b.p = hop_cache_get(e, hop_cache_key_maker(key, c->t->maker(e, false)), &b.n);
 	if (!b.p)
 		return false;
-	c->cached = !c->t->load(e, &b, &c->image);
+	c->cached = !c->t->load(e, &b, "hop_main", &c->image);
 	hop_raw_free(&e->mem, b.p, b.n);
 	if (!c->cached)
 		hop_diag_clear(e);

@@ -47,8 +47,12 @@ typedef struct hop_target {
 	/* The program is verified. */
 	hop_status (*compile)(hop_env *e, const hop_prog *p, const hop_machine *m,
 	                      const hop_target_opts *o, hop_bytes *out_b);
-	/* The bytes may come from a file: damaged ones are refused. */
-	hop_status (*load)(hop_env *e, const hop_bytes *b, hop_image *out_i);
+	/* The same of a text in the target's own language, which a user wrote: it has a function of
+	 * that name. What its maker says of it goes into the failure. */
+	hop_status (*take)(hop_env *e, const char *text, size_t n, const char *entry,
+	                   hop_bytes *out_b);
+	/* The bytes may come from a file: damaged ones are refused. entry: the function to start. */
+	hop_status (*load)(hop_env *e, const hop_bytes *b, const char *entry, hop_image *out_i);
 	void       (*unload)(hop_image *i);
 	int        (*launch)(const hop_image *i, void *queue, void *const *params,
 	                     const int64_t *syms, void *workspace, hop_rt *rt);
@@ -69,6 +73,13 @@ typedef struct hop_target {
 
 /* By name; NULL = as HOP_TARGET says, else the first. HOP_EVALUE names those there are. */
 hop_status hop_target_pick(hop_env *e, const char *name, const hop_target **out_t);
+
+/* ---- texts of users (take.c) ---- */
+
+/* A text in the language of a target as code in this process: from the cache, or made and put there.
+ * t->unload(out_i) when it is no longer called. */
+hop_status hop_take(hop_env *e, const hop_target *t, const char *text, size_t n, const char *entry,
+                    hop_image *out_i);
 
 /* ---- code (code.c) ---- */
 

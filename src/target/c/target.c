@@ -67,6 +67,20 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 	return st;
 }
 
+static hop_status take(hop_env *e, const char *text, size_t n, const char *entry, hop_bytes *out_b)
+{
+	static const hop_target_opts none;
+	hop_buf b;
+	(void)entry;
+	hop_buf_open(&b, e);
+	hop_putn(&b, text, n);
+	hop_status st = hop_cc_shared(e, &b, &none, sizeof(hop_hash), out_b);
+	hop_buf_free(&b);
+	if (!st)
+		sign(out_b);
+	return st;
+}
+
 /* ---- loading ---- */
 
 /* The loader takes a file of the same name for the same file, and numbers of files come again: so
@@ -93,7 +107,7 @@ static int new_file(char *path, size_t n)
 	return mkostemp(path, O_CLOEXEC);
 }
 
-static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
+static hop_status load(hop_env *e, const hop_bytes *b, const char *entry, hop_image *out_i)
 {
 	char path[192];
 	int  fd = is_whole(b) ? new_file(path, sizeof path) : -1;
@@ -111,7 +125,7 @@ static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
 	if (!on_disk)
 		spell(path, sizeof path, fd);
 	out_i->base = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	out_i->entry = out_i->base ? dlsym(out_i->base, "hop_main") : NULL;
+	out_i->entry = out_i->base ? dlsym(out_i->base, entry) : NULL;
 	close(fd);
 	if (on_disk)                           /* who debugs us was stopped at dlopen, and has read it */
 		unlink(path);
@@ -175,7 +189,7 @@ static hop_status object(hop_env *e, const hop_buf *text, const hop_target_opts 
 
 const hop_target hop_target_c = {
 	.name = "c", .what = "C11, by the C compiler of this machine",
-	.machine = machine, .compile = compile, .load = load, .unload = unload,
+	.machine = machine, .compile = compile, .take = take, .load = load, .unload = unload,
 	.launch = hop_host_launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
 	.write = write_c, .object = object,
 };

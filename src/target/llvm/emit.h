@@ -277,6 +277,9 @@ hop_status hop_llvm_part(hop_env *e, const hop_llvm *L, const hop_prog *p,
 /* jit.c: several programs as the bytes of one object file; function 0 of each has a name. */
 hop_status hop_llvm_several(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
                             const hop_machine *m, const hop_llvm_opts *o, hop_buf *out);
+/* jit.c: a module that a user wrote, as text or as bitcode, as the bytes of a program. */
+hop_status hop_llvm_take(hop_env *e, const char *text, size_t n, const char *entry, void **out_p,
+                         size_t *out_n);
 /* Add a program to a module. Called by jit.c. */
 void       hop_emit_prog(hop_emit *e, const char *entry);
 

@@ -1,6 +1,8 @@
 /* jit.c -- from some functions of a loop program to an object file in memory. Which ones
  * is decided in parts.c. Does not load it: elf.c does, so that an object from the cache
  * runs without opening LLVM. */
+#include <string.h>
+
 #include "base/fork.h"
 #include "target/llvm/emit.h"
 
@@ -11,6 +13,7 @@ typedef struct work {
 	hop_emit  e;
 	char     *triple, *cpu, *features;
 	void     *machine, *layout, *buffer;
+	bool      users;               /* the module is not of our making */
 } work;
 
 static void dispose(work *w)
@@ -88,7 +91,8 @@ static hop_status codegen(hop_env *e, work *w)
 	hop_status st;
 	/* LLVM ends the process on bad IR, so it is checked every time. */
 	if (L->VerifyModule(w->e.mod, 2, &msg)) {
-		st = hop_fail(e, 0, HOP_ETARGET, "our code for LLVM is wrong: %s", msg);
+		st = hop_fail(e, 0, HOP_ETARGET, "%s for LLVM is wrong: %s",
+		              w->users ? "the code" : "our code", msg);
 		L->DisposeMessage(msg);
 		return st;
 	}
@@ -197,4 +201,70 @@ hop_status hop_llvm_several(hop_env *e, int n, const hop_prog *const *p, const c
 	L->DisposeMemoryBuffer(buffer);
 	hop_rewind(&e->tmp, mark);
 	return HOP_OK;
+}
+
+/* ---- a user's module ---- */
+
+struct users { const char *text; size_t n; const char *entry; };
+
+/* It gets our machine and layout, whatever it was written for. */
+static hop_status fill_users(work *w, void *user)
+{
+	const struct users *q = user;
+	const hop_llvm *L = w->L;
+	hop_env *e = w->e.env;
+	char *msg = NULL;
+	hop_lmod *mod = NULL;
+	void *text = L->CreateMemoryBufferWithMemoryRangeCopy(q->text, q->n, q->entry);
+	if (L->ParseIRInContext(w->e.cx, text, &mod, &msg)) {          /* which takes the text */
+		hop_status st = hop_fail(e, 0, HOP_ETARGET, "LLVM: %s", msg ? msg : "no module");
+		L->DisposeMessage(msg);
+		return st;
+	}
+	L->DisposeModule(w->e.mod);
+	w->e.mod = mod;
+	w->users = true;
+	if (!L->GetNamedFunction(mod, q->entry))
+		return hop_fail(e, 0, HOP_ETARGET, "LLVM: the module has no function `%s`", q->entry);
+	L->SetTarget(mod, w->triple);
+	L->SetModuleDataLayout(mod, w->layout);
+	return HOP_OK;
+}
+
+/* The object with its length in front, as elf.h wants it. */
+static hop_status one_object(hop_env *e, const hop_llvm *L, void *buffer, void **out_p, size_t *out_n)
+{
+	uint64_t size = L->GetBufferSize(buffer);
+	*out_n = 8 + ((size + 7) & ~(uint64_t)7);
+	unsigned char *p = hop_raw_try(&e->mem, *out_n);
+	if (!p)
+		return hop_fail(e, 0, HOP_ENOMEM, "no memory for %zu bytes of code", *out_n);
+	memset(p, 0, *out_n);
+	memcpy(p, &size, 8);
+	memcpy(p + 8, L->GetBufferStart(buffer), size);
+	*out_p = p;
+	return HOP_OK;
+}
+
+hop_status hop_llvm_take(hop_env *e, const char *text, size_t n, const char *entry, void **out_p,
+                         size_t *out_n)
+{
+	hop_mark mark = hop_mark_at(&e->tmp);
+	hop_llvm *L = HOP_NEW(&e->tmp, hop_llvm);
+	hop_llvm_opts o = { .level = 2 };
+	hop_machine m = hop_llvm_machine(NULL, 0, false);
+	struct users q = { text, n, entry };
+	void *buffer;
+	hop_status st = hop_llvm_load(e, L);
+	if (!st) {
+		hop_nofork_begin();
+		st = compile(e, L, &m, &o, fill_users, &q, &buffer);
+		hop_nofork_end();
+	}
+	if (!st) {
+		st = one_object(e, L, buffer, out_p, out_n);
+		L->DisposeMemoryBuffer(buffer);
+	}
+	hop_rewind(&e->tmp, mark);
+	return st;
 }

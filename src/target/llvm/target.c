@@ -21,9 +21,14 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 	return hop_llvm_object(e, p, m, &lo, &out_b->p, &out_b->n);
 }
 
-static hop_status load(hop_env *e, const hop_bytes *b, hop_image *out_i)
+static hop_status take(hop_env *e, const char *text, size_t n, const char *entry, hop_bytes *out_b)
 {
-	const char *err = hop_elf_load(b->p, b->n, "hop_main", out_i);
+	return hop_llvm_take(e, text, n, entry, &out_b->p, &out_b->n);
+}
+
+static hop_status load(hop_env *e, const hop_bytes *b, const char *entry, hop_image *out_i)
+{
+	const char *err = hop_elf_load(b->p, b->n, entry, out_i);
 	return err ? hop_fail(e, 0, HOP_ETARGET, "object: %s", err) : HOP_OK;
 }
 
@@ -74,7 +79,7 @@ static hop_status write(hop_env *e, int n, const hop_prog *const *p, const char 
 
 const hop_target hop_target_llvm = {
 	.name = "llvm", .what = "machine code for this processor, by LLVM",
-	.machine = machine, .compile = compile, .load = load, .unload = hop_elf_free,
+	.machine = machine, .compile = compile, .take = take, .load = load, .unload = hop_elf_free,
 	.launch = hop_host_launch, .setting = setting, .maker = maker, .mem = &hop_host_memory,
 	.write = write,
 };

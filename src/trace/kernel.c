@@ -1,0 +1,128 @@
+/* kernel.c -- calls of kernels of users: their types are known, so that most of what a call of the
+ * host has to say need not be said. */
+#include "data/kernel.h"
+#include "trace/raw.h"
+
+#include <string.h>
+
+struct kernel_call {
+	const char        *name;
+	const hop_user_kernel *k;
+	int                nin, ntype, nout;
+	const hop_value   *in;
+	const hop_result  *type;
+	hop_value         *out;
+};
+
+static bool find(hop_trace *t, struct kernel_call *c)
+{
+	size_t n = c->name ? strlen(c->name) : 0;
+	const hop_foreign *f = c->name ? hop_foreign_find(t->root->ctx, c->name, n) : NULL;
+	c->k = f ? f->kernel : NULL;
+	if (!c->k)
+		hop_trace_fail(t, HOP_EUSE, f ? "kernel: `%s` is a function of the host: hop_host calls it"
+		               : "kernel: no kernel `%s` is known to this context: hop_kernel_add makes it "
+		               "known", c->name ? c->name : "");
+	return c->k;
+}
+
+static const char *arg_name(const hop_kernel_arg *a)
+{
+	return a->name ? a->name : "without a name";
+}
+
+/* How many types the call has to give. */
+static int wanted(const hop_user_kernel *k)
+{
+	int n = 0;
+	for (int i = 0; i < k->narg; i++)
+		n += k->arg[i].use == HOP_KERNEL_OUT && !k->arg[i].like;
+	return n;
+}
+
+static void check(hop_trace *t, void *arg)
+{
+	struct kernel_call *c = arg;
+	if (!find(t, c))
+		return;
+	const hop_user_kernel *k = c->k;
+	if (c->nin < 0 || (c->nin && !c->in) || c->ntype < 0 || (c->ntype && !c->type) || c->nout < 0 ||
+	    (c->nout && !c->out)) {
+		hop_trace_fail(t, HOP_EUSE, "kernel: a count is negative or a list is missing");
+		return;
+	}
+	if (c->nin != k->nin || c->ntype != wanted(k) || c->nout < k->nout) {
+		hop_trace_fail(t, HOP_EUSE, "kernel %s: takes %d operands and %d types and gives %d results, "
+		               "not %d, %d and %d", k->name, k->nin, wanted(k), k->nout, c->nin, c->ntype,
+		               c->nout);
+		return;
+	}
+	for (int i = 0; i < k->narg; i++) {
+		const hop_kernel_arg *a = &k->arg[i];
+		const hop_type *ty = k->in[i] < 0 ? NULL : hop_value_type(t, c->in[k->in[i]]);
+		if (k->in[i] >= 0 && !ty)
+			return;
+		if (ty && (ty->dtype != a->dtype || ty->rank != a->rank)) {
+			hop_trace_fail(t, HOP_ETYPE, "kernel %s: argument %d, %s, is %s of rank %d, it takes %s "
+			               "of rank %d: cast or reshape it", k->name, i, arg_name(a),
+			               hop_dtype_name((hop_dtype)ty->dtype), ty->rank, hop_dtype_name(a->dtype),
+			               a->rank);
+			return;
+		}
+	}
+}
+
+static int arg_named(const hop_user_kernel *k, const char *name)
+{
+	for (int i = 0; i < k->narg; i++)
+		if (k->arg[i].name == name)    /* both interned */
+			return i;
+	return -1;
+}
+
+static hop_result like(hop_trace *t, const char *file, int line, const hop_kernel_arg *a, hop_value v)
+{
+	hop_result r = { .dtype = a->dtype, .rank = a->rank };
+	for (int i = 0; i < a->rank; i++)
+		r.dim[i] = hop_at_dim_of(t, file, line, v, i);
+	return r;
+}
+
+/* A type that the call gives: is it the declared one? */
+struct given { const hop_user_kernel *k; int i; const hop_result *r; };
+
+static void check_type(hop_trace *t, void *arg)
+{
+	const struct given *g = arg;
+	const hop_kernel_arg *a = &g->k->arg[g->i];
+	if (g->r->dtype != a->dtype || g->r->rank != a->rank)
+		hop_trace_fail(t, HOP_ETYPE, "kernel %s: the type that is given for argument %d, %s, is not %s "
+		               "of rank %d", g->k->name, g->i, arg_name(a), hop_dtype_name(a->dtype), a->rank);
+}
+
+int hop_at_kernel(hop_trace *t, const char *file, int line, const char *name, int nin,
+                  const hop_value *in, int ntype, const hop_result *type, int nout, hop_value *out)
+{
+	struct kernel_call c = { .name = name, .nin = nin, .in = in, .ntype = ntype, .type = type,
+	                         .nout = nout, .out = out };
+	hop_result r[HOP_KERNEL_ARGS];
+	int n = 0, given = 0;
+	if (!hop_enter(t, "kernel", file, line, check, &c))
+		return 0;
+	for (int i = 0; i < c.k->narg; i++) {
+		const hop_kernel_arg *a = &c.k->arg[i];
+		if (a->use == HOP_KERNEL_INOUT)
+			r[n++] = like(t, file, line, a, in[c.k->in[i]]);
+		else if (a->like)
+			r[n++] = like(t, file, line, a, in[c.k->in[arg_named(c.k, a->like)]]);
+		else if (a->use == HOP_KERNEL_OUT) {
+			struct given g = { c.k, i, &type[given] };
+			if (!hop_enter(t, "kernel", file, line, check_type, &g))
+				return 0;
+			r[n++] = type[given++];
+		}
+	}
+	hop_raw a[] = { { .p = name }, { .i = n, .p = r } };
+	const hop_foreign *f = hop_foreign_find(hop_here(t)->root->ctx, name, strlen(name));
+	return hop_raw_op(t, file, line, f->pure ? HOP_OP_host_pure : HOP_OP_host, a, nin, in, nout, out);
+}
