@@ -164,7 +164,7 @@ static hop_status load(hop_env *e, const char *target, const char *text, size_t 
 {
 	struct loaded l = { .mem = e->mem }, *kept;
 	HOP_TRY(hop_target_pick(e, target, &l.t));
-	if (hop_take(e, l.t, text, n, k->name, &l.image))
+	if (hop_target_take(e, l.t, text, n, k->name, &l.image))
 		return hop_note(e, 0, "in the source of kernel %s", k->name);
 	kept = hop_raw_try(&e->mem, sizeof *kept);
 	if (!kept) {

@@ -27,8 +27,8 @@ static void remember(hop_env *e, const hop_target *t, hop_hash key, const hop_by
 		hop_cache_put(e, hop_cache_key_maker(key, maker), b->p, b->n);
 }
 
-hop_status hop_take(hop_env *e, const hop_target *t, const char *text, size_t n, const char *entry,
-                    hop_image *out_i)
+hop_status hop_target_take(hop_env *e, const hop_target *t, const char *text, size_t n,
+                           const char *entry, hop_image *out_i)
 {
 	hop_bytes b = { 0 };
 	hop_hash key = hop_cache_key_text(e, t, text, n);

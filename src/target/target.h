@@ -78,8 +78,8 @@ hop_status hop_target_pick(hop_env *e, const char *name, const hop_target **out_
 
 /* A text in the language of a target as code in this process: from the cache, or made and put there.
  * t->unload(out_i) when it is no longer called. */
-hop_status hop_take(hop_env *e, const hop_target *t, const char *text, size_t n, const char *entry,
-                    hop_image *out_i);
+hop_status hop_target_take(hop_env *e, const hop_target *t, const char *text, size_t n,
+                           const char *entry, hop_image *out_i);
 
 /* ---- code (code.c) ---- */
 
