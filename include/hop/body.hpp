@@ -479,6 +479,25 @@ auto region(const char *name, const X &inputs, B &&body, place at = place())
 	return detail::taken<R>(t, out.data(), n);
 }
 
+/** The same with options (hop_region_with). */
+template <typename X, typename B>
+auto region(const char *name, const hop_region_opts &opts, const X &inputs, B &&body,
+            place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(inputs);
+	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<R>();
+	int nin = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	hop_region_opts o = opts;
+	o.size = sizeof o;
+	int n = hop_at_region_with(t, at.file, at.line, name, &Bodies::template run<0>, &b, &o, nin,
+	                           in.data(), detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
 /** The same with a key that is trusted (hop_region_keyed): the body is run where none was captured
  * under an equal one. What the lambda captures is no part of the key, static data are. */
 template <typename X, typename B>

@@ -283,6 +283,7 @@ int hop_op_scan(hop_trace *t, const char *file, int line, int nin,
                 bool stops,
                 int64_t every,
                 int64_t slots,
+                int64_t unroll,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *body);
 int hop_op_map(hop_trace *t, const char *file, int line, int nin,

@@ -37,6 +37,7 @@ static const hop_pass passes[] = {
 	PLAIN("unwatch",  hop_opt_unwatch,   true,  "drop watches: no run will record them"),
 	PLAIN("quiet",    hop_opt_quiet,     true,  "drop what hop_progress says, unless it is shown"),
 	PLAIN("expand",   hop_opt_expand,    true,  "replays as the loops that run them"),
+	PLAIN("unroll",   hop_opt_unroll,    true,  "several steps at a time where scans or regions say so"),
 	PLAIN("inline",   hop_opt_inline,    true,  "put small and single callees where they are called"),
 	PLAIN("clean",    clean,             true,  "fold, bind, cse and dce until nothing changes"),
 	PLAIN("place",    hop_opt_place,     true,  "one concat for pieces put into zeros and added up"),

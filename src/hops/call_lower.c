@@ -5,8 +5,9 @@
 
 hop_status hop_lower_call(hop_lower *l, const hop_node *n)
 {
-	const hop_graph *body = HOP_ATTR(n, call)->body;
-	return hop_call_apart(n) ? hop_lower_call_apart(l, n, body) : hop_lower_call_body(l, n, body);
+	const struct hop_attr_call *a = HOP_ATTR(n, call);
+	return hop_call_apart(n) ? hop_lower_call_apart(l, n, a->body, a->no_fuse)
+	                         : hop_lower_call_body(l, n, a->body);
 }
 
 /* The values saved for bwd are results only when nres says so. */

@@ -111,6 +111,7 @@ hop_status hop_emit_scan(hop_build *b, const hop_scan_args *s, hop_val *out)
 	struct hop_attr_scan a = { .ncarry = s->ncarry, .nx = s->nx, .length = s->length,
 	                           .reverse = s->reverse, .counted = counted,
 	                           .stops = s->stops, .every = s->every, .slots = s->slots,
+	                           .unroll = s->unroll,
 	                           .sargs = s->sargs, .body = s->body };
 	hop_mark mark = hop_mark_at(&b->env->tmp);
 	uint32_t n = 0;

@@ -43,7 +43,8 @@
  *         no later step runs. ys of steps not run are zero. steps = number of steps run.
  *         every: what reverse mode keeps: 0 = all residuals, k > 0 = carries every k steps
  *         and runs the others again, -1 = k near the square root of length. slots: as of while; not
- *         together with every.
+ *         together with every. unroll: so many steps at a time when it is compiled; 1: as it is; 0:
+ *         as the region around it says.
  *
  * map     in: nx xs of type [length, t], then consts.   out: ys of type [length, t].
  *         body(slices of xs, consts) -> ys. The steps have no order; otherwise a scan.
@@ -146,7 +147,7 @@ typedef struct hop_scan_args {
 	hop_size         length;
 	bool             reverse, stops;
 	bool             unordered;       /* a map: no carries, not counted, does not stop */
-	int64_t          every, slots;
+	int64_t          every, slots, unroll;
 	hop_val          count;           /* HOP_ZERO = not counted */
 	const hop_val   *carry, *x, *konst;
 } hop_scan_args;
@@ -159,7 +160,7 @@ typedef struct hop_steps {
 	hop_size         length;
 	uint32_t         lead, nc, nx, nk, ny;    /* count, carries, xs, consts; ys */
 	bool             reverse, stops, unordered;
-	int64_t          every, slots;
+	int64_t          every, slots, unroll;
 } hop_steps;
 /* False if the attributes ask for more operands than there are. */
 bool      hop_steps_read(int op, const void *attr, uint32_t nin, hop_steps *out);

@@ -204,8 +204,8 @@ hop_status hop_loop_reverse(hop_build *b, const hop_loop *l, const hop_loop_vals
 		return b->st;
 	hop_scan_args s = { .body = body, .sargs = v->sargs, .ncarry = y.nca + y.nka,
 	                    .nx = y.nxs + y.ny, .nconst = y.nk, .length = v->length,
-	                    .reverse = v->reverse, .count = v->count, .carry = carry, .x = x,
-	                    .konst = konst };
+	                    .reverse = v->reverse, .unroll = v->unroll, .count = v->count,
+	                    .carry = carry, .x = x, .konst = konst };
 	s.unordered = v->unordered && !s.ncarry;
 	HOP_TRY(hop_emit_scan(b, &s, out));
 	uint32_t c = 0, k = y.nca, j = y.nca + y.nka;

@@ -40,6 +40,7 @@ typedef struct hop_loop_vals {
 	bool           reverse;          /* direction of the reverse scan */
 	bool           unordered;        /* its steps need no order, if nothing adds up */
 	hop_sizes      sargs;
+	int64_t        unroll;           /* as of scan */
 } hop_loop_vals;
 /* Emit the reverse scan; sets cotangents of carries, xs, consts (HOP_ZERO if inactive). */
 hop_status hop_loop_reverse(hop_build *b, const hop_loop *l, const hop_loop_vals *v,

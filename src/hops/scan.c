@@ -28,6 +28,7 @@ bool hop_steps_read(int op, const void *attr, uint32_t nin, hop_steps *s)
 	s->reverse = a->reverse;
 	s->every = a->every;
 	s->slots = a->slots;
+	s->unroll = a->unroll;
 	return true;
 }
 
@@ -73,6 +74,9 @@ static hop_status check_counts(hop_infer *f, hop_steps *s)
 	if (s->slots && s->every)
 		return hop_infer_fail(f, HOP_EVALUE, "%s: slots is %lld and every is %lld: give one of "
 		                      "them", op, (long long)s->slots, (long long)s->every);
+	if (s->unroll < 0)
+		return hop_infer_fail(f, HOP_EVALUE, "%s: unroll is %lld: it is how many steps run at a time",
+		                      op, (long long)s->unroll);
 	if (hop_size_nsym(s->length) > (int)(f->b->nsym + f->b->nlocal))
 		return hop_infer_fail(f, HOP_ESHAPE, "%s: length uses an unknown symbol", op);
 	return hop_infer_le(f, hop_size_int(0), s->length, "length is {1}");

@@ -69,7 +69,8 @@ static hop_status fwd_plain(hop_build *b, hop_rule *r, struct saved *s)
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, nout);
 	hop_scan_args w = { .body = s->l.fwd, .sargs = s->sargs, .ncarry = n.nc, .nx = n.nx,
 	                    .nconst = n.nk, .length = s->length, .reverse = n.reverse,
-	                    .stops = n.stops, .unordered = n.unordered, .count = s->count,
+	                    .stops = n.stops, .unordered = n.unordered, .unroll = n.unroll,
+	                    .count = s->count,
 	                    .carry = in, .x = in + n.nc, .konst = in + n.nc + n.nx };
 	HOP_TRY(hop_emit_scan(b, &w, out));
 	memcpy(r->out, out, first * sizeof *out);
@@ -88,7 +89,7 @@ static hop_status bwd_plain(hop_build *b, hop_rule *r, const struct saved *s)
 	                    .stacked = s->stacked, .dcarry = r->dout, .dy = r->dout + n->nc,
 	                    .carry = r->out, .count = s->count, .length = s->length,
 	                    .reverse = !n->reverse, .unordered = n->unordered,
-	                    .sargs = s->sargs };
+	                    .sargs = s->sargs, .unroll = n->unroll };
 	return hop_loop_reverse(b, &s->l, &v, din, din + n->nc, din + n->nc + n->nx);
 }
 

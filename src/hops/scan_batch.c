@@ -35,8 +35,8 @@ static hop_status scan_shared(hop_build *b, hop_rule *r, bool *bin)
 	                    .length = hop_size_subst(e, a->length, r->smap, r->nsmap),
 	                    .reverse = a->reverse, .stops = a->stops,
 	                    .unordered = a->unordered, .every = a->every, .slots = a->slots,
-	                    .count = lead ? r->in[0] : HOP_ZERO, .carry = in, .x = in + nc,
-	                    .konst = in + nc + nx };
+	                    .unroll = a->unroll, .count = lead ? r->in[0] : HOP_ZERO, .carry = in,
+	                    .x = in + nc, .konst = in + nc + nx };
 	HOP_TRY(hop_emit_scan(b, &w, r->out));
 	memcpy(r->bout, bo, no);
 	for (uint32_t k = nc; k < no; k++)
@@ -142,8 +142,9 @@ static hop_status scan_split(hop_build *b, hop_rule *r, bool *bin)
 	}
 	hop_scan_args s = { .body = body, .sargs = hop_batch_sargs(b, r), .ncarry = nc + 2,
 	                    .nx = nx + 1, .nconst = nk, .length = len, .reverse = a->reverse,
-	                    .stops = a->stops, .every = a->every, .slots = a->slots, .count = limit,
-	                    .carry = carry, .x = x, .konst = konst };
+	                    .stops = a->stops, .every = a->every, .slots = a->slots,
+	                    .unroll = a->unroll, .count = limit, .carry = carry, .x = x,
+	                    .konst = konst };
 	HOP_TRY(hop_emit_scan(b, &s, out));
 	memcpy(r->out, out + 2, nc * sizeof *out);
 	for (uint32_t k = 0; k < ny; k++)

@@ -56,8 +56,8 @@ hop_status hop_scan_flip(hop_env *e, const hop_graph *g, const hop_node *n, hop_
 		p[i] = flip(&b, p[i], length, order);
 	hop_scan_args a = { .body = s.body, .sargs = hop_own_sizes(e, s.body->nsym), .ncarry = s.nc,
 	                    .nx = s.nx, .nconst = s.nk, .length = length, .stops = s.stops,
-	                    .every = s.every, .slots = s.slots, .count = count, .carry = p,
-	                    .x = p + s.nc, .konst = p + s.nc + s.nx };
+	                    .every = s.every, .slots = s.slots, .unroll = s.unroll, .count = count,
+	                    .carry = p, .x = p + s.nc, .konst = p + s.nc + s.nx };
 	hop_emit_scan(&b, &a, out);
 	for (uint32_t i = s.nc; i < s.nc + s.ny; i++)
 		out[i] = only_run(&b, flip(&b, out[i], length, order), ran);

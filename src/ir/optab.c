@@ -181,7 +181,9 @@ uint8_t hop_node_holds(const hop_node *n)
 	uint8_t holds = n->op == HOP_OP_retain_grad ? HOP_HOLDS_MARK
 	              : n->op == HOP_OP_watch ? HOP_HOLDS_WATCH
 	              : n->op == HOP_OP_print ? HOP_HOLDS_PRINT
-	              : hop_optab[n->op].flags & HOP_F_W ? HOP_HOLDS_HOST : 0;
+	              : hop_optab[n->op].flags & HOP_F_W ? HOP_HOLDS_HOST
+	              : (n->op == HOP_OP_call && HOP_ATTR(n, call)->unroll) ||
+	                (n->op == HOP_OP_scan && HOP_ATTR(n, scan)->unroll) ? HOP_HOLDS_UNROLL : 0;
 	for (int i = 0; i < sub.n; i++)
 		if (sub.v[i])
 			holds |= sub.v[i]->holds;

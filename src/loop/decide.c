@@ -82,6 +82,12 @@ static hop_status try_cell(hop_lower *l, const hop_node *n, hop_lval *x)
 	return st;
 }
 
+/* In a region that does not fuse: what takes operands and is no view of them. */
+static bool kept_apart(const hop_lower *l, const hop_node *n)
+{
+	return l->no_fuse && n->nin && !(hop_optab[n->op].flags & HOP_F_V);
+}
+
 static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
 {
 	hop_lval *x = &l->q.inst->val[n->out0.id];
@@ -96,6 +102,10 @@ static hop_status measure(hop_lower *l, const hop_node *n, int nuse)
 		x->size = 1;
 		if (x->must || x->kind == HOP_LV_BUF)
 			x->cost = x->deep = 0;
+	}
+	if (kept_apart(l, n)) {
+		x->size = 1;
+		x->cost = x->deep = 0;
 	}
 	return HOP_OK;
 }
@@ -131,7 +141,7 @@ static bool want_root(hop_lower *l, const hop_linst *in, const hop_node *n, hop_
 {
 	int rank = x->type->rank, flags = hop_optab[n->op].flags;
 	bool out = false, cond = false, need = false, step = false, again = false;
-	if (x->has_dest || x->must)
+	if (x->has_dest || x->must || kept_apart(l, n))
 		return true;
 	if (flags & HOP_F_V)
 		return false;

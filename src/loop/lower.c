@@ -144,7 +144,11 @@ static void finish(hop_lower *l)
 {
 	hop_lfunc *f = &l->fn->f;
 	hop_loop_forward(l->env, l->q.a, f);
-	if (!l->opt->no_fuse) {
+	if (l->no_fuse && !l->opt->no_fuse) {
+		hop_loop_collapse(l->env, f);
+		hop_loop_reuse(l->env, f);
+		hop_loop_carries(l->env, l->q.a, f);
+	} else if (!l->opt->no_fuse) {
 		hop_loop_fuse(l->env, l->q.a, f, l->range, false);
 		hop_loop_forward(l->env, l->q.a, f);
 		/* what makes the slices of steps, then what takes them */
@@ -216,10 +220,11 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 /* Lower g as a function. Size parameter i is the constant sargs[i], or, when that is no
  * constant, a symbol of the function. */
 static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sargs,
-                           bool entry, hop_lfn **out)
+                           bool entry, bool no_fuse, hop_lfn **out)
 {
 	hop_lower c = { .env = l->env, .w = l->w, .once = l->once, .prog = l->prog, .opt = l->opt,
-	                .all = l->all, .fn = HOP_NEW(l->w, hop_lfn), .q.a = l->q.a };
+	                .all = l->all, .fn = HOP_NEW(l->w, hop_lfn), .no_fuse = no_fuse,
+	                .q.a = l->q.a };
 	hop_size *map = HOP_NEWN(l->w, hop_size, g->nsym);
 	hop_scope *top = HOP_NEW(l->w, hop_scope);
 	c.names.ixs = c.memo = c.narrow = (hop_map){ .a = l->w };
@@ -309,18 +314,19 @@ static hop_status inline_body(hop_lower *l, const hop_node *n, const hop_graph *
 }
 
 /* One function for equal bodies on equal constant sizes. */
-static hop_status callee(hop_lower *l, const hop_graph *g, const hop_size *sargs,
+static hop_status callee(hop_lower *l, const hop_graph *g, const hop_size *sargs, bool no_fuse,
                          hop_lfn **out)
 {
-	size_t nb = sizeof(void *) + sizeof(int64_t) * g->nsym;
-	int64_t *key = HOP_NEWN(l->w, int64_t, 1 + g->nsym);
+	size_t nb = sizeof(void *) + sizeof(int64_t) * (1 + g->nsym);
+	int64_t *key = HOP_NEWN(l->w, int64_t, 2 + g->nsym);
 	memcpy(key, &g, sizeof g);
+	key[1] = no_fuse;
 	for (uint32_t i = 0; i < g->nsym; i++)
-		key[1 + i] = hop_size_const(sargs[i]) ? sargs[i].k : -1;
+		key[2 + i] = hop_size_const(sargs[i]) ? sargs[i].k : -1;
 	*out = hop_map_get(&l->all->callees, key, nb);
 	if (*out)
 		return HOP_OK;
-	HOP_TRY(func_new(l, g, sargs, false, out));
+	HOP_TRY(func_new(l, g, sargs, false, no_fuse, out));
 	hop_map_put(&l->all->callees, key, nb, *out);
 	return HOP_OK;
 }
@@ -341,17 +347,18 @@ void hop_lower_result_settle(hop_lower *l, const hop_node *n, int i, const hop_v
 
 hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body)
 {
-	return inlined(l, body) ? inline_body(l, n, body) : hop_lower_call_apart(l, n, body);
+	return inlined(l, body) ? inline_body(l, n, body) : hop_lower_call_apart(l, n, body, false);
 }
 
-hop_status hop_lower_call_apart(hop_lower *l, const hop_node *n, const hop_graph *body)
+hop_status hop_lower_call_apart(hop_lower *l, const hop_node *n, const hop_graph *body,
+                                bool no_fuse)
 {
 	hop_sizes sa = hop_node_sargs(n);
 	hop_size *sargs = HOP_NEWN(l->w, hop_size, sa.n);
 	hop_lfn *fn;
 	for (int64_t i = 0; i < sa.n; i++)
 		sargs[i] = hop_lower_size(l, sa.v[i]);
-	HOP_TRY(callee(l, body, sargs, &fn));
+	HOP_TRY(callee(l, body, sargs, no_fuse || l->no_fuse, &fn));
 	hop_stmt *s = hop_lower_new(l, HOP_L_CALL);
 	s->sizes = HOP_NEWN(l->q.a, hop_size, fn->f.nsym);
 	for (int64_t i = 0; i < sa.n && i < (int64_t)body->nsym; i++)
@@ -431,7 +438,7 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 	for (uint32_t i = 0; i < g->nsym; i++)
 		sargs[i] = hop_size_sym(e, (int)i);
 	count_calls(l, g);
-	hop_status st = func_new(l, g, sargs, true, &fn);
+	hop_status st = func_new(l, g, sargs, true, false, &fn);
 	hop_arena_free(&once, &e->mem);
 	if (!st) {
 		hop_lower_copies(l, fn);

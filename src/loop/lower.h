@@ -253,6 +253,8 @@ struct hop_lower {
 	const hop_lower_opts *opt;
 	hop_lall    *all;
 	hop_lfn     *fn;
+	bool         no_fuse;          /* of a region that says so: every value is stored by a nest
+	                                * of its own */
 	hop_range   *range;            /* of its symbols */
 	size_t       rangecap, localcap;
 	hop_facts    given;            /* true when the function is entered: all that the frame
@@ -397,9 +399,11 @@ hop_status hop_lower_decide(hop_lower *l, hop_linst *in, const hop_view *dest,
 hop_status hop_lower_emit(hop_lower *l, hop_linst *in, const hop_view *dest, bool before);
 /* Result i of a decided body, a scalar, as a register. */
 hop_reg    hop_lower_out_reg(hop_lower *l, hop_linst *in, int i);
-/* Call body as a function of its own, or inline it; the second never inlines. */
+/* Call body as a function of its own, or inline it; the second never inlines. no_fuse: as of the
+ * lowering of a function. */
 hop_status hop_lower_call_body(hop_lower *l, const hop_node *n, const hop_graph *body);
-hop_status hop_lower_call_apart(hop_lower *l, const hop_node *n, const hop_graph *body);
+hop_status hop_lower_call_apart(hop_lower *l, const hop_node *n, const hop_graph *body,
+                                bool no_fuse);
 /* The buffer that holds local symbol sym of the instance. */
 int        hop_lower_local(hop_lower *l, hop_linst *in, int sym);
 /* Carry or other `what` number i takes its new value from buf, a copy each trip; for copies.c,

@@ -119,20 +119,14 @@ void hop_region_end(hop_trace *t, void *arg)
 		region_captured_end(t, arg);
 }
 
-int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
-                  void *user, int nin, const hop_value *in, int cap, hop_value *out)
-{
-	return hop_at_region_with(t, file, line, name, body, user, NULL, nin, in, cap, out);
-}
-
-int hop_at_region_with(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
-                       void *user, const hop_region_opts *opts, int nin, const hop_value *in,
-                       int cap, hop_value *out)
+static int region(hop_trace *t, const char *op, const char *file, int line, const char *name,
+                  hop_body *body, void *user, const hop_region_opts *opts, int nin,
+                  const hop_value *in, int cap, hop_value *out)
 {
 	hop_region_call c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out },
 	                      .name = name, .given = opts };
 	t = hop_here(t);
-	if (!hop_enter(t, "region", file, line, hop_region_begin, &c))
+	if (!hop_enter(t, op, file, line, hop_region_begin, &c))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = "the body of region", .n = nin,
 	                    .in = in, .eager = t->eager };
@@ -141,6 +135,19 @@ int hop_at_region_with(hop_trace *t, const char *file, int line, const char *nam
 		hop_enter(t, NULL, file, line, hop_region_end, &c);
 	hop_body_drop(c.body);
 	return c.io.n;
+}
+
+int hop_at_region(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
+                  void *user, int nin, const hop_value *in, int cap, hop_value *out)
+{
+	return region(t, "region", file, line, name, body, user, NULL, nin, in, cap, out);
+}
+
+int hop_at_region_with(hop_trace *t, const char *file, int line, const char *name, hop_body *body,
+                       void *user, const hop_region_opts *opts, int nin, const hop_value *in,
+                       int cap, hop_value *out)
+{
+	return region(t, "region_with", file, line, name, body, user, opts, nin, in, cap, out);
 }
 
 /* ---- a function inside a trace ---- */

@@ -1171,6 +1171,7 @@ int hop_op_scan(hop_trace *t, const char *file, int line, int nin,
                 bool stops,
                 int64_t every,
                 int64_t slots,
+                int64_t unroll,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *body)
 {
@@ -1183,6 +1184,7 @@ int hop_op_scan(hop_trace *t, const char *file, int line, int nin,
 		{ .i = stops },
 		{ .i = every },
 		{ .i = slots },
+		{ .i = unroll },
 		{ .i = nsargs, .p = sargs },
 		{ .p = body },
 		{ .i = 0 } };

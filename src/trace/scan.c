@@ -186,8 +186,8 @@ void hop_scan_end(hop_trace *t, void *arg)
 	hop_scan_args a = { .body = g, .sargs = hop_join_sargs(&j), .ncarry = l.ncarry, .nx = nx,
 	                    .nconst = j.nk, .length = c->length, .reverse = c->opts.reverse,
 	                    .stops = stops, .unordered = c->unordered, .every = c->opts.every,
-	                    .slots = c->opts.slots, .count = c->count, .carry = l.carry,
-	                    .x = c->val + nc, .konst = j.kval };
+	                    .slots = c->opts.slots, .unroll = c->opts.unroll > 0,
+	                    .count = c->count, .carry = l.carry, .x = c->val + nc, .konst = j.kval };
 	hop_val *res = HOP_NEWN(&t->arena, hop_val, n + j.nw + 1);
 	hop_loop_name(t, HOP_OP_scan, a.reverse, a.ncarry, c->opts.carry, c->ncarry);
 	if (hop_emit_scan_group(&t->b, &a, c->unordered ? c->chunk : c->opts.unroll, res))

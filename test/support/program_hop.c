@@ -84,7 +84,9 @@ static void make_call(gen_scope *s)
 	uint32_t n = gen_capture(s, in), no = gen_types(s, t);
 	if (gen_body(s, n, in, no, t, &g))
 		return;
-	hop_emit_call(&s->b, g, gen_sargs(s), in, out);
+	struct hop_attr_call like = { .no_inline = !gen_below(s->g, 4), .no_fuse = !gen_below(s->g, 6),
+	                              .unroll = gen_below(s->g, 4) };
+	hop_emit_call_like(&s->b, &like, g, gen_sargs(s), in, out);
 	gen_add_all(s, no, out);
 }
 

@@ -133,6 +133,20 @@ BODY(keyed_writes, outside = (hop_value *)(uintptr_t)&in[X];
      hop_region_keyed(t, "r", writes_, NULL, NULL, 1, in, OUT); DONE)
 static const hop_region_opts no_size = { .check = true };
 BODY(keyed_opts, hop_region_keyed(t, "r", same_, NULL, &no_size, 1, in, OUT); DONE)
+BODY(with_fn, hop_region_with(t, "r", NULL, NULL, NULL, 1, in, OUT); DONE)
+BODY(with_count, hop_region_with(t, "r", same_, NULL, NULL, -1, in, OUT); DONE)
+BODY(with_list, hop_region_with(t, "r", same_, NULL, NULL, 1, NULL, OUT); DONE)
+BODY(with_room, hop_region_with(t, "r", same_, NULL, NULL, 1, in, 0, NULL); DONE)
+BODY(with_value, hop_region_with(t, "r", pi_, NULL, NULL, 1, &unset, OUT); DONE)
+BODY(with_opts, hop_region_with(t, "r", same_, NULL, &no_size, 1, in, OUT); DONE)
+static const hop_region_opts unrolled_less = { .size = sizeof unrolled_less, .unroll = -3 };
+BODY(with_unroll, hop_region_with(t, "r", same_, NULL, &unrolled_less, 1, in, OUT); DONE)
+BODY(keyed_unroll, hop_region_keyed(t, "r", same_, NULL, &unrolled_less, 1, in, OUT); DONE)
+static const hop_region_opts key_check = { .size = sizeof key_check, .check = true };
+BODY(with_check, hop_region_with(t, "r", same_, NULL, &key_check, 1, in, OUT); DONE)
+static const hop_region_opts key_static = { .size = sizeof key_static,
+	                                        .statics = { HOP_STATIC(&key_check, sizeof key_check) } };
+BODY(with_static, hop_region_with(t, "r", same_, NULL, &key_static, 1, in, OUT); DONE)
 BODY(region_value, hop_region(t, "r", pi_, NULL, 1, &unset, OUT); DONE)
 
 BODY(while_test, hop_while(t, NULL, same_, NULL, 1, in, NULL, out, NULL); DONE)
@@ -400,6 +414,12 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(keyed_value, "region_keyed: a value that was never set"),
 	W(keyed_writes, "uses a value from outside"), W(keyed_opts, "region_keyed: the options say"),
 	W(region_room, "room for 0"), W(region_value, "region: a value that was never set"),
+	W(with_fn, "body of region"), W(with_count, "region_with: a count"),
+	W(with_list, "region_with: a count"), W(with_room, "room for 0"),
+	W(with_value, "region_with: a value that was never set"),
+	W(with_opts, "region_with: the options say"), W(with_unroll, "region_with: unroll is -3"),
+	W(keyed_unroll, "region_keyed: unroll is -3"), W(with_check, "check belongs to a region with a key"),
+	W(with_static, "static data belongs to a region with a key"),
 	W(while_test, "test of while"), W(while_body, "body of while"),
 	W(while_count, "while: a count"), W(while_init, "while: a count"),
 	W(while_out, "while: a count"), W(while_value, "while: a value that was never set"),

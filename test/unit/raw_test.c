@@ -67,8 +67,8 @@ static void bodies_body(hop_trace *t, const hop_value *in, void *user)
 	const struct fns *f = user;
 	const hop_fn *branch[3] = { f->branch[0], f->branch[1], f->branch[2] };
 	hop_value y[2] = { { 0, 0 }, { 0, 0 } }, z = { 0, 0 }, sel[2] = { in[3], { 0, 0 } };
-	int n = hop_op_scan(AT, 3, in, 2, y, 1, 1, hop_n(4), false, false, false, 0, 0, 0, NULL,
-	                    f->step);
+	int n = hop_op_scan(AT, 3, in, 2, y, 1, 1, hop_n(4), false, false, false, 0, 0, 0, 0,
+	                    NULL, f->step);
 	sel[1] = y[0];
 	n += hop_op_switch(AT, 2, sel, 1, &z, false, 0, NULL, 3, branch);
 	hop_return(t, z, y[1], hop_full(t, HOP_i64, 0, NULL, n));
