@@ -29,7 +29,7 @@ static hop_status say(cmd *c, const hop_graph *g, double budget, hop_cuts *w)
 		return hop_fail(e, 0, HOP_ENODIFF, "show: --saved: the graph has no float parameter to "
 		                "differentiate");
 	e->cuts = w;
-	hop_status st = hop_ask_vjp(e, g, g->nout, n, wrt, &joint);
+	hop_status st = hop_ask_joint(e, g, g->nout, n, wrt, &joint);
 	if (!st)
 		st = hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, budget, &cut);
 	e->cuts = NULL;
@@ -40,8 +40,10 @@ hop_status cmd_saved(cmd *c, const hop_graph *g, const char *budget)
 {
 	double share;
 	hop_buf whole, bodies;
-	hop_cuts w = { .whole = &whole, .bodies = &bodies };
+	hop_arena keep;
+	hop_cuts w = { .whole = &whole, .bodies = &bodies, .keep = &keep };
 	HOP_TRY(read_budget(c, budget, &share));
+	hop_arena_open(&keep, c->env);
 	hop_buf_open(&whole, c->env);
 	hop_buf_open(&bodies, c->env);
 	hop_status st = say(c, g, share, &w);

@@ -80,6 +80,7 @@ static const struct { const char *kind, *param, *record; } kinds[] = {
 	{ "dtype",  "hop_dtype %s",                      ".i = (int64_t)%s" },
 	{ "mode",   "int %s",                            ".i = %s" },
 	{ "how",    "int %s",                            ".i = %s" },
+	{ "save",   "int %s",                            ".i = %s" },
 	{ "ints",   "int n%s, const int64_t *%s",        ".i = n%s, .p = %s" },
 	{ "size",   "hop_dim %s",                        ".d = %s" },
 	{ "length", "hop_dim %s",                        ".d = %s" },
@@ -128,7 +129,7 @@ static void print_rows(void)
 	       " * the graph has them (docs/ops.md): nothing is promoted or broadcast. Each gives the\n"
 	       " * number of results, 0 after a failure. A function that is a body captures no arrays\n"
 	       " * and writes no inputs. A mode is one of enum hop_scatter_mode, how one of enum\n"
-	       " * hop_lanes_how; sym: bind a size. */\n"
+	       " * hop_lanes_how, save one of enum hop_saving; sym: bind a size. */\n"
 	       "#ifndef HOP_ROWS_H\n#define HOP_ROWS_H\n\n#include \"hop/fn.h\"\n\n%s", begin);
 	for (const struct row *r = rows; r < rows + NROW; r++) {
 		print_head(r);

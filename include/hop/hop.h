@@ -4,6 +4,7 @@
 
 #include "hop/aot.h"
 #include "hop/block.h"
+#include "hop/checkpoint.h"
 #include "hop/compile.h"
 #include "hop/control.h"
 #include "hop/counts.h"

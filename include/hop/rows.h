@@ -3,7 +3,7 @@
  * the graph has them (docs/ops.md): nothing is promoted or broadcast. Each gives the
  * number of results, 0 after a failure. A function that is a body captures no arrays
  * and writes no inputs. A mode is one of enum hop_scatter_mode, how one of enum
- * hop_lanes_how; sym: bind a size. */
+ * hop_lanes_how, save one of enum hop_saving; sym: bind a size. */
 #ifndef HOP_ROWS_H
 #define HOP_ROWS_H
 
@@ -173,6 +173,10 @@ int hop_op_stop_gradient(hop_trace *t, const char *file, int line, int nin,
 int hop_op_retain_grad(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *name);
+int hop_op_name(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *name,
+                int save);
 int hop_op_sum(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int naxes, const int64_t *axes);
@@ -251,6 +255,16 @@ int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const char *to,
                 int nsargs, const hop_dim *sargs,
                 const hop_fn *body);
+int hop_op_checkpoint(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                double budget,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *body);
+int hop_op_packed(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *pack,
+                const hop_fn *unpack);
 int hop_op_cond(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 bool partition,

@@ -31,6 +31,10 @@ hop_status hop_ask_grad(hop_env *e, hop_loc loc, const hop_graph *g, int nwrt, c
  * then cotangents of the inputs. */
 hop_status hop_ask_vjp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
                        const hop_graph **out_g);
+/* The same, to be cut by the caller: hop_ask_vjp and hop_ask_grad give two halves where names in g say
+ * what is saved. */
+hop_status hop_ask_joint(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
+                         const hop_graph **out_g);
 /* Parameters: g's, then tangents of the inputs. Results: g's, then tangents of the floats among
  * its first nout results. */
 hop_status hop_ask_jvp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
@@ -75,13 +79,27 @@ typedef struct hop_cut {
 
 /* Told of every cut, while it is the env's `cuts`: what is saved and why, what is computed again.
  * Operators are entered and left by who differentiates them. */
+typedef struct hop_cut_item {
+	bool        saved;                     /* else computed again */
+	bool        packed, guessed;           /* guessed: sizes are not known */
+	const char *name, *op, *type;          /* name NULL = none; op "input" */
+	hop_loc     loc;
+	int64_t     bytes;                     /* 0 = it is there anyway */
+	double      work;                      /* to compute it again */
+} hop_cut_item;
 enum { HOP_CUTS_DEEP = 64 };
 typedef struct hop_cuts {
 	hop_buf        *whole, *bodies;        /* of the graph asked for; of the bodies inside it */
 	int             depth;
 	const hop_node *at[HOP_CUTS_DEEP];     /* [depth] operators whose bodies are being cut */
 	int             nth[HOP_CUTS_DEEP];    /* cuts of each so far */
+	hop_arena      *keep;                  /* of what is below */
+	hop_map         seen;                  /* derivatives that were made again to be told of */
+	size_t          nitem, itemcap;
+	hop_cut_item   *item;                  /* of the graph asked for */
 } hop_cuts;
+/* Has this derivative been told of? Each is made once more, though the memo has it. */
+bool hop_cuts_told(hop_cuts *w, const void *key, size_t n);    /* true if w is NULL */
 void hop_cuts_enter(hop_cuts *w, const hop_node *n);    /* w may be NULL */
 void hop_cuts_leave(hop_cuts *w);
 

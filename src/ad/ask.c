@@ -64,10 +64,47 @@ static void open_around(hop_build *b, hop_env *e, const hop_graph *g, hop_size *
 		(*out_syms)[i] = hop_size_sym(e, (int)i);
 }
 
+/* Does g itself, and no body of it, say what is saved and how? */
+static bool says(const hop_graph *g)
+{
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_node *n = &g->node[i];
+		if (n->op == HOP_OP_packed || (n->op == HOP_OP_name && HOP_ATTR(n, name)->save))
+			return true;
+	}
+	return false;
+}
+
+static hop_val half(hop_build *b, const hop_graph *g, const hop_size *s, const hop_val *in)
+{
+	struct hop_attr_call a = { .no_inline = true, .sargs = { g->nsym, s }, .body = g };
+	return hop_emit_op(b, HOP_OP_call, &a, g->nparam, in);
+}
+
+/* The joint graph j of g as two halves, and what is saved between them. */
+static hop_status halves(hop_build *b, const hop_graph *g, const hop_graph *j, const hop_size *s,
+                         const hop_val *in, hop_val *out)
+{
+	hop_env *e = b->env;
+	const hop_cut *cut;
+	HOP_TRY(hop_ad_cut(e, j, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, 1, &cut));
+	hop_val *back = HOP_NEWN(&e->tmp, hop_val, cut->bwd->nparam), f = half(b, cut->fwd, s, in);
+	for (uint32_t k = 0; k < cut->bwd->nparam && !b->st; k++) {
+		hop_res r = k < cut->nres ? cut->res[k] : (hop_res){ HOP_RES_PARAM, 0 };
+		back[k] = k >= cut->nres ? in[g->nparam + k - cut->nres]
+		        : r.kind == HOP_RES_PARAM ? in[r.index]
+		        : (hop_val){ f.id + r.index + (r.kind == HOP_RES_OUT ? 0 : g->nout) };
+	}
+	hop_val d = b->st ? HOP_BAD : half(b, cut->bwd, s, back);
+	for (uint32_t k = 0; k < j->nout && !b->st; k++)
+		out[k] = (hop_val){ k < g->nout ? f.id + k : d.id + k - g->nout };
+	return b->st;
+}
+
 /* The joint graph j of g with its gradients in the order asked for. one: no cotangents are
- * given, that of result 0 is 1. */
+ * given, that of result 0 is 1. whole: not in halves, whatever g says. */
 static hop_status reorder(hop_env *e, const hop_graph *g, const hop_graph *j, const bool *w,
-                          int nwrt, const int *wrt, bool one, const hop_graph **out_g)
+                          int nwrt, const int *wrt, bool one, bool whole, const hop_graph **out_g)
 {
 	hop_build b;
 	hop_size *s;
@@ -80,7 +117,10 @@ static hop_status reorder(hop_env *e, const hop_graph *g, const hop_graph *j, co
 		in[i] = one && i >= g->nparam
 		        ? hop_emit_const_f(&b, (hop_dtype)hop_graph_out_type(g, 0)->dtype, 1)
 		        : hop_build_param(&b, j->type[i]);
-	hop_emit_inline(&b, j, s, in, res);
+	hop_status st = whole || !says(g) ? hop_emit_inline(&b, j, s, in, res)
+	                                  : halves(&b, g, j, s, in, res);
+	if (st && !b.st)
+		b.st = st;
 	memcpy(out, res, g->nout * sizeof *out);
 	for (int i = 0; i < nwrt; i++)
 		out[g->nout + (uint32_t)i] = res[g->nout + hop_ask_place(w, wrt[i])];
@@ -112,16 +152,28 @@ hop_status hop_ask_grad(hop_env *e, hop_loc loc, const hop_graph *g, int nwrt, c
 	bool *w = hop_ask_flags(e, g->nparam, nwrt, wrt), *ct = HOP_NEWN(&e->tmp, bool, g->nout);
 	ct[0] = true;
 	HOP_TRY(hop_ad_vjp(e, g, ct, w, &j));
-	return reorder(e, g, j, w, nwrt, wrt, true, out_g);
+	return reorder(e, g, j, w, nwrt, wrt, true, false, out_g);
+}
+
+static hop_status vjp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
+                      bool whole, const hop_graph **out_g)
+{
+	const hop_graph *j;
+	bool *w = hop_ask_flags(e, g->nparam, nwrt, wrt);
+	HOP_TRY(hop_ad_vjp(e, g, floats(e, g, nout), w, &j));
+	return reorder(e, g, j, w, nwrt, wrt, false, whole, out_g);
 }
 
 hop_status hop_ask_vjp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
                        const hop_graph **out_g)
 {
-	const hop_graph *j;
-	bool *w = hop_ask_flags(e, g->nparam, nwrt, wrt);
-	HOP_TRY(hop_ad_vjp(e, g, floats(e, g, nout), w, &j));
-	return reorder(e, g, j, w, nwrt, wrt, false, out_g);
+	return vjp(e, g, nout, nwrt, wrt, false, out_g);
+}
+
+hop_status hop_ask_joint(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,
+                         const hop_graph **out_g)
+{
+	return vjp(e, g, nout, nwrt, wrt, true, out_g);
 }
 
 hop_status hop_ask_jvp(hop_env *e, const hop_graph *g, uint32_t nout, int nwrt, const int *wrt,

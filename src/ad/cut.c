@@ -5,7 +5,8 @@
  * them; each is saved by the forward half or recomputed from saved ones. Every forward
  * value is two vertices joined by an edge whose capacity is the cost of saving it; a path
  * from the source (what is only available in the forward half) to the sink (what the
- * backward half reads) must be cut: a minimum cut is the cheapest set to save. */
+ * backward half reads) must be cut: a minimum cut is the cheapest set to save. What names say is read
+ * by cut_tag.c, a share of the memory is filled by cut_budget.c. */
 #include "ad/cut.h"
 #include "ad/flow.h"
 
@@ -94,12 +95,14 @@ int64_t hop_cut_cost(const hop_cutter *c, uint32_t v)
 	const hop_type *t = c->j->type[v];
 	if (hop_cut_local(c, t))
 		return HOP_FLOW_INF;
+	if (c->packer[v])
+		return hop_cut_crossing(c, v);
 	if (v < c->nprimal && !(c->pcost && c->pcost[v]))
 		return 0;
 	for (uint32_t k = 0; k < c->nout; k++)
-		if (c->j->out[k].id == v && !(c->ocost && c->ocost[k]))
+		if (c->root[c->j->out[k].id] == v && !(c->ocost && c->ocost[k]))
 			return 0;
-	return hop_cut_bytes(c, t);
+	return hop_cut_crossing(c, v);
 }
 
 /* Reads a late value, or mentions a size that only the reverse pass knows. */
@@ -157,17 +160,19 @@ static bool is_heavy(const hop_cutter *c, const hop_node *n)
 	return out * 4 < in || hop_optab[n->op].flags & HOP_F_H;
 }
 
-/* Is it what the host does, which is done once? */
-static bool is_host(const hop_node *n)
+/* heavy: what is dear; prefer: what names would rather have saved. */
+static void ban(hop_cutter *c, bool heavy, bool prefer)
 {
-	return hop_node_holds(n) & HOP_HOLDS_HOST;
+	for (uint32_t i = 0; i < c->j->nnode; i++) {
+		const hop_node *n = &c->j->node[i];
+		c->banned[i] = hop_cut_banned(c, n, heavy && is_heavy(c, n), prefer);
+	}
 }
 
-static void ban(hop_cutter *c, enum hop_cut_policy policy)
+/* Operands that a forward node reads when it is computed again: a name what it names alone. */
+static uint32_t reads(const hop_node *n)
 {
-	for (uint32_t i = 0; i < c->j->nnode; i++)
-		c->banned[i] = is_host(&c->j->node[i]) ||
-		               (policy == HOP_CUT_MIN && is_heavy(c, &c->j->node[i]));
+	return hop_cut_names(n) ? 1 : n->nin;
 }
 
 /* Symbol k is a vertex, too: reached from the operands of its binder. */
@@ -191,14 +196,26 @@ static void symbol_edges(hop_cutter *c, hop_flow *f, int first, int t)
 			if (late)
 				hop_flow_edge(f, first + (int)at[k], t, HOP_FLOW_INF);
 			for (uint32_t o = 0; !late && !c->banned[i] && o < n->nout; o++)
-				hop_flow_edge(f, first + (int)at[k], 2 * (int)(n->out0.id + o),
-				              HOP_FLOW_INF);
+				if (!hop_cut_pinned(c, n->out0.id + o))
+					hop_flow_edge(f, first + (int)at[k], 2 * (int)(n->out0.id + o),
+					              HOP_FLOW_INF);
 		}
 	}
 }
 
-/* Vertices: 2v and 2v+1 for value v, then source, sink, symbols. Returns the bytes saved. */
-static int64_t min_cut(hop_cutter *c)
+/* The edge of v from the forward half into the other: what crossing it costs. Constants are made again
+ * where they are needed, names are what they name. What must be saved is the first place to look for. */
+static int64_t room(const hop_cutter *c, uint32_t v, const hop_node *d, bool banned)
+{
+	if (c->root[v] != v || (d && !d->nin && !banned))
+		return HOP_FLOW_INF;
+	if (hop_cut_pinned(c, v))
+		return 0;
+	return d && c->tag[v] == HOP_SAVE_must_recompute ? HOP_FLOW_INF : hop_cut_cost(c, v);
+}
+
+/* Vertices: 2v and 2v+1 for value v, then source, sink, symbols. */
+bool hop_cut_min(hop_cutter *c)
 {
 	const hop_graph *j = c->j;
 	hop_mark m = hop_mark_at(&c->env->tmp);
@@ -209,14 +226,12 @@ static int64_t min_cut(hop_cutter *c)
 		if (c->late[v])
 			continue;
 		const hop_node *d = j->def[v] == UINT32_MAX ? NULL : &j->node[j->def[v]];
-		bool banned = d && c->banned[j->def[v]];
-		/* constants are made again where they are needed */
-		bool leaf = d && !d->nin && !banned;
-		hop_flow_edge(&f, 2 * (int)v, 2 * (int)v + 1, leaf ? HOP_FLOW_INF : hop_cut_cost(c, v));
+		bool banned = d && (c->banned[j->def[v]] || hop_cut_pinned(c, v));
+		hop_flow_edge(&f, 2 * (int)v, 2 * (int)v + 1, room(c, v, d, banned));
 		if (!d || banned)
 			hop_flow_edge(&f, s, 2 * (int)v, HOP_FLOW_INF);
 		else
-			for (uint32_t k = 0; k < d->nin; k++)
+			for (uint32_t k = 0; k < reads(d); k++)
 				hop_flow_edge(&f, 2 * (int)d->in[k].id + 1, 2 * (int)v, HOP_FLOW_INF);
 		if (c->needed[v])
 			hop_flow_edge(&f, 2 * (int)v + 1, t, HOP_FLOW_INF);
@@ -227,120 +242,37 @@ static int64_t min_cut(hop_cutter *c)
 	for (uint32_t v = 0; v < j->nvalue; v++)
 		c->saved[v] = !c->late[v] && in_sink[2 * v + 1] && !in_sink[2 * v];
 	hop_rewind(&c->env->tmp, m);
-	return flow;
+	return flow < HOP_FLOW_INF;
 }
 
-/* ---- memory budget ---- */
-
-static int64_t flops_of(const hop_cutter *c, const hop_node *n)
+int64_t hop_cut_saved(const hop_cutter *c)
 {
-	int64_t work = 0;
-	for (uint32_t k = 0; k < n->nin; k++)
-		work += hop_cut_bytes(c, c->j->type[n->in[k].id]);
-	for (uint32_t k = 0; k < n->nout; k++)
-		work += hop_cut_bytes(c, c->j->type[n->out0.id + k]);
-	return hop_optab[n->op].flags & HOP_F_R ? 64 * work : 8 * work;
+	int64_t n = 0;
+	for (uint32_t v = 0; v < c->j->nvalue; v++)
+		n += c->saved[v] ? hop_cut_cost(c, v) : 0;
+	return n;
 }
 
-/* Forward nodes that the backward half depends on, directly or not. */
-static bool *find_upstream(const hop_cutter *c)
+static hop_status decide(hop_cutter *c)
 {
-	const hop_graph *j = c->j;
-	bool *value = HOP_NEWN(&c->env->tmp, bool, j->nvalue);
-	bool *node = HOP_NEWN(&c->env->tmp, bool, j->nnode);
-	memcpy(value, c->needed, j->nvalue * sizeof *value);
-	for (uint32_t i = j->nnode; i-- > 0; ) {
-		const hop_node *n = &j->node[i];
-		for (uint32_t k = 0; k < n->nout; k++)
-			node[i] |= value[n->out0.id + k];
-		for (uint32_t k = 0; node[i] && k < n->nin; k++)
-			value[n->in[k].id] = true;
-	}
-	return node;
-}
-
-/* Choose which of the banned nodes to keep banned: a 0/1 knapsack over the bytes of their
- * results, in 1/1000ths of the budget, maximising the work not done again. */
-static void knapsack(hop_cutter *c, int64_t room)
-{
-	enum { GRID = 1000 };
-	const hop_graph *j = c->j;
-	uint32_t *item = HOP_NEWN(&c->env->tmp, uint32_t, j->nnode), n = 0;
-	const bool *upstream = find_upstream(c);
-	for (uint32_t i = 0; i < j->nnode; i++)
-		if (c->banned[i] && upstream[i] && !is_host(&j->node[i]))
-			item[n++] = i;
-	int64_t *best = HOP_NEWN(&c->env->tmp, int64_t, GRID + 1);
-	uint8_t *take = HOP_NEWN(&c->env->tmp, uint8_t, (size_t)n * (GRID + 1));
-	int *weight = HOP_NEWN(&c->env->tmp, int, n);
-	for (uint32_t i = 0; i < n; i++) {
-		const hop_node *d = &j->node[item[i]];
-		int64_t bytes = 0, value = flops_of(c, d);
-		for (uint32_t k = 0; k < d->nout; k++)
-			bytes += hop_cut_cost(c, d->out0.id + k);
-		weight[i] = room ? (int)(bytes >= room ? (bytes == room ? GRID : GRID + 1)
-		                                       : (bytes * GRID + room - 1) / room)
-		                 : bytes ? GRID + 1 : 0;
-		for (int w = GRID; w >= weight[i]; w--)
-			if (best[w - weight[i]] + value > best[w]) {
-				best[w] = best[w - weight[i]] + value;
-				take[(size_t)i * (GRID + 1) + (size_t)w] = 1;
-			}
-	}
-	int w = GRID;
-	for (uint32_t i = n; i-- > 0; ) {
-		c->banned[item[i]] = take[(size_t)i * (GRID + 1) + (size_t)w];
-		if (c->banned[item[i]])
-			w -= weight[i];
-	}
-}
-
-/* What the host gives is kept, and this cannot be. */
-static hop_status no_cut(const hop_cutter *c)
-{
-	for (uint32_t i = 0; i < c->j->nnode; i++) {
-		const hop_node *n = &c->j->node[i];
-		for (uint32_t k = 0; is_host(n) && k < n->nout; k++)
-			if (hop_cut_local(c, c->j->type[n->out0.id + k]))
-				return hop_fail(c->env, n->loc, HOP_EREFUSED, "%s: reverse mode must keep result %u, "
-				                "since the host is not asked twice, but only the run knows its size: "
-				                "give the result its capacity", hop_optab[n->op].name, k);
-	}
-	HOP_ASSERT(!"all but parameters and what the host gives can be recomputed");
-	return HOP_OK;
-}
-
-static hop_status decide(hop_cutter *c, enum hop_cut_policy policy, double budget)
-{
+	bool min = c->policy == HOP_CUT_MIN;
 	mark_late(c);
-	ban(c, policy);
-	int64_t bytes = min_cut(c);
-	if (policy == HOP_CUT_MIN && budget < 1) {
-		if (budget <= 0)
-			ban(c, HOP_CUT_RECOMPUTE);
-		else
-			knapsack(c, (int64_t)(budget * (double)bytes));
-		bytes = min_cut(c);
+	hop_cut_tags(c);
+	ban(c, min, true);
+	bool ok = hop_cut_min(c);
+	if (ok && min && c->budget < 1) {
+		if (c->budget <= 0) {
+			ban(c, false, false);
+			ok = hop_cut_min(c);
+		} else {
+			ok = hop_cut_budget(c);
+		}
 	}
-	return bytes < HOP_FLOW_INF ? HOP_OK : no_cut(c);
+	/* all but the parameters can be computed again, unless a name says of something that it must */
+	return ok ? HOP_OK : hop_cut_stuck(c);
 }
 
 /* ---- the two halves ---- */
-
-static hop_res classify(const hop_cutter *c, uint32_t v, const uint32_t *extra,
-                        uint32_t nextra)
-{
-	if (v < c->nprimal)
-		return (hop_res){ HOP_RES_PARAM, v };
-	for (uint32_t k = 0; k < c->nout; k++)
-		if (c->j->out[k].id == v)
-			return (hop_res){ HOP_RES_OUT, k };
-	for (uint32_t k = 0; k < nextra; k++)
-		if (extra[k] == v)
-			return (hop_res){ HOP_RES_EXTRA, k };
-	HOP_ASSERT(!"residual without a source");
-	return (hop_res){ HOP_RES_PARAM, 0 };
-}
 
 static hop_status copy_node(hop_build *b, const hop_graph *j, const hop_node *n, hop_val *map,
                             hop_size *smap, int nsmap)
@@ -367,50 +299,110 @@ static void start(hop_cutter *c, hop_build *b, hop_val **map, hop_size **smap)
 		(*smap)[i] = i < c->j->nsym ? hop_size_sym(e, (int)i) : hop_size_int(HOP_SIZE_BAD);
 }
 
+/* Is it a parameter or a result of the forward half anyway, and crosses as it is? */
+static bool own(const hop_cutter *c, uint32_t v, hop_res *out)
+{
+	if (c->packer[v])
+		return false;
+	if (v < c->nprimal) {
+		*out = (hop_res){ HOP_RES_PARAM, v };
+		return true;
+	}
+	for (uint32_t k = 0; k < c->nout; k++)
+		if (c->root[c->j->out[k].id] == v) {
+			*out = (hop_res){ HOP_RES_OUT, k };
+			return true;
+		}
+	return false;
+}
+
 /* Every loop around stacks what crosses once more: many axes cross as one. */
 static bool is_flat(const hop_cutter *c, uint32_t v)
 {
 	enum { DEEP = 8 };
-	bool own = v < c->nprimal;
-	for (uint32_t k = 0; k < c->nout; k++)
-		own |= c->j->out[k].id == v;
-	return !own && c->j->type[v]->rank > DEEP;
+	hop_res r;
+	return !own(c, v, &r) && !c->packer[v] && c->j->type[v]->rank > DEEP;
 }
 
-static hop_val flat(hop_build *b, hop_val v)
+/* How many values v is when it crosses, and their types. */
+static uint32_t pieces(const hop_cutter *c, uint32_t v)
 {
-	hop_size n = hop_type_count(b->env, hop_typeof(b, v));
-	return hop_emit_reshape(b, v, 1, &n);
+	return c->packer[v] ? HOP_ATTR(c->packer[v], packed)->pack->nout : 1;
 }
 
-/* The type that v crosses with. */
-static const hop_type *crossing(const hop_cutter *c, uint32_t v)
+static const hop_type *crossing(const hop_cutter *c, uint32_t v, uint32_t k)
 {
 	const hop_type *t = c->j->type[v];
+	if (c->packer[v])
+		return hop_cut_pack_type(c, c->packer[v], k);
 	hop_size n = hop_type_count(c->env, t);
 	return is_flat(c, v) ? hop_type_get(c->env, (hop_dtype)t->dtype, 1, &n) : t;
 }
 
-static hop_status make_fwd(hop_cutter *c, uint32_t nextra, const uint32_t *extra,
-                           hop_graph **out_g)
+/* Call pack or unpack of v's packer; the first result. */
+static hop_val call(hop_build *b, const hop_node *p, const hop_graph *body, const hop_val *in,
+                    const hop_size *smap, int nsmap)
+{
+	const struct hop_attr_packed *a = hop_attr_copy(b->env, &b->env->tmp, p->op, p->attr, smap, nsmap);
+	struct hop_attr_call c = { .sargs = a->sargs, .body = body };
+	b->loc = p->loc;
+	return hop_emit_op(b, HOP_OP_call, &c, body->nparam, in);
+}
+
+/* The forward half: v, as it crosses. */
+static void give(const hop_cutter *c, hop_build *b, uint32_t v, const hop_val *map,
+                 const hop_size *smap, hop_val *out)
+{
+	const hop_node *p = c->packer[v];
+	int nsmap = (int)(c->j->nsym + c->j->nlocal);
+	if (p) {
+		hop_val *in = HOP_NEWN(&c->env->tmp, hop_val, p->nin);
+		for (uint32_t k = 0; k < p->nin; k++)
+			in[k] = map[p->in[k].id];
+		hop_val first = call(b, p, HOP_ATTR(p, packed)->pack, in, smap, nsmap);
+		for (uint32_t k = 0; k < pieces(c, v); k++)
+			out[k] = hop_is_bad(first) ? first : (hop_val){ first.id + k };
+	} else if (is_flat(c, v)) {
+		hop_size n = hop_type_count(b->env, hop_typeof(b, map[v]));
+		out[0] = hop_emit_reshape(b, map[v], 1, &n);
+	} else {
+		out[0] = map[v];
+	}
+}
+
+/* The backward half: v again, from its pieces. */
+static hop_val take(const hop_cutter *c, hop_build *b, uint32_t v, const hop_val *in,
+                    const hop_size *smap)
+{
+	const hop_node *p = c->packer[v];
+	const hop_type *t = c->j->type[v];
+	if (p)
+		return hop_emit_as(b, call(b, p, HOP_ATTR(p, packed)->unpack, in, smap, (int)c->j->nsym), t);
+	return is_flat(c, v) ? hop_emit_reshape(b, in[0], t->rank, t->dim) : in[0];
+}
+
+static hop_status make_fwd(hop_cutter *c, uint32_t nextra, hop_graph **out_g)
 {
 	const hop_graph *j = c->j;
 	hop_build b;
 	hop_val *map;
 	hop_size *smap;
+	hop_res r;
+	uint32_t n = c->nout;
 	start(c, &b, &map, &smap);
 	for (uint32_t i = 0; i < c->nprimal; i++)
 		map[i] = hop_build_param(&b, j->type[i]);
-	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
-		const hop_node *n = &j->node[i];
-		if (!hop_cut_late(c, n))
-			copy_node(&b, j, n, map, smap, (int)(j->nsym + j->nlocal));
-	}
+	for (uint32_t i = 0; i < j->nnode && !b.st; i++)
+		if (!hop_cut_late(c, &j->node[i]))
+			copy_node(&b, j, &j->node[i], map, smap, (int)(j->nsym + j->nlocal));
 	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, c->nout + nextra);
 	for (uint32_t k = 0; k < c->nout; k++)
 		out[k] = map[j->out[k].id];
-	for (uint32_t k = 0; k < nextra; k++)
-		out[c->nout + k] = is_flat(c, extra[k]) ? flat(&b, map[extra[k]]) : map[extra[k]];
+	for (uint32_t v = 0; v < j->nvalue && !b.st; v++)
+		if (c->saved[v] && !own(c, v, &r)) {
+			give(c, &b, v, map, smap, out + n);
+			n += pieces(c, v);
+		}
 	if (!b.st)                     /* all that can be tested here is tested here */
 		hop_build_checks_of(&b, j, smap, (int)(j->nsym + j->nlocal));
 	return hop_seal(&b, c->nout + nextra, out, NULL, out_g);
@@ -430,7 +422,7 @@ const bool *hop_cut_used(hop_cutter *c)
 		used[i] |= (hop_node_effect(n) || n->guard) && hop_cut_late(c, n);
 		for (uint32_t k = 0; k < n->nout; k++)
 			used[i] |= need[n->out0.id + k] && !c->saved[n->out0.id + k];
-		for (uint32_t k = 0; used[i] && k < n->nin; k++)
+		for (uint32_t k = 0; used[i] && k < (hop_cut_late(c, n) ? n->nin : reads(n)); k++)
 			need[n->in[k].id] = true;
 		for (uint32_t k = 0, m = used[i] ? mentioned(c, n, at) : 0; k < m; k++)
 			used[c->binder[at[k]]] = true;
@@ -438,8 +430,44 @@ const bool *hop_cut_used(hop_cutter *c)
 	return used;
 }
 
-static hop_status make_bwd(hop_cutter *c, uint32_t nres, const uint32_t *res,
-                           hop_graph **out_g)
+/* Parameters of the backward half: what crosses, then the cotangents. */
+static void make_params(const hop_cutter *c, hop_build *b, uint32_t nres, hop_val *map,
+                        const hop_size *smap)
+{
+	const hop_graph *j = c->j;
+	hop_val *in = HOP_NEWN(&c->env->tmp, hop_val, nres);
+	uint32_t n = 0;
+	for (uint32_t v = 0; v < j->nvalue; v++)
+		for (uint32_t k = 0; c->saved[v] && k < pieces(c, v); k++)
+			in[n++] = hop_build_param(b, crossing(c, v, k));
+	for (uint32_t i = c->nprimal; i < j->nparam; i++)
+		map[i] = hop_build_param(b, j->type[i]);
+	n = 0;
+	for (uint32_t v = 0; v < j->nvalue && !b->st; v++)
+		if (c->saved[v]) {
+			map[v] = take(c, b, v, in + n, smap);
+			n += pieces(c, v);
+		}
+}
+
+/* A node of the backward half. Saved results of a node that is computed again for others stay as they
+ * are; what it says was said. */
+static void make_node(hop_cutter *c, hop_build *b, const hop_node *n, hop_val *map, hop_size *smap)
+{
+	hop_mark m = hop_mark_at(&c->env->tmp);
+	hop_val *keep = HOP_NEWN(&c->env->tmp, hop_val, n->nout);
+	hop_node again = *n;
+	memcpy(keep, map + n->out0.id, n->nout * sizeof *keep);
+	if (!hop_cut_late(c, n))
+		b->st = hop_ad_pure_node(c->env, &c->env->tmp, n, &again);
+	copy_node(b, c->j, &again, map, smap, (int)(c->j->nsym + c->j->nlocal));
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (c->saved[n->out0.id + k])
+			map[n->out0.id + k] = keep[k];
+	hop_rewind(&c->env->tmp, m);
+}
+
+static hop_status make_bwd(hop_cutter *c, uint32_t nres, hop_graph **out_g)
 {
 	const hop_graph *j = c->j;
 	hop_build b;
@@ -447,30 +475,13 @@ static hop_status make_bwd(hop_cutter *c, uint32_t nres, const uint32_t *res,
 	hop_size *smap;
 	const bool *used = hop_cut_used(c);
 	start(c, &b, &map, &smap);
-	for (uint32_t k = 0; k < nres; k++)
-		map[res[k]] = hop_build_param(&b, crossing(c, res[k]));
-	for (uint32_t i = c->nprimal; i < j->nparam; i++)
-		map[i] = hop_build_param(&b, j->type[i]);
-	for (uint32_t k = 0; k < nres; k++)
-		if (is_flat(c, res[k]))
-			map[res[k]] = hop_emit_reshape(&b, map[res[k]], j->type[res[k]]->rank,
-			                               j->type[res[k]]->dim);
+	make_params(c, &b, nres, map, smap);
 	for (uint32_t i = 0; i < j->nnode && !b.st; i++) {
 		const hop_node *n = &j->node[i];
-		if (!used[i])
-			continue;
-		/* a partly saved node: its saved results stay as they are */
-		hop_mark m = hop_mark_at(&c->env->tmp);
-		hop_val *keep = HOP_NEWN(&c->env->tmp, hop_val, n->nout);
-		memcpy(keep, map + n->out0.id, n->nout * sizeof *keep);
-		hop_node again = *n;
-		if (!hop_cut_late(c, n))
-			b.st = hop_ad_pure_node(c->env, &c->env->tmp, n, &again);
-		copy_node(&b, j, &again, map, smap, (int)(j->nsym + j->nlocal));
-		for (uint32_t k = 0; k < n->nout; k++)
-			if (c->saved[n->out0.id + k])
-				map[n->out0.id + k] = keep[k];
-		hop_rewind(&c->env->tmp, m);
+		if (used[i] && n->op == HOP_OP_packed && !hop_cut_late(c, n))
+			map[n->out0.id] = map[n->in[0].id];        /* its captures may not be here */
+		else if (used[i])
+			make_node(c, &b, n, map, smap);
 	}
 	hop_val *out = HOP_NEWN(&c->env->tmp, hop_val, j->nout);
 	for (uint32_t i = c->nout; i < j->nout; i++)
@@ -496,37 +507,29 @@ static hop_status choose(hop_cutter *c)
 		if (s >= j->nsym)
 			c->binder[s - j->nsym] = i;
 	}
-	return decide(c, c->policy, c->budget);
+	return decide(c);
 }
 
 static hop_status cut(hop_cutter *c, const hop_cut **out_cut)
 {
 	const hop_graph *j = c->j;
-	hop_arena *tmp = &c->env->tmp;
+	uint32_t nres = 0, n = 0;
 	HOP_TRY(choose(c));
-	uint32_t *res = HOP_NEWN(tmp, uint32_t, j->nvalue), nres = 0;
-	uint32_t *extra = HOP_NEWN(tmp, uint32_t, j->nvalue), nextra = 0;
-	for (uint32_t v = 0; v < j->nvalue; v++) {
-		if (!c->saved[v])
-			continue;
-		bool is_out = v < c->nprimal;
-		for (uint32_t k = 0; k < c->nout; k++)
-			is_out |= j->out[k].id == v;
-		if (!is_out)
-			extra[nextra++] = v;
-		res[nres++] = v;
-	}
+	for (uint32_t v = 0; v < j->nvalue; v++)
+		nres += c->saved[v] ? pieces(c, v) : 0;
 	size_t bytes = sizeof(hop_cut) + nres * sizeof(hop_res);
-	hop_cut *w = hop_arena_alloc(tmp, bytes);
+	hop_cut *w = hop_arena_alloc(&c->env->tmp, bytes);
 	hop_graph *fwd, *bwd;
-	HOP_TRY(make_fwd(c, nextra, extra, &fwd));
-	HOP_TRY(make_bwd(c, nres, res, &bwd));
+	w->nres = nres;
+	w->nextra = 0;
+	for (uint32_t v = 0; v < j->nvalue; v++)
+		for (uint32_t k = 0; c->saved[v] && k < pieces(c, v); k++, n++)
+			if (!own(c, v, &w->res[n]))
+				w->res[n] = (hop_res){ HOP_RES_EXTRA, w->nextra++ };
+	HOP_TRY(make_fwd(c, w->nextra, &fwd));
+	HOP_TRY(make_bwd(c, nres, &bwd));
 	w->fwd = fwd;
 	w->bwd = bwd;
-	w->nextra = nextra;
-	w->nres = nres;
-	for (uint32_t k = 0; k < nres; k++)
-		w->res[k] = classify(c, res[k], extra, nextra);
 	*out_cut = hop_ctx_intern(c->env, HOP_IN_CUT, w, bytes, 8);
 	return HOP_OK;
 }
@@ -553,10 +556,11 @@ hop_status hop_ad_cut(hop_env *e, const hop_graph *joint, uint32_t nprimal, uint
 	                 .policy = (enum hop_cut_policy)(policy & HOP_CUT_POLICY), .budget = budget };
 	if (e->cuts) {
 		hop_cutter seen = c;
-		HOP_TRY(choose(&seen));
-		hop_cut_say(&seen, e->cuts);
+		st = choose(&seen);
+		if (!st)
+			hop_cut_say(&seen, e->cuts);
 	}
-	if (!r) {
+	if (!r && !st) {
 		st = cut(&c, &r);
 		if (!st)
 			r = hop_ctx_memo_put(e, key, n, (void *)(uintptr_t)r);

@@ -2,6 +2,7 @@
  * why it is not computed again, and what is. Decides nothing. */
 #include "ad/cut.h"
 #include "ad/flow.h"
+#include "ad/work.h"
 
 #include <string.h>
 
@@ -22,6 +23,15 @@ void hop_cuts_leave(hop_cuts *w)
 {
 	if (w)
 		w->depth--;
+}
+
+bool hop_cuts_told(hop_cuts *w, const void *key, size_t n)
+{
+	if (!w || hop_map_get(&w->seen, key, n))
+		return true;
+	w->seen.a = w->keep;
+	hop_map_put(&w->seen, key, n, w);
+	return false;
 }
 
 /* ---- words ---- */
@@ -99,6 +109,8 @@ static void put_param(const hop_cutter *c, const hop_node *in, hop_buf *b, uint3
 
 static void put_value(hop_cutter *c, const hop_node *in, hop_buf *b, uint32_t v)
 {
+	if (c->called[v].n)
+		hop_putf(b, "%.*s, ", (int)c->called[v].n, c->called[v].s);
 	if (v < c->nprimal) {
 		put_param(c, in, b, v);
 	} else {
@@ -165,6 +177,12 @@ static const char *why_saved(const hop_cutter *c, uint32_t v)
 {
 	if (v < c->nprimal)
 		return "it is what the rest is computed from";
+	if (hop_cut_once(&c->j->node[c->j->def[v]]))
+		return "the host is not asked twice";
+	if (hop_cut_pinned(c, v))
+		return "it must be saved";
+	if (c->tag[v] == HOP_SAVE_prefer_save && c->banned[c->j->def[v]])
+		return "it would rather be saved";
 	if (c->banned[c->j->def[v]])
 		return "dear to compute again";
 	return "no more bytes than what it is computed from";
@@ -181,7 +199,7 @@ static int64_t price(const hop_cutter *c, uint32_t *out_n, bool *symbols)
 	for (uint32_t v = 0; v < c->j->nvalue; v++)
 		if (c->saved[v] && hop_cut_cost(c, v)) {
 			++*out_n;
-			bytes += hop_cut_bytes(c, c->j->type[v]);
+			bytes += hop_cut_crossing(c, v);
 			*symbols |= !is_fixed(c->j->type[v]);
 		}
 	return bytes;
@@ -199,7 +217,10 @@ static void say_saved(hop_cutter *c, const hop_node *in, hop_buf *b, const bool 
 			continue;
 		}
 		hop_put(b, ", ");
-		put_bytes(c, b, c->j->type[v]);
+		if (c->packer[v])
+			hop_putf(b, "packed in %lld bytes", (long long)hop_cut_crossing(c, v));
+		else
+			put_bytes(c, b, c->j->type[v]);
 		put_readers(c, b, v, used);
 		hop_putf(b, "; %s\n", why_saved(c, v));
 	}
@@ -208,10 +229,31 @@ static void say_saved(hop_cutter *c, const hop_node *in, hop_buf *b, const bool 
 static const char *why_again(const hop_cutter *c, const hop_node *n)
 {
 	for (uint32_t k = 0; k < n->nout; k++)
+		if (c->tag[n->out0.id + k] == HOP_SAVE_must_recompute)
+			return "it must be computed again";
+	for (uint32_t k = 0; k < n->nout; k++)
 		if (hop_cut_local(c, c->j->type[n->out0.id + k]))
 			return "its size is known only there";
-	return c->policy == HOP_CUT_RECOMPUTE || c->budget < 1 ? "the budget has no room for it"
+	if (c->policy == HOP_CUT_RECOMPUTE)
+		return "nothing says that it is to be saved";
+	return c->budget < 1 ? "the budget has no room for it"
 	                                                        : "cheaper than saving it";
+}
+
+/* Is it computed again by the backward half, and not for the derivative alone? */
+static bool again(hop_cutter *c, uint32_t i, const bool *used)
+{
+	const hop_node *n = &c->j->node[i];
+	return used[i] && n->nout && n->nin && !hop_cut_late(c, n) && !hop_cut_names(n) &&
+	       !hop_loc_of(c->env->ctx, n->loc);
+}
+
+static double work_again(hop_cutter *c, const bool *used)
+{
+	double w = 0;
+	for (uint32_t i = 0; i < c->j->nnode; i++)
+		w += again(c, i, used) ? hop_work_node(c->env, c->j, &c->j->node[i]) : 0;
+	return w;
 }
 
 static void say_again(hop_cutter *c, const hop_node *in, hop_buf *b, const bool *used)
@@ -219,8 +261,7 @@ static void say_again(hop_cutter *c, const hop_node *in, hop_buf *b, const bool 
 	bool any = false;
 	for (uint32_t i = 0; i < c->j->nnode; i++) {
 		const hop_node *n = &c->j->node[i];
-		if (!used[i] || !n->nout || !n->nin || hop_cut_late(c, n) ||
-		    hop_loc_of(c->env->ctx, n->loc))           /* of the derivative alone */
+		if (!again(c, i, used))
 			continue;
 		hop_put(b, any ? "" : "  computed again:\n");
 		any = true;
@@ -228,8 +269,41 @@ static void say_again(hop_cutter *c, const hop_node *in, hop_buf *b, const bool 
 		put_value(c, in, b, n->out0.id);
 		hop_put(b, ", ");
 		put_bytes(c, b, c->j->type[n->out0.id]);
-		hop_putf(b, ": %s\n", why_again(c, n));
+		hop_putf(b, ", %.3g operations: %s\n", hop_work_node(c->env, c->j, n), why_again(c, n));
 	}
+}
+
+/* ---- the same for programs ---- */
+
+static void keep_item(hop_cutter *c, hop_cuts *w, uint32_t v, bool saved)
+{
+	const hop_node *n = v < c->nprimal ? NULL : &c->j->node[c->j->def[v]];
+	hop_buf b;
+	w->item = hop_arena_grow(w->keep, w->item, sizeof *w->item, w->nitem + 1, &w->itemcap);
+	hop_cut_item *k = &w->item[w->nitem++];
+	hop_buf_open(&b, c->env);
+	put_type(c, &b, c->j->type[v]);
+	*k = (hop_cut_item){ .saved = saved, .packed = saved && c->packer[v],
+	                     .guessed = !is_fixed(c->j->type[v]), .op = n ? hop_optab[n->op].name : "input",
+	                     .loc = n ? n->loc : 0, .type = hop_arena_str(w->keep, b.s, b.n) };
+	hop_buf_free(&b);
+	if (c->called[v].n)
+		k->name = hop_arena_str(w->keep, c->called[v].s, (size_t)c->called[v].n);
+	if (saved)
+		k->bytes = hop_cut_cost(c, v) ? hop_cut_crossing(c, v) : 0;
+	for (uint32_t i = 0; !saved && i < n->nout; i++)
+		k->bytes += hop_cut_bytes(c, c->j->type[n->out0.id + i]);
+	k->work = n ? hop_work_node(c->env, c->j, n) : 0;
+}
+
+static void keep_items(hop_cutter *c, hop_cuts *w, const bool *used)
+{
+	for (uint32_t v = 0; v < c->j->nvalue; v++)
+		if (c->saved[v])
+			keep_item(c, w, v, true);
+	for (uint32_t i = 0; i < c->j->nnode; i++)
+		if (again(c, i, used))
+			keep_item(c, w, c->j->node[i].out0.id, false);
 }
 
 static void say_trips(hop_buf *b, const hop_node *n, int64_t bytes, bool symbols)
@@ -261,7 +335,11 @@ void hop_cut_say(hop_cutter *c, hop_cuts *w)
 	hop_putf(b, "%u saved, %s%lld bytes", n, symbols ? "about " : "", (long long)bytes);
 	if (r.loop)
 		say_trips(b, in, bytes, symbols);
+	double work = work_again(c, used);
+	if (work > 0)
+		hop_putf(b, ", %.3g operations again", work);
 	hop_put(b, "\n");
 	say_saved(c, in, b, used);
-	say_again(c, in, b, used);
+	say_again(c, in, b, used);	if (!inside && w->keep)
+		keep_items(c, w, used);
 }

@@ -44,6 +44,10 @@ static hop_status build(hop_env *e, const hop_graph *g, hop_graph **out_g)
 			                hop_optab[n->op].name);
 			break;
 		}
+		if (n->op == HOP_OP_packed) {          /* nothing is saved of it again */
+			map[n->out0.id] = map[n->in[0].id];
+			continue;
+		}
 		hop_val *in = HOP_NEWN(&e->tmp, hop_val, n->nin);
 		for (uint32_t k = 0; k < n->nin; k++)
 			in[k] = map[n->in[k].id];

@@ -35,6 +35,7 @@ enum {                                 /* arguments of passes */
 #define PLAIN(name, run, always, help) { name, run, always, help, NULL, 0 }
 static const hop_pass passes[] = {
 	PLAIN("unwatch",  hop_opt_unwatch,   true,  "drop watches: no run will record them"),
+	PLAIN("plain",    hop_opt_plain,     true,  "drop names and packing; checkpoints are calls now"),
 	PLAIN("quiet",    hop_opt_quiet,     true,  "drop what hop_progress says, unless it is shown"),
 	PLAIN("expand",   hop_opt_expand,    true,  "replays as the loops that run them"),
 	PLAIN("unroll",   hop_opt_unroll,    true,  "several steps at a time where scans or regions say so"),

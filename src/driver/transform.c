@@ -292,7 +292,7 @@ static hop_status make_split(hop_made *m, const hop_made_args *a, hop_fn **out_f
 			outs[k] = hop_type_diff(hop_graph_out_type(g, k));
 		HOP_TRY(hop_ask_linearize(e, g, outs, a->nwrt, a->wrt, &cut));
 	} else {
-		HOP_TRY(hop_ask_vjp(e, g, g->nout, a->nwrt, a->wrt, &joint));
+		HOP_TRY(hop_ask_joint(e, g, g->nout, a->nwrt, a->wrt, &joint));
 		HOP_TRY(hop_ad_cut(e, joint, g->nparam, g->nout, NULL, NULL, HOP_CUT_MIN, a->budget,
 		                   &cut));
 	}

@@ -26,6 +26,12 @@ hop_status hop_emit_call_like(hop_build *b, const struct hop_attr_call *like,
 	return spread(b, hop_emit_op(b, HOP_OP_call, &a, body->nparam, in), body->nout, out);
 }
 
+hop_status hop_emit_checkpoint(hop_build *b, const struct hop_attr_checkpoint *a, const hop_val *in,
+                               hop_val *out)
+{
+	return spread(b, hop_emit_op(b, HOP_OP_checkpoint, a, a->body->nparam, in), a->body->nout, out);
+}
+
 bool hop_call_apart(const hop_node *n)
 {
 	const struct hop_attr_call *a = n->op == HOP_OP_call ? n->attr : NULL;

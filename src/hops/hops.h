@@ -11,6 +11,14 @@
  *         in it run n steps at a time, unless they say otherwise; 1: none. hints: "key=value,..",
  *         for whoever takes the region over. to: the name of who does.
  *
+ * checkpoint  as call. A reverse pass saves its operands and what the names in its body say, and
+ *         computes the rest again; with a budget, 0 < budget <= 1, also what is most worth it of that
+ *         share of the bytes that it would else save. Its halves are calls with no_inline.
+ *
+ * packed  in: x, captures.                     out: x.
+ *         pack(x, captures) -> saved;  unpack(saved) -> x. A reverse pass that saves x saves what
+ *         pack gives instead, and reads what unpack makes of it; they do not run otherwise.
+ *
  * cond    in: pred (bool scalar), operands.    out: the results of either body, whose types
  *         must be equal. then(operands), else_(operands). partition: batched by a predicate
  *         that differs between lanes, either body runs on its own lanes only.
@@ -117,6 +125,9 @@ hop_status hop_emit_call_like(hop_build *b, const struct hop_attr_call *like,
                               hop_val *out);
 hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *else_,
                          hop_sizes sargs, hop_val pred, const hop_val *in, hop_val *out);
+
+hop_status hop_emit_checkpoint(hop_build *b, const struct hop_attr_checkpoint *a, const hop_val *in,
+                               hop_val *out);
 
 /* Is it a call whose body stays apart from what is around it? */
 bool       hop_call_apart(const hop_node *n);

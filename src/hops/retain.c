@@ -44,22 +44,12 @@ static hop_status inside(hop_env *e, hop_loc loc, const hop_node *n, marks *out)
 	for (int64_t k = 0; k < sub.n; k++)
 		if (sub.v[k] && sub.v[k]->holds & HOP_HOLDS_MARK)
 			HOP_TRY(collect(e, loc, sub.v[k], out));
-	if (!out->n || steps(n) || n->op == HOP_OP_call || n->op == HOP_OP_cond ||
-	    n->op == HOP_OP_switch)
+	if (!out->n || steps(n) || n->op == HOP_OP_call || n->op == HOP_OP_checkpoint ||
+	    n->op == HOP_OP_cond || n->op == HOP_OP_switch)
 		return HOP_OK;
 	return hop_fail(e, n->loc ? n->loc : loc, HOP_EREFUSED, "grad: the gradient of %s is asked for, "
 	                "which is in the body of %s: it can be had in regions, branches, scans and maps",
 	                out->v[0].name, hop_optab[n->op].name);
-}
-
-static hop_sizes sargs_of(const hop_node *n)
-{
-	switch (n->op) {
-	case HOP_OP_call:   return HOP_ATTR(n, call)->sargs;
-	case HOP_OP_cond:   return HOP_ATTR(n, cond)->sargs;
-	case HOP_OP_switch: return HOP_ATTR(n, switch)->sargs;
-	default:            return hop_steps_of(n).sargs;
-	}
 }
 
 static hop_status collect(hop_env *e, hop_loc loc, const hop_graph *g, marks *out)
@@ -76,7 +66,7 @@ static hop_status collect(hop_env *e, hop_loc loc, const hop_graph *g, marks *ou
 			HOP_TRY(inside(e, loc, n, &in));
 		}
 		for (uint32_t k = 0; k < in.n; k++) {
-			hop_sizes s = sargs_of(n);
+			hop_sizes s = hop_node_sargs(n);
 			const hop_type *t = hop_body_type(e, in.v[k].type, s);
 			if (steps(n) && t->rank == HOP_MAXRANK)
 				return hop_fail(e, n->loc, HOP_ESHAPE, "grad: the gradients of %s have too many axes "

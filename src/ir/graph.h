@@ -47,6 +47,7 @@ typedef struct hop_data {
 	K(dtype,  int64_t) \
 	K(mode,   int64_t) \
 	K(how,    int64_t) \
+	K(save,   int64_t) \
 	K(ints,   hop_ints) \
 	K(size,   hop_size) \
 	K(sizes,  hop_sizes) \
@@ -87,6 +88,16 @@ enum hop_how {
 	HOP_HOWS(M)
 #undef M
 	HOP_NHOW
+};
+
+/* What a reverse pass does with a value that it needs: enum hop_save, a word in the text form, which
+ * leaves out none. The public hop_saving has the same order. */
+#define HOP_SAVES(M) M(none) M(must_save) M(prefer_save) M(must_recompute) M(prefer_recompute)
+enum hop_save {
+#define M(name) HOP_SAVE_##name,
+	HOP_SAVES(M)
+#undef M
+	HOP_NSAVE
 };
 
 /* The words of a kind of attribute that is one of a few; NULL for other kinds. */
@@ -231,9 +242,9 @@ bool        hop_node_effect(const hop_node *n);
 bool        hop_node_acts(const hop_node *n);
 /* Which of these, itself or in a body? */
 /* MARK: retain_grad; HOST: a function of the host, which is not run a second time; UNROLL: a call or
- * scan that says how many steps run at a time */
+ * scan that says how many steps run at a time; NAME: name, packed, checkpoint */
 enum { HOP_HOLDS_MARK = 1, HOP_HOLDS_WATCH = 2, HOP_HOLDS_PRINT = 4, HOP_HOLDS_HOST = 8,
-       HOP_HOLDS_UNROLL = 16 };
+       HOP_HOLDS_UNROLL = 16, HOP_HOLDS_NAME = 32 };
 uint8_t     hop_node_holds(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);

@@ -182,6 +182,8 @@ uint8_t hop_node_holds(const hop_node *n)
 	              : n->op == HOP_OP_watch ? HOP_HOLDS_WATCH
 	              : n->op == HOP_OP_print ? HOP_HOLDS_PRINT
 	              : hop_optab[n->op].flags & HOP_F_W ? HOP_HOLDS_HOST
+	              : n->op == HOP_OP_name || n->op == HOP_OP_packed || n->op == HOP_OP_checkpoint
+	                ? HOP_HOLDS_NAME
 	              : (n->op == HOP_OP_call && HOP_ATTR(n, call)->unroll) ||
 	                (n->op == HOP_OP_scan && HOP_ATTR(n, scan)->unroll) ? HOP_HOLDS_UNROLL : 0;
 	for (int i = 0; i < sub.n; i++)
@@ -273,12 +275,15 @@ bool hop_attr_equal(int op, const void *a, const void *b)
 #define M(name) #name,
 static const char *const modes[] = { HOP_MODES(M) };
 static const char *const hows[] = { HOP_HOWS(M) };
+static const char *const saves[] = { HOP_SAVES(M) };
 #undef M
 
 const char *const *hop_attr_words(int kind, int *out_n)
 {
-	*out_n = kind == HOP_AK_mode ? HOP_NMODE : kind == HOP_AK_how ? HOP_NHOW : 0;
-	return kind == HOP_AK_mode ? modes : kind == HOP_AK_how ? hows : NULL;
+	*out_n = kind == HOP_AK_mode ? HOP_NMODE : kind == HOP_AK_how ? HOP_NHOW
+	       : kind == HOP_AK_save ? HOP_NSAVE : 0;
+	return kind == HOP_AK_mode ? modes : kind == HOP_AK_how ? hows
+	     : kind == HOP_AK_save ? saves : NULL;
 }
 
 static hop_size subst(hop_env *e, hop_size s, const hop_size *map, int nmap)

@@ -1,4 +1,4 @@
-/* stop.c -- stop_gradient and retain_grad in all their cells: identities that mean something to a
+/* stop.c -- stop_gradient, retain_grad and name in all their cells: identities that mean something to a
  * derivative. No pass may drop them: a graph that is optimised may still be differentiated. They cost
  * nothing in compiled code. */
 #include "loop/lower.h"
@@ -38,6 +38,13 @@ hop_status hop_infer_retain(hop_infer *f)
 		                      hop_dtype_name((hop_dtype)f->in[0]->dtype));
 	if (!a->name.n)
 		return hop_infer_fail(f, HOP_EVALUE, "retain_grad: a name is needed");
+	f->out[0] = f->in[0];
+	return HOP_OK;
+}
+
+/* name x {name save} -- x; what a cut of the reverse pass that needs x does with it */
+hop_status hop_infer_name(hop_infer *f)
+{
 	f->out[0] = f->in[0];
 	return HOP_OK;
 }

@@ -7,6 +7,8 @@
 
 #include "ir/graph.h"
 
+/* Without what only a derivative reads: names, packing, and that a call is a checkpoint. */
+hop_status hop_opt_plain(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Without what hop_progress says, which is no effect that anything rests on; the other one, unless
  * the context wants to know it. */
 hop_status hop_opt_mute(hop_env *e, const hop_graph *g, const hop_graph **out_g);

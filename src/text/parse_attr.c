@@ -495,6 +495,7 @@ static hop_status value(hop_parser *p, hop_parse_scope *s, int kind, void *at)
 		return HOP_OK;
 	case HOP_AK_mode:
 	case HOP_AK_how:
+	case HOP_AK_save:
 		return word(p, kind, at);
 	case HOP_AK_ints:
 		return list(p, NULL, at);

@@ -249,7 +249,8 @@ static void put_value(struct printer *p, const struct scope *s, int kind, const 
 		hop_put(b, hop_dtype_name((hop_dtype)*(const int64_t *)at));
 		break;
 	case HOP_AK_mode:
-	case HOP_AK_how: {
+	case HOP_AK_how:
+	case HOP_AK_save: {
 		int n;
 		const char *const *word = hop_attr_words(kind, &n);
 		int64_t v = *(const int64_t *)at;
@@ -357,10 +358,13 @@ static bool left_out(struct printer *p, const struct scope *s, const hop_node *n
 		const hop_graph *g = *(const hop_graph *const *)at;
 		return !g || in_place(p, g, f->kind);
 	}
-	if (f->kind == HOP_AK_bool || f->kind == HOP_AK_how || f->kind == HOP_AK_count)
+	if (f->kind == HOP_AK_bool || f->kind == HOP_AK_how || f->kind == HOP_AK_count ||
+	    f->kind == HOP_AK_save)
 		return !*(const int64_t *)at;
 	if (f->kind == HOP_AK_str && f->may_lack)
 		return !((const hop_str *)at)->n;
+	if (f->kind == HOP_AK_f64 && f->may_lack)
+		return *(const double *)at == 0;
 	if (f->kind == HOP_AK_sym)
 		return *(const int64_t *)at < 0;
 	if (f->kind != HOP_AK_sargs)

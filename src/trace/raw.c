@@ -108,7 +108,8 @@ static bool field_in(hop_trace *t, const hop_field *f, const hop_raw *a, void *t
 		*(int64_t *)to = a->i;
 		return (uint64_t)a->i < HOP_NDTYPE || wrong(t, f->name, "there is no such dtype");
 	case HOP_AK_mode:
-	case HOP_AK_how: {
+	case HOP_AK_how:
+	case HOP_AK_save: {
 		int n;
 		hop_attr_words(f->kind, &n);
 		*(int64_t *)to = a->i;

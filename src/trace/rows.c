@@ -865,6 +865,18 @@ int hop_op_retain_grad(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_retain_grad, a, nin, in, cap, out);
 }
 
+int hop_op_name(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                const char *name,
+                int save)
+{
+	const hop_raw a[] = {
+		{ .p = name },
+		{ .i = save },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_name, a, nin, in, cap, out);
+}
+
 int hop_op_sum(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int naxes, const int64_t *axes)
@@ -1103,6 +1115,34 @@ int hop_op_call(hop_trace *t, const char *file, int line, int nin,
 		{ .p = body },
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_call, a, nin, in, cap, out);
+}
+
+int hop_op_checkpoint(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                double budget,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *body)
+{
+	const hop_raw a[] = {
+		{ .f = budget },
+		{ .i = nsargs, .p = sargs },
+		{ .p = body },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_checkpoint, a, nin, in, cap, out);
+}
+
+int hop_op_packed(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *pack,
+                const hop_fn *unpack)
+{
+	const hop_raw a[] = {
+		{ .i = nsargs, .p = sargs },
+		{ .p = pack },
+		{ .p = unpack },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_packed, a, nin, in, cap, out);
 }
 
 int hop_op_cond(hop_trace *t, const char *file, int line, int nin,
