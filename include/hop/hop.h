@@ -19,6 +19,7 @@
 #include "hop/kernel.h"
 #include "hop/linalg.h"
 #include "hop/look.h"
+#include "hop/mode.h"
 #include "hop/nn.h"
 #include "hop/old.h"
 #include "hop/ops.h"

@@ -11,6 +11,11 @@ extern "C" {
 /** As PyTorch's matmul: vectors, matrices, broadcast batches of matrices. */
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
 #define hop_matmul(t, ...) hop_at_matmul(t, __FILE__, __LINE__, __VA_ARGS__)
+/** As PyTorch's linear: x times the transposed weight, which has a row for each result, along the last
+ * axis; plus bias, which may be {0, 0} = none. */
+hop_value hop_at_linear(hop_trace *t, const char *file, int line, hop_value x, hop_value weight,
+                        hop_value bias);
+#define hop_linear(t, ...) hop_at_linear(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- along an axis ---- */
 

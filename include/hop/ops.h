@@ -150,6 +150,9 @@ hop_value hop_at_select(hop_trace *t, const char *file, int line,
 hop_value hop_at_stop_gradient(hop_trace *t, const char *file, int line,
                     hop_value x);
 #define hop_stop_gradient(t, x) hop_at_stop_gradient(t, __FILE__, __LINE__, x)
+hop_value hop_at_straight(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y);
+#define hop_straight(t, x, y) hop_at_straight(t, __FILE__, __LINE__, x, y)
 
 #ifdef __cplusplus
 }

@@ -195,6 +195,10 @@ inline value stop_gradient(const arg &x)
 {
 	return detail::point(hop_at_stop_gradient, x);
 }
+inline value straight(const arg &x, const arg &y)
+{
+	return detail::point(hop_at_straight, x, y);
+}
 
 }
 

@@ -170,6 +170,8 @@ int hop_op_select(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out);
 int hop_op_stop_gradient(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out);
+int hop_op_straight(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out);
 int hop_op_retain_grad(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *name);

@@ -494,6 +494,11 @@ inline value clamp(const arg &x, const arg &low, const arg &high)
 	return detail::point(hop_at_clamp, x, low, high);
 }
 inline value matmul(const arg &x, const arg &y) { return detail::point(hop_at_matmul, x, y); }
+inline value linear(const value &x, const value &weight, const value &bias = value(),
+                    place at = place())
+{
+	return detail::on(x, at, hop_at_linear, weight.v, bias.v);
+}
 inline value solve(const arg &a, const arg &b) { return detail::point(hop_at_solve, a, b); }
 inline value triangular_solve(const value &a, const value &b, int flags, place at = place())
 {

@@ -1,6 +1,6 @@
-/* stop.c -- stop_gradient, retain_grad and name in all their cells: identities that mean something to a
- * derivative. No pass may drop them: a graph that is optimised may still be differentiated. They cost
- * nothing in compiled code. */
+/* stop.c -- stop_gradient, straight, retain_grad and name in all their cells: identities that mean
+ * something to a derivative. No pass may drop them: a graph that is optimised may still be
+ * differentiated. They cost nothing in compiled code. */
 #include "loop/lower.h"
 #include "ops/ops.h"
 
@@ -26,6 +26,22 @@ hop_status hop_eval_stop(hop_interp *p, const hop_node *n, hop_array *const *in,
 hop_status hop_lower_stop(hop_lower *l, const hop_node *n)
 {
 	l->reg = hop_lower_arg(l, n, 0, l->q.ix);
+	return HOP_OK;
+}
+
+/* straight x y -- x, with the derivatives of y: what is between them has the slope 1 */
+hop_status hop_jvp_straight(hop_build *b, hop_rule *r)
+{
+	(void)b;
+	r->dout[0] = r->din[1];
+	return HOP_OK;
+}
+
+hop_status hop_vjp_straight(hop_build *b, hop_rule *r)
+{
+	(void)b;
+	if (r->act[1])
+		r->din[1] = r->dout[0];
 	return HOP_OK;
 }
 

@@ -231,12 +231,12 @@ int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rul
 	          hop_enter(t, NULL, file, line, bwd_types, &c);
 	if (ok) {
 		a = (hop_body_args){ .fn = c.rule.bwd, .user = user, .n = (int)c.nb, .type = c.btype,
-		                     .what = "the backward body of custom" };
+		                     .what = "the backward body of custom", .exempt = true };
 		ok = (c.body[BWD] = hop_body_run(t, file, line, &a)) != NULL;
 	}
 	if (ok && c.rule.jvp) {
 		a = (hop_body_args){ .fn = c.rule.jvp, .user = user, .n = (int)c.nj, .type = c.jtype,
-		                     .what = "the jvp body of custom" };
+		                     .what = "the jvp body of custom", .exempt = true };
 		ok = (c.body[JVP] = hop_body_run(t, file, line, &a)) != NULL;
 	}
 	if (ok)

@@ -2,7 +2,7 @@
  * common, in an order that does not depend on the order in which the user's nested calls
  * ran, and copies each draft into a graph with those parameters. The parent is read and
  * written here, and nowhere before. Which operator it is does not matter here. */
-#include "trace/trace.h"
+#include "trace/mode.h"
 
 #include <string.h>
 
@@ -363,5 +363,6 @@ hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
 void hop_join_wrote(hop_join *j, const hop_val *v)
 {
 	for (uint32_t i = 0; i < j->nw; i++)
-		hop_store_set(j->t, j->w[i], v[i]);
+		hop_store_set(j->t, j->w[i], hop_mode_stops(j->t) ?
+		              hop_mode_written(j->t, hop_store_cur(j->t, j->w[i]), v[i]) : v[i]);
 }

@@ -6,6 +6,7 @@
  * variables that the body reads: the check mode runs it every time, and compares. */
 #include "trace/control.h"
 #include "text/text.h"
+#include "trace/mode.h"
 #include "trace/strict.h"
 
 #include <string.h>
@@ -59,7 +60,7 @@ static void make_key(hop_trace *t, struct call *c)
 {
 	hop_buf b;
 	uint64_t head[] = { 'k', mentions_sizes(c) ? t->serial : 0, (uint64_t)c->io.nin,
-		                (uint64_t)c->self.nstatic, (uint64_t)hop_strict_level(t) };
+		                (uint64_t)c->self.nstatic, (uint64_t)hop_strict_level(t), hop_modes_key(t) };
 	hop_buf_open(&b, hop_env_of(t));
 	hop_putn(&b, (const char *)head, sizeof head);
 	hop_putn(&b, (const char *)&c->fn, sizeof c->fn);

@@ -195,6 +195,7 @@ static uint32_t run(hop_trace *t, const struct call *c, const void *attr, const 
 static void make(hop_trace *t, void *arg)
 {
 	struct call *c = arg;
+	t->cast = HOP_NDTYPE;                  /* operands as the graph has them */
 	if (c->nin < 0 || (c->nin && !c->in) || c->cap < 0 || (c->cap && !c->out)) {
 		hop_trace_fail(t, HOP_EUSE, "%s: a count is negative or a list is missing", t->op);
 		return;

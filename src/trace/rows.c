@@ -285,6 +285,12 @@ hop_value hop_at_stop_gradient(hop_trace *t, const char *file, int line,
 	return hop_at_point(t, file, line, HOP_OP_stop_gradient, 1, (hop_value[]){ x });
 }
 
+hop_value hop_at_straight(hop_trace *t, const char *file, int line,
+                    hop_value x, hop_value y)
+{
+	return hop_at_point(t, file, line, HOP_OP_straight, 2, (hop_value[]){ x, y });
+}
+
 int hop_op_constant(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const hop_array *value)
@@ -853,6 +859,14 @@ int hop_op_stop_gradient(hop_trace *t, const char *file, int line, int nin,
 	const hop_raw a[] = {
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_stop_gradient, a, nin, in, cap, out);
+}
+
+int hop_op_straight(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out)
+{
+	const hop_raw a[] = {
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_straight, a, nin, in, cap, out);
 }
 
 int hop_op_retain_grad(hop_trace *t, const char *file, int line, int nin,

@@ -4,6 +4,7 @@
  * hop refuses by itself is not asked again, and what PyTorch does not have is not refused. */
 #include "trace/strict.h"
 #include "trace/block.h"
+#include "trace/mode.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,6 +15,8 @@ enum hop_strict hop_strict_level(const hop_trace *t)
 {
 	if (t->root->strict == HOP_STRICT_OFF)
 		return HOP_STRICT_OFF;
+	if (t->modes && t->modes->says_grad)
+		return t->modes->no_grad ? HOP_STRICT_NO_GRAD : HOP_STRICT_GRAD;
 	for (; t; t = t->up) {
 		if (t->in_grad)
 			return HOP_STRICT_GRAD;

@@ -2,6 +2,7 @@
  * and bodies. It does not know what any op does. */
 #include "trace/trace.h"
 #include "data/tree.h"
+#include "trace/mode.h"
 
 #include <string.h>
 
@@ -55,7 +56,9 @@ bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_mak
 	t->b.loc = top->b.loc = loc;
 	t->b.as = t->op;
 	if (usable(t)) {
+		t->cast = op ? hop_autocast_of(t->modes, op) : HOP_NDTYPE;
 		make(t, arg);
+		t->cast = HOP_NDTYPE;
 		if (t->eager && !e->diag.st && t->root->top == t)
 			hop_eager_settle(t);
 	}
@@ -74,12 +77,13 @@ static hop_trace *trace_new(hop_root *r, hop_trace *up, bool eager)
 		r->pool = t->next;
 	else
 		t = HOP_NEW(&r->arena, hop_trace);
-	*t = (hop_trace){ .root = r, .up = up, .eager = eager, .what = "this body", .op = "" };
+	*t = (hop_trace){ .root = r, .up = up, .eager = eager, .what = "this body", .op = "",
+	                   .cast = HOP_NDTYPE };
 	t->serial = hop_ctx_serial(r->ctx);
 	t->depth = up ? up->depth + 1 : 0;
 	hop_arena_open(&t->arena, &r->env);
 	hop_build_open(&t->b, &r->env);
-	t->lifted.a = t->mirrors.a = &t->arena;
+	t->lifted.a = t->mirrors.a = t->casts.a = &t->arena;
 	t->stop = HOP_BAD;
 	if (up)
 		for (uint32_t i = 0; i < up->b.nsym + up->b.nlocal; i++)
@@ -183,10 +187,11 @@ static void body_open(hop_trace *t, void *arg)
 		if (a->in)
 			o->in[i] = a->in[i];
 		else if (a->ten)
-			o->in[i] = hop_value_new(c, hop_eager_leaf(c, hop_array_retain(a->ten[i])));
+			o->in[i] = hop_value_plain(c, hop_eager_leaf(c, hop_array_retain(a->ten[i])));
 		else
-			o->in[i] = hop_value_new(c, hop_param_new(c, a->type[i]));
+			o->in[i] = hop_value_plain(c, hop_param_new(c, a->type[i]));
 	}
+	hop_modes_inherit(c, t, a);
 	t->root->top = o->child = c;
 }
 
@@ -236,6 +241,8 @@ hop_trace *hop_scope_close(hop_trace *t, hop_trace *c)
 		hop_fail(e, c->b.loc, HOP_EUSE, "%s was left while another was open", c->what);
 	if (!e->diag.st && !c->returned)
 		hop_fail(e, c->b.loc, HOP_EUSE, "%s ended without hop_return", c->what);
+	if (!e->diag.st)
+		hop_modes_closed(c);
 	if (e->diag.st) {
 		body_failed(t, c);
 		return NULL;

@@ -56,6 +56,7 @@ typedef struct hop_cell {
 	hop_val         val;           /* valid while version is the store's; or HOP_BAD */
 	uint32_t        version;
 	hop_value       outer;         /* lifted: the handle it came by */
+	bool            still;         /* a view that no derivative passes: made under no_grad */
 	enum hop_weak   weak;          /* a number: f, or i for BOOL and INT; not a tensor */
 	double          f;
 	int64_t         i;
@@ -99,6 +100,8 @@ typedef struct hop_root {
 	hop_arena         arena;       /* of the lists */
 } hop_root;
 
+typedef struct hop_modes hop_modes;        /* mode.h */
+
 struct hop_trace {
 	hop_root    *root;
 	hop_trace   *up;               /* enclosing trace; NULL = outermost */
@@ -115,6 +118,13 @@ struct hop_trace {
 	int64_t      trip;             /* eager: of the loop whose body it is, from 1; 0 = of none */
 	int64_t      ran;              /* eager: trips before this one, of such a loop */
 	const char  *op;               /* the call in progress, for messages */
+	const hop_modes *modes;        /* what holds now; NULL = nothing */
+	const hop_modes *modes0;       /* what held when it began */
+	hop_dtype    cast;             /* what autocast makes of the operands of this call; or
+	                                * HOP_NDTYPE */
+	hop_map      casts;            /* value, dtype -> slot + 1 */
+	size_t       nstill, stillcap;
+	uint8_t     *still;            /* per value of the draft: no derivative passes it */
 	hop_loc      site;             /* the operator's line; 0 = a function, not a body */
 	uint32_t     within;           /* failed bodies inside that are this one again */
 	uint32_t     nin;              /* its first stores are parameters, given when it began */
@@ -181,6 +191,8 @@ typedef struct hop_body_args {
 	const char            *what;
 	const char            *closed; /* the name of the keyed region that it is the body of */
 	bool                   eager, in_scan, in_custom, in_grad;
+	bool                   in_jvp; /* forward mode is taken of it */
+	bool                   exempt; /* a rule of a derivative: no mode around it holds */
 	int64_t                trip;   /* eager: of the loop, from 1; 0 = of none */
 	int64_t                ran;    /* trips before it */
 	int                    n;
@@ -202,7 +214,9 @@ void       hop_body_drop(hop_trace *child);
 /* ---- value.c ---- */
 
 /* A new storage with these contents. {0, 0} for HOP_BAD. */
+/* What a call gave, as the modes that hold want it; and a value as it is. */
 hop_value hop_value_new(hop_trace *t, hop_val v);
+hop_value hop_value_plain(hop_trace *t, hop_val v);
 hop_value hop_value_weak(hop_trace *t, enum hop_weak w, double f, int64_t i);
 /* The slot of a handle in this trace, lifting it; -1 and a failure when it is none. */
 int64_t   hop_slot_of(hop_trace *t, hop_value v);

@@ -238,7 +238,8 @@ int hop_xform_run(hop_trace *t, const char *file, int line, hop_xform *x, const 
 	if (!hop_enter(t, x->op, file, line, first, x))
 		return 0;
 	hop_body_args a = { .fn = body, .user = user, .what = what, .n = x->nin,
-	                    .type = x->type, .in_grad = x->nwrt && last != jvp_end };
+	                    .type = x->type, .in_grad = x->nwrt && last != jvp_end,
+	                    .in_jvp = x->nwrt && last == jvp_end };
 	x->body = hop_body_run(t, file, line, &a);
 	if (x->body)
 		hop_enter(t, NULL, file, line, last, x);

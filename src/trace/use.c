@@ -33,7 +33,7 @@ hop_value hop_array_here(hop_trace *t, hop_array *a)
 			dim[i] = hop_size_int(a->dim[i]);
 		v = hop_param_new(base, hop_type_get(&r->env, a->dtype, a->rank, dim));
 	}
-	hop_value h = hop_value_new(base, v);
+	hop_value h = hop_value_plain(base, v);
 	r->array[r->narray] = hop_array_retain(a);
 	r->array_slot[r->narray++] = h.id;
 	return h;

@@ -1,6 +1,6 @@
 /* value.c -- handles, storages and views: what a public value stands for in a trace, and how
  * one of an enclosing trace is lifted. Writes are in write.c. */
-#include "trace/trace.h"
+#include "trace/mode.h"
 
 #include <string.h>
 
@@ -54,7 +54,7 @@ static bool too_many(hop_trace *t, const hop_type *type)
 	return false;
 }
 
-hop_value hop_value_new(hop_trace *t, hop_val v)
+hop_value hop_value_plain(hop_trace *t, hop_val v)
 {
 	if (hop_is_bad(v))
 		return (hop_value){ 0, 0 };
@@ -65,6 +65,11 @@ hop_value hop_value_new(hop_trace *t, hop_val v)
 	store_new(t, (hop_store){ .owner = t, .index = n, .type = type, .cur = v,
 	                          .entry = HOP_BAD });
 	return handle(t, slot_new(t, (hop_cell){ .store = n, .type = type, .val = v }));
+}
+
+hop_value hop_value_new(hop_trace *t, hop_val v)
+{
+	return hop_value_plain(t, hop_mode_result(t, v));
 }
 
 hop_value hop_value_weak(hop_trace *t, enum hop_weak w, double f, int64_t i)
@@ -120,7 +125,7 @@ static uint32_t lift(hop_trace *t, hop_trace *owner, hop_value v)
 		const hop_store *b = &owner->store[s.store];
 		uint32_t store = hop_store_mirror(t, b->owner, b->index);
 		n = slot_new(t, (hop_cell){ .store = store, .view = s.view, .type = s.type,
-		                            .val = HOP_BAD, .outer = v });
+		                            .val = HOP_BAD, .outer = v, .still = s.still });
 	}
 	hop_map_put(&t->lifted, &v, sizeof v, (void *)((uintptr_t)n + 1));
 	return n;
@@ -140,9 +145,10 @@ int64_t hop_slot_of(hop_trace *t, hop_value v)
 			hop_note(hop_env_of(t), s->loc, "this %s: list the variable here", s->what);
 		return -1;
 	}
-	if (o == t)
-		return v.id;
-	return hop_keyed_refuses(t, o) ? -1 : (int64_t)lift(t, o, v);
+	if (o != t && hop_keyed_refuses(t, o))
+		return -1;
+	uint32_t slot = o == t ? v.id : lift(t, o, v);
+	return t->cast == HOP_NDTYPE ? slot : hop_autocast_slot(t, slot);
 }
 
 /* Finding it may move the list of slots. */
@@ -215,6 +221,8 @@ hop_val hop_slot_read(hop_trace *t, uint32_t slot)
 	else
 		v = hop_view_emit(&t->b, s->view, hop_store_cur(t, s->store));
 	s = &t->slot[slot];
+	if (s->still && !hop_is_bad(v) && !t->eager)
+		v = hop_emit(&t->b, stop_gradient, v);
 	s->val = v;
 	s->version = version;
 	return v;
@@ -244,11 +252,12 @@ hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr)
 	if (hop_is_bad(v) || too_many(t, hop_typeof(&t->b, v)))
 		return (hop_value){ 0, 0 };
 	hop_cell s = t->slot[i];
+	hop_val r = hop_mode_result(t, v);
 	hop_view_step *w = HOP_NEW(&t->arena, hop_view_step);
 	*w = (hop_view_step){ .up = s.view, .op = op, .in = s.type, .out = hop_typeof(&t->b, v),
 	                 .attr = hop_attr_copy(hop_env_of(t), &t->arena, op, attr, NULL, -1) };
 	return handle(t, slot_new(t, (hop_cell){ .store = s.store, .view = w, .type = w->out,
-	                                         .val = v,
+	                                         .val = r, .still = s.still || hop_mode_stops(t),
 	                                         .version = t->store[s.store].version }));
 }
 

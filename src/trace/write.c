@@ -1,7 +1,7 @@
 /* write.c -- writes turned into new contents. A write to a view is undone step by step until
  * the whole storage has new contents; readers derive their views from those. Nothing is
  * mutated: the memory planner finds the writes again. */
-#include "trace/trace.h"
+#include "trace/mode.h"
 
 #include <stdio.h>
 
@@ -133,10 +133,13 @@ void hop_slot_write(hop_trace *t, uint32_t slot, hop_val v)
 		return;
 	v = hop_emit_as(&t->b, v, s.type);     /* a storage keeps its type */
 	hop_val all = s.view ? undo(&t->b, s.view, hop_store_cur(t, s.store), v) : v;
+	bool stops = hop_mode_stops(t);
+	if (stops)
+		all = hop_mode_written(t, hop_store_cur(t, s.store), all);
 	if (hop_is_bad(all))
 		return;
 	hop_store_set(t, s.store, all);
-	t->slot[slot].val = v;
+	t->slot[slot].val = !s.view ? all : stops || s.still ? HOP_BAD : v;
 	t->slot[slot].version = t->store[s.store].version;
 }
 

@@ -81,6 +81,7 @@ def weighted(parts):
 
 C1, C2 = i(4, 0, 2, 2), torch.tensor([[1, 0, 4], [2, 2, 3]])
 X3 = f(2, 5, 3)
+LW, LB = f(5, 4), f(5)
 # name, inputs, what PyTorch says; "-" in front: no gradients
 CASES = [
     ("cumsum_0", [A], lambda x: x.cumsum(0)),
@@ -160,6 +161,8 @@ CASES = [
     ("arange", [K], lambda x: x + torch.arange(11, dtype=x.dtype)),
     ("scalar", [K], lambda x: x * torch.tensor(1.25, dtype=x.dtype)),
     ("stop_gradient", [A], lambda x: x * x.detach().exp()),
+    ("linear", [A, LW, LB], nn.linear),
+    ("linear_bare", [A, LW], nn.linear),
 ]
 DTYPES = {"f64": torch.float64, "f32": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}
 

@@ -123,6 +123,8 @@ CASES = [
     ("not", [i(12, 5, -1)], "%1 = not %0", "%1", torch.bitwise_not),
     ("select", [A, B], "%2 = lt %0, %1\n  %3 = select %2, %0, %1", "%3",
      lambda x, y: torch.where(x < y, x, y)),
+    ("straight", [A, B], "%2 = floor %0\n  %3 = straight %2, %1\n  %4 = mul %3, %0", "%4",
+     lambda x, y: (y + (x.floor() - y).detach()) * x),
     ("stop_gradient", [A], "%1 = stop_gradient %0\n  %2 = mul %0, %1", "%2",
      lambda x: x * x.detach()),
     ("retain_grad", [A], "%1 = retain_grad %0 {name = \\\"a\\\"}\n  %2 = mul %0, %1", "%2",

@@ -568,6 +568,20 @@ static const double grad_select_bf16[] = {
 	0, 0.283203125, 1, 0,
 	-0.416015625, -0.98828125, -0.65234375, 0,
 };
+static const double in_straight_bf16[] = {
+	1.25, -1.2109375, 0.625, 0.12060546875,
+	1.2421875, 0.0771484375, -1.140625, -0.69921875,
+	0.578125, -0.11328125, -1.25, 0.55078125,
+};
+static const double out_straight_bf16[] = {
+	1.25, 2.421875, 0, 0,
+	1.2421875, 0,
+};
+static const double grad_straight_bf16[] = {
+	1, -1.078125, -0, -0,
+	-0.65234375, 0, 1.25, -0.65234375,
+	-0.259765625, -0.119140625, -0.80859375, 0.0218505859375,
+};
 static const double in_stop_gradient_bf16[] = {
 	1.25, -1.2109375, 0.625, 0.12060546875,
 	1.2421875, 0.0771484375,
@@ -1466,6 +1480,15 @@ static const struct torch_op torch_ops_bf16[] = {
 	  "  return %3\n"
 	  "}\n",
 	  in_select_bf16, out_select_bf16, grad_select_bf16 },
+	{ "straight",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 3], %1: bf16[2, 3]) {\n"
+	  "  %2 = floor %0\n"
+	  "  %3 = straight %2, %1\n"
+	  "  %4 = mul %3, %0\n"
+	  "  return %4\n"
+	  "}\n",
+	  in_straight_bf16, out_straight_bf16, grad_straight_bf16 },
 	{ "stop_gradient",
 	  "hop 1\n"
 	  "graph @f(%0: bf16[2, 3]) {\n"

@@ -568,6 +568,20 @@ static const double grad_select_f16[] = {
 	0, 0.28369140625, 1, 0,
 	-0.416259765625, -0.990234375, -0.65380859375, 0,
 };
+static const double in_straight_f16[] = {
+	1.2529296875, -1.208984375, 0.62646484375, 0.12078857421875,
+	1.240234375, 0.0771484375, -1.138671875, -0.69921875,
+	0.578125, -0.11322021484375, -1.25390625, 0.548828125,
+};
+static const double out_straight_f16[] = {
+	1.2529296875, 2.41796875, 0, 0,
+	1.240234375, 0,
+};
+static const double grad_straight_f16[] = {
+	1, -1.0810546875, -0, -0,
+	-0.65380859375, 0, 1.2529296875, -0.6533203125,
+	-0.2607421875, -0.11962890625, -0.81103515625, 0.021881103515625,
+};
 static const double in_stop_gradient_f16[] = {
 	1.2529296875, -1.208984375, 0.62646484375, 0.12078857421875,
 	1.240234375, 0.0771484375,
@@ -1466,6 +1480,15 @@ static const struct torch_op torch_ops_f16[] = {
 	  "  return %3\n"
 	  "}\n",
 	  in_select_f16, out_select_f16, grad_select_f16 },
+	{ "straight",
+	  "hop 1\n"
+	  "graph @f(%0: f16[2, 3], %1: f16[2, 3]) {\n"
+	  "  %2 = floor %0\n"
+	  "  %3 = straight %2, %1\n"
+	  "  %4 = mul %3, %0\n"
+	  "  return %4\n"
+	  "}\n",
+	  in_straight_f16, out_straight_f16, grad_straight_f16 },
 	{ "stop_gradient",
 	  "hop 1\n"
 	  "graph @f(%0: f16[2, 3]) {\n"

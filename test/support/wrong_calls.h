@@ -38,6 +38,8 @@ TWO(add) TWO(sub) TWO(mul) TWO(div) TWO(rem) TWO(max) TWO(min) ONE(neg) ONE(abs)
 ONE(log) ONE(sin) ONE(cos) ONE(tanh) ONE(sqrt) TWO(eq) TWO(ne) TWO(lt) TWO(le) TWO(and)
 TWO(or) ONE(not) TWO(fold_in) TWO(gt) TWO(ge) TWO(idiv) TWO(matmul) ONE(sigmoid) ONE(relu)
 ONE(silu) ONE(clone) ONE(log_sigmoid) ONE(softplus) ONE(gelu) ONE(gelu_tanh) ONE(stop_gradient)
+TWO(straight)
+CALL(linear, hop_linear(t, a->v[0], a->v[1], a->v[2]))
 CALL(solve, hop_solve(t, hop_slice(t, a->v[0], 1, (hop_dim){ 0, NULL }, (hop_dim){ 2, NULL }, 1),
                       a->v[1]))
 CALL(leaky_relu, hop_leaky_relu(t, a->v[0], 0.5))
@@ -204,6 +206,8 @@ static const struct ctor {
 	{ "tril", "tril", c_tril, 1, { MAT }, 0, { .rank = 0 } },
 	{ "triu", "triu", c_triu, 1, { MAT }, 0, { .rank = 0 } },
 	R1(log_sigmoid, MAT), R1(softplus, MAT), R1(gelu, IDX), R1(gelu_tanh, MAT),
+	R2(straight, MAT, NUM),
+	{ "linear", "linear", c_linear, 2, { MAT, MAT }, 0, { .rank = 0 } },
 	R1(stop_gradient, MAT), R1(leaky_relu, MAT), R1(elu, MAT),
 	{ "log_softmax", "log_softmax", c_log_softmax, 1, { MAT }, AXIS, { .axis = 1 } },
 	{ "logsumexp", "logsumexp", c_logsumexp, 1, { MAT }, AXIS, { .axis = 1 } },

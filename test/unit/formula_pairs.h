@@ -191,6 +191,8 @@ PAIR( rows,    "sum(nonzero(W)) + count_nonzero(W) + sum(compact(W, p))",
 PAIR( exact,   "sum(exact(x, count_unique(x)))",
       hop_sum_all(t, hop_exact(t, x, COUNT(0, hop_unique, x, NULL))), x )
 PAIR( matmul,  "matmul(W, x)",        hop_matmul(t, W, x), W, x )
+PAIR( linear,  "linear(x, W, y)",     hop_linear(t, x, W, y), W, x, y )
+PAIR( straight, "straight(floor(x), x)", hop_straight(t, hop_floor(t, x), x), x )
 PAIR( solve,   "solve(W, x)",         hop_solve(t, W, x), W, x )
 PAIR( triangle, "triangular_solve(W, x, flags=3)", hop_triangular_solve(t, W, x, 3), W, x )
 PAIR( cholesky, "cho_solve(cholesky(W), x) + cho_logdet(cholesky(W, flags=1))",

@@ -64,6 +64,8 @@ static bool row_graph(hop_env *e, int op, hop_dtype d, hop_graph **out_g)
 	/* where its derivative is also the limit of differences */
 	if (op == HOP_OP_stop_gradient && hop_dtype_float(d))
 		in[0] = hop_emit(&b, floor, in[0]);
+	if (op == HOP_OP_straight && hop_dtype_float(d))
+		in[0] = hop_emit(&b, add, in[1], hop_emit(&b, floor, in[0]));
 	hop_val out = hop_emit_op(&b, op, NULL, (uint32_t)row->nin, in);
 	hop_status st = hop_seal(&b, 1, &out, NULL, out_g);
 	hop_diag_clear(e);

@@ -138,6 +138,8 @@ FORM(linspace, hop_mul(t, X, hop_linspace(t, hop_dtype_of(t, X), -2, 7, hop_dim_
 FORM(arange, hop_add(t, X, hop_arange(t, hop_dtype_of(t, X), hop_dim_of(t, X, 0))))
 FORM(scalar, hop_mul(t, X, hop_scalar(t, hop_dtype_of(t, X), 1.25)))
 FORM(stop_gradient, hop_mul(t, X, hop_exp(t, hop_stop_gradient(t, X))))
+FORM(linear, hop_linear(t, X, Y, in[2]))
+FORM(linear_bare, hop_linear(t, X, Y, HOP_NONE))
 FORM(sort, hop_sort(t, X, 1, false))
 FORM(sort_down, hop_sort(t, X, 0, true))
 FORM(sort_middle, hop_sort(t, X, -2, false))
@@ -183,6 +185,7 @@ static const struct { const char *name; form *make; int is; } forms[] = {
 	F(masked_select_wide, 0), F(masked_select_none, 0), F(masked_select_all, 0), F(compact, 0),
 	F(compact_cap, 0), F(nonzero, 0), F(nonzero_special, 0), F(nonzero_cap, 0), F(unique, FLAT),
 	F(unique_cap, FLAT), F(linspace, 0), F(arange, 0), F(scalar, 0), F(stop_gradient, FLAT),
+	F(linear, 0), F(linear_bare, 0),
 #undef F
 };
 enum { NFORM = sizeof forms / sizeof *forms };
