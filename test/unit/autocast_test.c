@@ -1,0 +1,234 @@
+/* autocast_test.c -- autocast against PyTorch 2.13: the dtype of the result of every row of the table,
+ * by its CPU and by its lists for CUDA; and the loss and gradients of a small network. The numbers are
+ * in test/data/autocast.h. What modes are in general is in mode_test.c. */
+#include "trace_rig.h"
+
+#include "data/autocast.h"
+
+enum { NCASE = sizeof cast_cases / sizeof *cast_cases };
+
+typedef hop_value form(hop_trace *t, const hop_value *in);
+#define FORM(name, ...) \
+	static hop_value f_##name(hop_trace *t, const hop_value *in) { return __VA_ARGS__; }
+#define X in[0]                            /* [3, 3] */
+#define V in[1]                            /* [3] */
+
+FORM(matmul, hop_matmul(t, X, X))
+FORM(linear, hop_linear(t, X, X, V))
+FORM(prod, hop_prod(t, X, 0, NULL))
+FORM(mse, hop_mse(t, X, X, HOP_LOSS_MEAN))
+FORM(cross_entropy, hop_cross_entropy(t, X, hop_arange(t, HOP_i64, hop_n(3)), 1, HOP_LOSS_MEAN))
+FORM(diag_sum, hop_diag_sum(t, X))
+FORM(cholesky, hop_cholesky(t, X, HOP_LOWER))
+FORM(cho_solve, hop_cho_solve(t, X, X, HOP_LOWER))
+FORM(solve, hop_solve(t, X, X))
+FORM(triangular_solve, hop_triangular_solve(t, X, X, HOP_UPPER))
+FORM(inv, hop_inv(t, X))
+FORM(exp, hop_exp(t, X))
+FORM(expm1, hop_expm1(t, X))
+FORM(log, hop_log(t, X))
+FORM(log1p, hop_log1p(t, X))
+FORM(rsqrt, hop_rsqrt(t, X))
+FORM(sinh, hop_sinh(t, X))
+FORM(cosh, hop_cosh(t, X))
+FORM(asin, hop_asin(t, X))
+FORM(acos, hop_acos(t, X))
+FORM(pow, hop_pow(t, X, X))
+FORM(sum, hop_sum_all(t, X))
+FORM(cumsum, hop_cumsum(t, X, 0))
+FORM(cumprod, hop_cumprod(t, X, 0))
+FORM(softmax, hop_softmax(t, X, 1))
+FORM(log_softmax, hop_log_softmax(t, X, 1))
+FORM(logsumexp, hop_logsumexp(t, X, 1))
+FORM(softplus, hop_softplus(t, X))
+FORM(layer_norm, hop_layer_norm(t, X, V, V, 1e-5))
+FORM(norm, hop_norm(t, X, 0, NULL))
+FORM(concat, hop_concat(t, 2, (hop_value[]){ X, X }, 0))
+FORM(stack_n, hop_stack_n(t, 2, (hop_value[]){ X, X }, 0))
+FORM(atan2, hop_atan2(t, X, X))
+FORM(scatter_add, hop_scatter_add(t, X, 0, hop_arange(t, HOP_i64, hop_n(3)), X))
+
+static const struct { const char *name; form *f; } forms[] = {
+#define F(name) { #name, f_##name }
+	F(matmul), F(linear), F(prod), F(mse), F(cross_entropy), F(diag_sum), F(cholesky), F(cho_solve),
+	F(solve), F(triangular_solve), F(inv), F(exp), F(expm1), F(log), F(log1p), F(rsqrt), F(sinh),
+	F(cosh), F(asin), F(acos), F(pow), F(sum), F(cumsum), F(cumprod), F(softmax), F(log_softmax),
+	F(logsumexp), F(softplus), F(layer_norm), F(norm), F(concat), F(stack_n), F(atan2),
+	F(scatter_add),
+#undef F
+};
+
+/* ---- dtypes ---- */
+
+struct asked { form *f; const struct cast_case *c; hop_dtype got; };
+
+static void ask(hop_trace *t, const hop_value *in, void *user)
+{
+	struct asked *a = user;
+	hop_value y = HOP_NONE;
+	if (a->c->cuda)
+		HOP_AUTOCAST_CUDA(t, a->c->to)
+			y = a->f(t, in);
+	else
+		HOP_AUTOCAST(t, a->c->to)
+			y = a->f(t, in);
+	a->got = hop_dtype_of(t, y);
+	hop_return(t, y);
+}
+
+static void dtypes(void **state)
+{
+	(void)state;
+	const int64_t three[2] = { 3, 3 };
+	int tried = 0;
+	for (int i = 0; i < NCASE; i++) {
+		const struct cast_case *c = &cast_cases[i];
+		hop_spec s[2] = { hop_spec_of(c->in, 2, three), hop_spec_of(c->in, 1, three) };
+		for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+			struct asked a = { forms[k].f, c, HOP_bool };
+			hop_fn *f;
+			if (strcmp(forms[k].name, c->name))
+				continue;
+			if (hop_capture(ctx, ask, &a, 2, s, &f))
+				fail_msg("%s", hop_message(ctx));
+			if (a.got != c->out)
+				fail_msg("%s of dtype %d under %d: dtype %d, PyTorch's is %d", c->name, c->in, c->to,
+				         a.got, c->out);
+			hop_fn_release(f);
+			tried++;
+		}
+	}
+	assert_int_equal(tried, NCASE);
+}
+
+/* Every row of the table is in the data, or has no word in PyTorch. */
+static void covered(void **state)
+{
+	static const char *const rows[] = {
+#define HOP_CAST_ROW(name, torch, cpu, cuda) #name,
+#include "trace/autocast.def"
+#undef HOP_CAST_ROW
+	};
+	(void)state;
+	for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+		bool found = !strcmp(rows[k], "matmul_as");
+		for (int i = 0; i < NCASE; i++)
+			found |= !strcmp(rows[k], cast_cases[i].name);
+		if (!found)
+			fail_msg("%s has no case in test/data/gen_autocast.py", rows[k]);
+	}
+}
+
+/* ---- a network ---- */
+
+static void net(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value loss = HOP_NONE;
+	(void)user;
+	HOP_AUTOCAST(t, HOP_bf16) {
+		hop_value h = hop_relu(t, hop_linear(t, in[0], in[2], in[3]));
+		loss = hop_cross_entropy(t, hop_linear(t, h, in[4], in[5]), in[1], 1, HOP_LOSS_MEAN);
+	}
+	hop_return(t, loss);
+}
+
+static hop_array *floats(const double *v, int rank, int64_t m, int64_t n, hop_dtype d)
+{
+	hop_array *a = array(d, rank, (int64_t[]){ m, n }, NULL);
+	for (int64_t i = 0; i < hop_array_count(a); i++)
+		if (d == HOP_i64)
+			((int64_t *)hop_array_data(a))[i] = (int64_t)v[i];
+		else
+			((float *)hop_array_data(a))[i] = (float)v[i];
+	return a;
+}
+
+/* Both round the same numbers to bf16, after sums in another order: a sum that falls on the other side
+ * of a tie is one place of bf16 off, and what follows from it likewise. */
+static void close_to(const hop_array *a, const double *want)
+{
+	double big = 0, most = 0, sum = 0;
+	int64_t n = hop_array_count(a);
+	assert_int_equal(hop_array_dtype(a), HOP_f32);
+	for (int64_t i = 0; i < n; i++) {
+		double e = fabs(hop_array_at(a, i) - want[i]);
+		big = fmax(big, fabs(want[i]));
+		most = fmax(most, e);
+		sum += e;
+	}
+	if (most > big / 128 || sum / (double)n > big / 2048)
+		fail_msg("off by %g at most, %g in the mean, of %g", most, sum / (double)n, big);
+}
+
+static void network(void **state)
+{
+	(void)state;
+	hop_array *in[6] = {
+		floats(net_x, 2, 8, 16, HOP_f32), floats(net_y, 1, 8, 0, HOP_i64),
+		floats(net_w0, 2, 32, 16, HOP_f32), floats(net_w1, 1, 32, 0, HOP_f32),
+		floats(net_w2, 2, 4, 32, HOP_f32), floats(net_w3, 1, 4, 0, HOP_f32),
+	}, *out[5];
+	const double *want[5] = { net_loss, net_g0, net_g1, net_g2, net_g3 };
+	hop_spec s[6];
+	hop_fn *f, *g;
+	for (int i = 0; i < 6; i++)
+		s[i] = spec_of(in[i]);
+	if (hop_capture(ctx, net, NULL, 6, s, &f) || hop_grad(f, 4, (int[]){ 2, 3, 4, 5 }, &g) ||
+	    hop_call(g, 6, in, 5, out))
+		fail_msg("%s", hop_message(ctx));
+	for (int i = 0; i < 5; i++) {
+		close_to(out[i], want[i]);
+		hop_array_release(out[i]);
+	}
+	if (hop_eager_call(ctx, net, NULL, 6, in, 1, out))
+		fail_msg("%s", hop_message(ctx));
+	close_to(out[0], net_loss);
+	hop_array_release(out[0]);
+	for (int i = 0; i < 6; i++)
+		hop_array_release(in[i]);
+	hop_fn_release(f);
+	hop_fn_release(g);
+}
+
+/* ---- bodies ---- */
+
+static void looped(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value h = in[0];
+	(void)user;
+	HOP_AUTOCAST(t, HOP_bf16) {
+		HOP_FOR(t, i, 3, h) {
+			h = hop_cast(t, hop_matmul(t, h, in[1]), HOP_f32);
+		}
+	}
+	hop_return(t, h);
+}
+
+/* A body inherits the mode, and numbers, f64 and integers stay. */
+static void inherited(void **state)
+{
+	(void)state;
+	const int64_t two[2] = { 2, 2 };
+	const float h[4] = { 1, 2, 3, 4 }, w[4] = { 1, 0, 0, 1.00390625f };      /* 1 + 2^-8: 1 in bf16 */
+	hop_array *in[2] = { array(HOP_f32, 2, two, h), array(HOP_f32, 2, two, w) }, *out;
+	hop_spec s[2] = { spec_of(in[0]), spec_of(in[1]) };
+	hop_fn *f;
+	if (hop_capture(ctx, looped, NULL, 2, s, &f) || hop_call(f, 2, in, 1, &out))
+		fail_msg("%s", hop_message(ctx));
+	same(out, (const double[]){ 1, 2, 3, 4 }, 4);
+	hop_array_release(out);
+	hop_array_release(in[0]);
+	hop_array_release(in[1]);
+	hop_fn_release(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(dtypes, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(covered, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(network, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(inherited, rig_up, rig_down),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
