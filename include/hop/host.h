@@ -38,6 +38,13 @@ hop_status hop_host_fail(const hop_host_call *c, hop_status st, const char *fmt,
 #endif
 	;
 
+/** What vmap makes of a call. */
+enum hop_host_batch {
+	HOP_HOST_LANES,                /**< a call a lane, in the order of the lanes */
+	HOP_HOST_WHOLE                 /**< one call: a leading axis at every input and result. An effect
+	                                * of which some lanes are not there is called by lane even so */
+};
+
 typedef struct hop_host_def {
 	size_t       size;             /**< sizeof in the caller's build; grows at the end only */
 	const char  *name;             /**< by which programs call it: one of a name in a context */
@@ -47,6 +54,7 @@ typedef struct hop_host_def {
 	bool         pure;             /**< gives the same for the same inputs, and changes nothing: it
 	                                * may be left out or called once for two. Else it is called as
 	                                * often as it stands there, in order. */
+	enum hop_host_batch batch;
 } hop_host_def;
 #ifndef __cplusplus
 #define HOP_HOST_DEF(...) (&(hop_host_def){ .size = sizeof(hop_host_def), __VA_ARGS__ })

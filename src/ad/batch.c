@@ -54,7 +54,8 @@ static hop_status push_node(struct lanes *l, const hop_node *n)
 		any |= bin[k] = l->bat[n->in[k].id];
 	}
 	l->b.loc = n->loc;
-	if (!any && (hop_is_zero(l->mask) || !wants_mask(n))) {
+	bool masked = !hop_is_zero(l->mask) && wants_mask(n);
+	if (!any && !masked && !(hop_node_holds(n) & HOP_HOLDS_ASKS)) {
 		hop_val v = hop_emit_copy(&l->b, l->g, n, in, l->smap, l->nsmap);
 		for (uint32_t k = 0; k < n->nout; k++)
 			out[k] = hop_is_bad(v) ? v : (hop_val){ v.id + k };

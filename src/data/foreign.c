@@ -19,7 +19,8 @@ hop_status hop_foreign_add(hop_env *e, const hop_host_def *d, hop_foreign **out_
 {
 	hop_foreign *f = hop_raw_new(e, sizeof *f);
 	*f = (hop_foreign){ .mem = e->mem, .name = hop_ctx_name(e, d->name, strlen(d->name)),
-	                    .pure = d->pure, .run = d->run, .user = d->user, .drop = d->drop };
+	                    .pure = d->pure, .run = d->run, .user = d->user, .drop = d->drop,
+	                    .batch = d->batch };
 	*out_f = f;
 	if (hop_ctx_own(e, HOP_OWN_HOST, d->name, f, drop))
 		return HOP_OK;

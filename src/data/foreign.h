@@ -15,6 +15,7 @@ typedef struct hop_foreign {
 	void        *user;
 	void       (*drop)(void *user);
 	const struct hop_user_kernel *kernel;  /* if it is one: the same as user */
+	enum hop_host_batch batch;
 } hop_foreign;
 
 /* Make one known; drop(user) is the caller's to call after a failure. */

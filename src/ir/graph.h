@@ -241,10 +241,11 @@ bool        hop_node_effect(const hop_node *n);
 /* One that somebody would miss, which nobody does of progress? */
 bool        hop_node_acts(const hop_node *n);
 /* Which of these, itself or in a body? */
-/* MARK: retain_grad; HOST: a function of the host, which is not run a second time; UNROLL: a call or
- * scan that says how many steps run at a time; NAME: name, packed, checkpoint */
+/* MARK: retain_grad; HOST: a function of the host, which is not run a second time; ASKS: one of
+ * them that is an effect, which each lane asks by itself; UNROLL: a call or scan that says how many
+ * steps run at a time; NAME: name, packed, checkpoint */
 enum { HOP_HOLDS_MARK = 1, HOP_HOLDS_WATCH = 2, HOP_HOLDS_PRINT = 4, HOP_HOLDS_HOST = 8,
-       HOP_HOLDS_UNROLL = 16, HOP_HOLDS_NAME = 32 };
+       HOP_HOLDS_ASKS = 16, HOP_HOLDS_UNROLL = 32, HOP_HOLDS_NAME = 64 };
 uint8_t     hop_node_holds(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);

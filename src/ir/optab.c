@@ -175,17 +175,31 @@ bool hop_node_acts(const hop_node *n)
 	return false;
 }
 
+/* What it holds by itself. */
+static uint8_t own_holds(const hop_node *n)
+{
+	switch (n->op) {
+	case HOP_OP_retain_grad:
+		return HOP_HOLDS_MARK;
+	case HOP_OP_watch:
+		return HOP_HOLDS_WATCH;
+	case HOP_OP_print:
+		return HOP_HOLDS_PRINT;
+	case HOP_OP_name: case HOP_OP_packed: case HOP_OP_checkpoint:
+		return HOP_HOLDS_NAME;
+	case HOP_OP_call:
+		return HOP_ATTR(n, call)->unroll ? HOP_HOLDS_UNROLL : 0;
+	case HOP_OP_scan:
+		return HOP_ATTR(n, scan)->unroll ? HOP_HOLDS_UNROLL : 0;
+	}
+	int flags = hop_optab[n->op].flags;
+	return !(flags & HOP_F_W) ? 0 : flags & HOP_F_X ? HOP_HOLDS_HOST | HOP_HOLDS_ASKS : HOP_HOLDS_HOST;
+}
+
 uint8_t hop_node_holds(const hop_node *n)
 {
 	hop_graphs sub = hop_node_subs(n);
-	uint8_t holds = n->op == HOP_OP_retain_grad ? HOP_HOLDS_MARK
-	              : n->op == HOP_OP_watch ? HOP_HOLDS_WATCH
-	              : n->op == HOP_OP_print ? HOP_HOLDS_PRINT
-	              : hop_optab[n->op].flags & HOP_F_W ? HOP_HOLDS_HOST
-	              : n->op == HOP_OP_name || n->op == HOP_OP_packed || n->op == HOP_OP_checkpoint
-	                ? HOP_HOLDS_NAME
-	              : (n->op == HOP_OP_call && HOP_ATTR(n, call)->unroll) ||
-	                (n->op == HOP_OP_scan && HOP_ATTR(n, scan)->unroll) ? HOP_HOLDS_UNROLL : 0;
+	uint8_t holds = own_holds(n);
 	for (int i = 0; i < sub.n; i++)
 		if (sub.v[i])
 			holds |= sub.v[i]->holds;

@@ -71,7 +71,8 @@ typedef hop_status hop_jvp_fn(hop_build *b, hop_rule *r);
 /* vjp: in, out, dout given (some dout not zero); set din[i] for the i with act[i]
  * (initially all HOP_ZERO); the driver adds it to what is there. Never called for R ops. */
 typedef hop_status hop_vjp_fn(hop_build *b, hop_rule *r);
-/* batch: in, bin given (some bin true, or X with mask, or R); emit, set out and bout.
+/* batch: in, bin given (some bin true, or X with mask or asking the host, or R); emit, set out and
+ * bout.
  * The batch axis of every batched value is axis 0. */
 typedef hop_status hop_batch_fn(hop_build *b, hop_rule *r);
 typedef hop_status hop_lower_fn(hop_lower *l, const hop_node *n);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "hop/ctx.h"
+#include "support/host_fns.h"
 #include "support/native_run.h"
 #include "support/retype.h"
 
@@ -49,7 +50,7 @@ static void judge_graphs(const char *text, size_t n, const char *name, hop_dtype
 	hop_frame f;
 	hop_interp p;
 	hop_module *m;
-	HOP_ASSERT(!hop_ctx_new(NULL, &c));
+	HOP_ASSERT(!hop_ctx_new(NULL, &c) && !host_fns_add(c));
 	hop_env_init(&e, c, (hop_mem){ 0 });
 	if (HOP_GUARD(&e, &f))
 		hop_bug(__FILE__, __LINE__, "no memory");

@@ -18,24 +18,40 @@ enum way { COMPILED, INTERPRETED, EAGER, NWAY };
 static struct log {
 	int    n;
 	double first[64];
-	int    dropped;
+	int    dropped, rank;
 } told;
 
 static void count(const hop_host_call *c)
 {
 	if (c->nin && told.n < 64)
 		told.first[told.n] = ((const double *)c->in[0].data)[0];
+	told.rank = c->nin ? c->in[0].rank : 0;
 	told.n++;
 }
 
-/* y = 2x + number of calls so far. */
+static int64_t elements(const hop_host_arg *a)
+{
+	int64_t n = 1;
+	for (int k = 0; k < a->rank; k++)
+		n *= a->dim[k];
+	return n;
+}
+
 static hop_status twice(const hop_host_call *c)
 {
 	const double *x = c->in[0].data;
 	double *y = c->out[0].data;
 	count(c);
-	for (int64_t i = 0; i < c->in[0].dim[0]; i++)
+	for (int64_t i = 0; i < elements(c->in); i++)
 		y[i] = 2 * x[i];
+	return HOP_OK;
+}
+
+/* 0, 1, 2, .. */
+static hop_status next(const hop_host_call *c)
+{
+	*(double *)c->out[0].data = told.n;
+	count(c);
 	return HOP_OK;
 }
 
@@ -145,6 +161,70 @@ static void test_values(void **state)
 	}
 }
 
+/* ---- lanes ---- */
+
+/* Lanes that are above zero ask, and then all do. */
+static void some_lanes(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_IF(t, hop_gt(t, hop_sum(t, x, 0, NULL), hop_f(t, 0)), x)
+		x = call_twice(t, "twice", x);
+	hop_return(t, x);
+}
+
+static void not_batched(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_result r = hop_result_of(HOP_f64, 0, NULL);
+	hop_value y;
+	(void)user;
+	hop_host(t, "next", 0, NULL, 1, &r, &y);
+	hop_return(t, hop_add(t, in[0], y));
+}
+
+static void at_once(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, call_twice(t, "whole", in[0]));
+}
+
+static void batched(hop_body *f, enum way w, const double *v, double *out)
+{
+	hop_spec spec = hop_spec1(HOP_f64, 2);
+	hop_fn *fn, *vf;
+	hop_array *x, *y;
+	told.n = 0;
+	if (hop_capture(ctx, f, NULL, 1, &spec, &fn) || hop_vmap(fn, (bool[]){ true }, 3, &vf) ||
+	    hop_array_new(ctx, HOP_f64, 2, (int64_t[]){ 3, 2 }, v, &x) ||
+	    hop_call_with(vf, 1, &x, 1, &y, HOP_RUN_OPTS(.interpret = w == INTERPRETED)))
+		fail_msg("%s", hop_message(ctx));
+	memcpy(out, hop_array_data(y), 6 * sizeof *out);
+	hop_array_release(x);
+	hop_array_release(y);
+	hop_fn_release(fn);
+	hop_fn_release(vf);
+}
+
+static void test_lanes(void **state)
+{
+	const double v[6] = { 1, 2, -3, -4, 5, 6 };
+	(void)state;
+	for (enum way w = COMPILED; w <= INTERPRETED; w++) {
+		double y[6];
+		batched(plain, w, v, y);
+		assert_true(told.n == 3 && told.first[0] == 3 && told.first[1] == -9 && told.first[2] == 15);
+		for (int i = 0; i < 6; i++)
+			assert_true(y[i] == 7 * v[i]);
+		batched(some_lanes, w, v, y);
+		assert_true(told.n == 2 && told.first[0] == 1 && told.first[1] == 5);
+		assert_true(y[0] == 2 && y[1] == 4 && y[2] == -3 && y[3] == -4 && y[4] == 10 && y[5] == 12);
+		batched(not_batched, w, v, y);
+		assert_true(told.n == 3 && y[0] == 1 && y[2] == -2 && y[5] == 8);
+		batched(at_once, w, v, y);
+		assert_true(told.n == 1 && told.rank == 2 && y[5] == 12);
+	}
+}
+
 static void test_failure(void **state)
 {
 	(void)state;
@@ -198,6 +278,8 @@ static int setup(void **state)
 	return hop_host_add(ctx, HOP_HOST_DEF(.name = "twice", .run = twice, .user = &told,
 	                                      .drop = drop)) ||
 	       hop_host_add(ctx, HOP_HOST_DEF(.name = "pure", .run = twice, .pure = true)) ||
+	       hop_host_add(ctx, HOP_HOST_DEF(.name = "next", .run = next)) ||
+	       hop_host_add(ctx, HOP_HOST_DEF(.name = "whole", .run = twice, .batch = HOP_HOST_WHOLE)) ||
 	       hop_host_add(ctx, HOP_HOST_DEF(.name = "angry", .run = angry));
 }
 
@@ -211,7 +293,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_values), cmocka_unit_test(test_failure),
+		cmocka_unit_test(test_values), cmocka_unit_test(test_lanes),
+		cmocka_unit_test(test_failure),
 		cmocka_unit_test(test_text), cmocka_unit_test(test_wrong)
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
