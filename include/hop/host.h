@@ -34,9 +34,9 @@ typedef hop_status hop_host_fn(const hop_host_call *c);
 /** `return hop_host_fail(c, HOP_EVALUE, "row %d is not there", k);` */
 hop_status hop_host_fail(const hop_host_call *c, hop_status st, const char *fmt, ...)
 #ifdef __GNUC__
-	__attribute__((format(printf, 3, 4)))
+__attribute__((format(printf, 3, 4)))
 #endif
-	;
+;
 
 /** What vmap makes of a call. */
 enum hop_host_batch {
@@ -55,6 +55,20 @@ typedef struct hop_host_def {
 	                                * may be left out or called once for two. Else it is called as
 	                                * often as it stands there, in order. */
 	enum hop_host_batch batch;
+	int          nwrite;           /**< so many inputs, writes[..], it changes in place: in[..].data of */
+	const int   *writes;           /**< these is its own, and what it leaves there the new value */
+	/** Result types, where a call gives none: a body on the inputs, whose results have the types that
+	 * the function's have. Nothing of it is kept. Bodies here get `user`. */
+	hop_body    *shape;
+	/** Gradient: (inputs, results, cotangents of the float results) -> cotangents of the float inputs;
+	 * what it writes counts as a result, behind the others. A body, or a function of the host by its
+	 * name. None: a gradient through the function is refused. */
+	hop_body    *vjp;
+	const char  *vjp_host;
+	/** (inputs, tangents of the float inputs) -> tangents of the float results; without it forward mode
+	 * transposes vjp, which must then be a body. */
+	hop_body    *jvp;
+	const char  *jvp_host;
 } hop_host_def;
 #ifndef __cplusplus
 #define HOP_HOST_DEF(...) (&(hop_host_def){ .size = sizeof(hop_host_def), __VA_ARGS__ })
@@ -63,7 +77,8 @@ typedef struct hop_host_def {
 /** Make a function known to the context, for as long as that lives. */
 HOP_MUST_USE hop_status hop_host_add(hop_ctx *c, const hop_host_def *def);
 
-/** Call it: nout results of these types into out. The number of results, 0 after a failure. */
+/** Call it: nout results of these types into out; or of those that its shape gives where type is NULL:
+ * nout is then how many there is room for. The number of results, 0 after a failure. */
 int hop_at_host(hop_trace *t, const char *file, int line, const char *name, int nin,
                 const hop_value *in, int nout, const hop_result *type, hop_value *out);
 #define hop_host(t, ...) hop_at_host(t, __FILE__, __LINE__, __VA_ARGS__)

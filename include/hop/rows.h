@@ -243,11 +243,13 @@ int hop_op_tick(hop_trace *t, const char *file, int line, int nin,
 int hop_op_host(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *fn,
-                int ntypes, const hop_result *types);
+                int ntypes, const hop_result *types,
+                int nwrites, const int64_t *writes);
 int hop_op_host_pure(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *fn,
-                int ntypes, const hop_result *types);
+                int ntypes, const hop_result *types,
+                int nwrites, const int64_t *writes);
 int hop_op_call(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 bool no_inline,

@@ -68,9 +68,35 @@ struct fwd {
 	const hop_graph *g;
 	hop_val         *map;      /* source value -> primal */
 	hop_val         *tan;      /* source value -> tangent */
+	const bool      *want;     /* source value: does a tangent that is asked for need its own? */
 	hop_size        *smap;
 	int              nsmap;
 };
+
+/* What nobody asks for is not derived: it may have no derivative. */
+static const bool *find_wanted(hop_env *e, const hop_graph *g, const bool *outs)
+{
+	bool *want = HOP_NEWN(&e->tmp, bool, g->nvalue);
+	for (uint32_t i = 0; i < g->nout; i++)
+		want[g->out[i].id] |= outs[i];
+	for (uint32_t i = g->nnode; i-- > 0; ) {
+		const hop_node *n = &g->node[i];
+		bool any = false;
+		for (uint32_t k = 0; k < n->nout; k++)
+			any |= want[n->out0.id + k];
+		for (uint32_t k = 0; any && k < n->nin; k++)
+			want[n->in[k].id] = true;
+	}
+	return want;
+}
+
+static bool wanted(const struct fwd *f, const hop_node *n)
+{
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (f->want[n->out0.id + k])
+			return true;
+	return false;
+}
 
 static hop_status push_node(struct fwd *f, const hop_node *n)
 {
@@ -85,6 +111,7 @@ static hop_status push_node(struct fwd *f, const hop_node *n)
 	}
 	for (uint32_t k = 0; k < n->nout; k++)
 		dout[k] = HOP_ZERO;
+	any = any && wanted(f, n);
 	f->b.loc = n->loc;
 	if (!any || !(hop_optab[n->op].flags & HOP_F_R)) {
 		hop_val v = hop_emit_copy(&f->b, f->g, n, in, f->smap, f->nsmap);
@@ -113,6 +140,7 @@ static hop_status build(struct fwd *f, hop_env *e, const bool *act, const bool *
 	f->smap = HOP_NEWN(&e->tmp, hop_size, f->nsmap);
 	f->map = HOP_NEWN(&e->tmp, hop_val, g->nvalue);
 	f->tan = HOP_NEWN(&e->tmp, hop_val, g->nvalue);
+	f->want = find_wanted(e, g, outs);
 	for (uint32_t i = 0; i < g->nsym; i++)
 		f->smap[i] = hop_size_sym(e, (int)i);
 	for (uint32_t i = 0; i < g->nparam; i++)

@@ -19,8 +19,36 @@ hop_status hop_ad_pure_node(hop_env *e, hop_arena *a, const hop_node *n, hop_nod
 	return HOP_OK;
 }
 
+/* Values that the results need; what tests or binds a size is needed too. */
+static const bool *find_needed(hop_env *e, const hop_graph *g)
+{
+	bool *need = HOP_NEWN(&e->tmp, bool, g->nvalue);
+	for (uint32_t i = 0; i < g->nout; i++)
+		need[g->out[i].id] = true;
+	for (uint32_t i = g->nnode; i-- > 0; ) {
+		const hop_node *n = &g->node[i];
+		bool any = n->guard || hop_node_binds(n) >= 0;
+		for (uint32_t k = 0; k < n->nout; k++)
+			any |= need[n->out0.id + k];
+		for (uint32_t k = 0; any && k < n->nin; k++)
+			need[n->in[k].id] = true;
+		for (uint32_t k = 0; any && k < n->nout; k++)
+			need[n->out0.id + k] = true;
+	}
+	return need;
+}
+
+static hop_status asked_again(hop_env *e, const hop_node *n)
+{
+	hop_str s = *(const hop_str *)n->attr;         /* whom a row with W calls comes first in it */
+	return hop_fail(e, n->loc, HOP_EREFUSED, "%s: this derivative would ask `%.*s` of the host a second "
+	                "time, which may not answer the same: declare it pure, or keep the loop around it "
+	                "from being run again", hop_optab[n->op].name, (int)s.n, s.s);
+}
+
 static hop_status build(hop_env *e, const hop_graph *g, hop_graph **out_g)
 {
+	const bool *need = find_needed(e, g);
 	hop_build b;
 	hop_status st = HOP_OK;
 	int nsym = (int)(g->nsym + g->nlocal);
@@ -36,12 +64,10 @@ static hop_status build(hop_env *e, const hop_graph *g, hop_graph **out_g)
 	for (uint32_t i = 0; i < g->nnode && !st && !b.st; i++) {
 		const hop_node *n = &g->node[i];
 		hop_node pure;
+		if (n->nout ? !need[n->out0.id] : !n->guard)
+			continue;
 		if (hop_optab[n->op].flags & HOP_F_X) {
-			if (!n->nout)
-				continue;
-			b.st = hop_fail(e, n->loc, HOP_EREFUSED, "%s: this derivative would ask the host a "
-			                "second time, which may not answer the same: declare the function pure",
-			                hop_optab[n->op].name);
+			b.st = asked_again(e, n);
 			break;
 		}
 		if (n->op == HOP_OP_packed) {          /* nothing is saved of it again */

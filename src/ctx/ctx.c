@@ -529,8 +529,10 @@ bool hop_ctx_own(hop_env *e, enum hop_own_kind k, const char *name, void *p, voi
 	if (o)
 		c->own = o;
 	pthread_mutex_unlock(&c->lock);
-	if (!had && !o)
+	if (!had && !o) {
+		drop(p);
 		hop_nomem(e);
+	}
 	return !had;
 }
 

@@ -5,28 +5,59 @@
 
 #include "data/foreign.h"
 
+static size_t bytes(int nwrite)
+{
+	return sizeof(hop_foreign) + (size_t)nwrite * sizeof(int64_t);
+}
+
 static void drop(void *p)
 {
 	hop_foreign *f = p;
 	hop_mem mem = f->mem;
 	if (f->drop)
 		f->drop(f->user);
-	hop_raw_free(&mem, f, sizeof *f);
+	hop_raw_free(&mem, f, bytes(f->nwrite));
 }
 
-/* A record of its own: dropped with the context, or right here if there is one of its name. */
+static const char *named(hop_env *e, const char *s)
+{
+	return s ? hop_ctx_name(e, s, strlen(s)) : NULL;
+}
+
+/* A record of its own: dropped with the context, or right here if there is one of its name. What the
+ * caller gave is dropped only once it is ours. */
 hop_status hop_foreign_add(hop_env *e, const hop_host_def *d, hop_foreign **out_f)
 {
-	hop_foreign *f = hop_raw_new(e, sizeof *f);
-	*f = (hop_foreign){ .mem = e->mem, .name = hop_ctx_name(e, d->name, strlen(d->name)),
-	                    .pure = d->pure, .run = d->run, .user = d->user, .drop = d->drop,
-	                    .batch = d->batch };
-	*out_f = f;
-	if (hop_ctx_own(e, HOP_OWN_HOST, d->name, f, drop))
+	const char *name = named(e, d->name), *vjp = named(e, d->vjp_host), *jvp = named(e, d->jvp_host);
+	hop_foreign *f = hop_raw_new(e, bytes(d->nwrite));
+	*f = (hop_foreign){ .mem = e->mem, .name = name, .pure = d->pure, .run = d->run, .user = d->user,
+	                    .batch = d->batch, .shape = d->shape, .vjp = d->vjp, .jvp = d->jvp,
+	                    .vjp_host = vjp, .jvp_host = jvp, .nwrite = d->nwrite };
+	for (int i = 0; i < d->nwrite; i++)
+		f->writes[i] = d->writes[i];
+	if (hop_ctx_own(e, HOP_OWN_HOST, d->name, f, drop)) {
+		f->drop = d->drop;
+		*out_f = f;
 		return HOP_OK;
-	hop_raw_free(&e->mem, f, sizeof *f);
+	}
+	drop(f);
 	return hop_fail(e, 0, HOP_EVALUE, "host: there is a function `%s` already: give this one "
 	                "another name", d->name);
+}
+
+static hop_status check(hop_env *e, const hop_host_def *d)
+{
+	if (!d->name || !*d->name || !d->run)
+		return hop_fail(e, 0, HOP_EUSE, "host: a function has a name and something to run");
+	if (d->nwrite < 0 || (d->nwrite && !d->writes))
+		return hop_fail(e, 0, HOP_EUSE, "host: `%s`: the count of writes is negative or their list is "
+		                "missing", d->name);
+	if ((d->vjp && d->vjp_host) || (d->jvp && d->jvp_host))
+		return hop_fail(e, 0, HOP_EUSE, "host: `%s`: a rule is a body or a function of the host, not "
+		                "both", d->name);
+	if ((d->jvp || d->jvp_host) && !d->vjp && !d->vjp_host)
+		return hop_fail(e, 0, HOP_EUSE, "host: `%s`: has a jvp, but no vjp", d->name);
+	return HOP_OK;
 }
 
 hop_status hop_host_add(hop_ctx *c, const hop_host_def *def)
@@ -43,9 +74,9 @@ hop_status hop_host_add(hop_ctx *c, const hop_host_def *def)
 	if (HOP_GUARD(&e, &fr)) {
 		st = hop_guard_nomem(&e, &fr);
 	} else {
-		st = !d.name || !*d.name || !d.run
-		     ? hop_fail(&e, 0, HOP_EUSE, "host: a function has a name and something to run")
-		     : hop_foreign_add(&e, &d, &f);
+		st = check(&e, &d);
+		if (!st)
+			st = hop_foreign_add(&e, &d, &f);
 		hop_guard_end(&e, &fr);
 	}
 	if (st)

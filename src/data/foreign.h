@@ -16,6 +16,10 @@ typedef struct hop_foreign {
 	void       (*drop)(void *user);
 	const struct hop_user_kernel *kernel;  /* if it is one: the same as user */
 	enum hop_host_batch batch;
+	hop_body    *shape, *vjp, *jvp;
+	const char  *vjp_host, *jvp_host;      /* interned, or NULL */
+	int          nwrite;
+	int64_t      writes[];         /* [nwrite] */
 } hop_foreign;
 
 /* Make one known; drop(user) is the caller's to call after a failure. */

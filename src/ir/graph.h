@@ -25,8 +25,12 @@ typedef struct hop_sizes { int64_t n; const hop_size *v; } hop_sizes;
 typedef struct hop_str   { int64_t n; const char *s; } hop_str;
 typedef struct hop_graphs { int64_t n; const hop_graph *const *v; } hop_graphs;
 /* Types as the sizes of all of them in a row, and for each its dtype and its rank. */
-typedef struct hop_types { int64_t ndim; const hop_size *dim; int64_t n; const int64_t *head; }
-	hop_types;
+typedef struct hop_types {
+	int64_t         ndim;
+	const hop_size *dim;
+	int64_t         n;
+	const int64_t  *head;
+} hop_types;
 
 /* Bytes of a constant, row-major. Sizes of its type are constants. */
 typedef struct hop_data {
@@ -247,6 +251,9 @@ bool        hop_node_acts(const hop_node *n);
 enum { HOP_HOLDS_MARK = 1, HOP_HOLDS_WATCH = 2, HOP_HOLDS_PRINT = 4, HOP_HOLDS_HOST = 8,
        HOP_HOLDS_ASKS = 16, HOP_HOLDS_UNROLL = 32, HOP_HOLDS_NAME = 64 };
 uint8_t     hop_node_holds(const hop_node *n);
+/* Operands that it changes in place: as many of its last results are what they become, in this
+ * order. Those of a row with W whose attribute `writes` says so. */
+hop_ints    hop_node_writes(const hop_node *n);
 /* Where the attribute lies that names the local size symbol a node binds, or NULL. */
 int64_t    *hop_attr_sym(int op, void *attr);
 bool        hop_attr_equal(int op, const void *a, const void *b);

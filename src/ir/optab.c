@@ -206,6 +206,15 @@ uint8_t hop_node_holds(const hop_node *n)
 	return holds;
 }
 
+hop_ints hop_node_writes(const hop_node *n)
+{
+	const hop_opinfo *o = &hop_optab[n->op];
+	for (int i = 0; o->flags & HOP_F_W && i < o->nfield; i++)
+		if (o->field[i].kind == HOP_AK_ints && !strcmp(o->field[i].name, "writes"))
+			return *(const hop_ints *)((const char *)n->attr + hop_attr_offset(n->op, i));
+	return (hop_ints){ 0, NULL };
+}
+
 int64_t *hop_attr_sym(int op, void *attr)
 {
 	return only(op, attr, HOP_AK_sym);

@@ -192,6 +192,16 @@ static hop_status push_wishes(hop_lower *l, const hop_node *n, hop_lval *x)
 	return HOP_OK;
 }
 
+/* One that is written is made where its result will be, so that it needs no place of its own. */
+static bool is_written(const hop_node *n, uint32_t k)
+{
+	hop_ints w = hop_node_writes(n);
+	for (int64_t i = 0; i < w.n; i++)
+		if (w.v[i] == (int64_t)k)
+			return true;
+	return false;
+}
+
 static void wish_operands(hop_lower *l, const hop_node *n)
 {
 	l->q.dry.home = -1;
@@ -200,7 +210,7 @@ static void wish_operands(hop_lower *l, const hop_node *n)
 		const hop_ix *x[HOP_MAXRANK];
 		int m = hop_lower_open_dims(l, t->rank, t->dim, x);
 		hop_view v;
-		if (hop_optab[n->op].flags & (HOP_F_X | HOP_F_W))
+		if (hop_optab[n->op].flags & (HOP_F_X | HOP_F_W) && !is_written(n, k))
 			(void)!hop_lower_arg_view(l, n, (int)k, true, &v);
 		else
 			(void)hop_lower_arg(l, n, (int)k, x);

@@ -308,6 +308,8 @@ typedef struct hop_leffect {
 	const char  *text;             /* format or message */
 	hop_loc      loc;
 	int          narg, nin;        /* operands and results; operands */
+	int          nwrite;           /* so many of the last results are operands that are written, which
+	                                * have the same address */
 	const hop_type *const *type;   /* of them; sizes over the function's symbols */
 	bool         has_when;         /* last operand is a bool scalar: do it? */
 	const struct hop_foreign *foreign;     /* host: whom to call */

@@ -65,7 +65,8 @@ static void open(struct lane *l, hop_build *c, bool masked, hop_val *mask, hop_v
 		in[l->order[i]] = hop_build_param(c, type_in(l, n->in[l->order[i]]));
 }
 
-/* What a lane does that is there, and what one gives that is not: zeros. */
+/* What a lane does that is there, and what one gives that is not: zeros, and what it would have
+ * written as it was. */
 static hop_status lane_graph(struct lane *l, bool there, const hop_graph **out_g)
 {
 	const hop_node *n = l->r->n;
@@ -75,9 +76,16 @@ static hop_status lane_graph(struct lane *l, bool there, const hop_graph **out_g
 	hop_graph *made;
 	open(l, &c, false, NULL, in);
 	hop_val v = there ? hop_emit_copy(&c, l->r->g, n, in, l->to, l->r->nsmap) : HOP_ZERO;
-	for (uint32_t k = 0; k < n->nout; k++)
-		out[k] = c.st ? HOP_BAD : there ? (hop_val){ v.id + k }
-		       : hop_emit_zeros(&c, type_in(l, (hop_val){ n->out0.id + k }));
+	hop_ints w = hop_node_writes(n);
+	uint32_t nout = n->nout - (uint32_t)w.n;
+	for (uint32_t k = 0; k < n->nout && !c.st; k++) {
+		if (there)
+			out[k] = (hop_val){ v.id + k };
+		else if (k < nout)
+			out[k] = hop_emit_zeros(&c, type_in(l, (hop_val){ n->out0.id + k }));
+		else
+			out[k] = in[w.v[k - nout]];
+	}
 	HOP_TRY(hop_seal(&c, n->nout, out, NULL, &made));
 	*out_g = made;
 	return HOP_OK;

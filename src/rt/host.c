@@ -65,7 +65,8 @@ static hop_status foreign(hop_env *e, const hop_leffect *f, void *const *args, c
 	for (int i = 0; i < f->narg; i++)
 		t[i] = (hop_host_arg){ (hop_dtype)f->type[i]->dtype, f->type[i]->rank, dims(e, f, i, syms),
 		                     args[i] };
-	return hop_foreign_run(e, f->foreign, f->loc, f->nin, t, f->narg - f->nin, t + f->nin);
+	return hop_foreign_run(e, f->foreign, f->loc, f->nin, t, f->narg - f->nin - f->nwrite,
+	                       t + f->nin);
 }
 
 static hop_status say(hop_env *e, const hop_leffect *f, void *const *args, const int64_t *syms,

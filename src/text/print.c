@@ -365,6 +365,8 @@ static bool left_out(struct printer *p, const struct scope *s, const hop_node *n
 		return !((const hop_str *)at)->n;
 	if (f->kind == HOP_AK_f64 && f->may_lack)
 		return *(const double *)at == 0;
+	if (f->kind == HOP_AK_ints && f->may_lack)
+		return !((const hop_ints *)at)->n;
 	if (f->kind == HOP_AK_sym)
 		return *(const int64_t *)at < 0;
 	if (f->kind != HOP_AK_sargs)

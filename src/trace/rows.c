@@ -1088,11 +1088,13 @@ int hop_op_tick(hop_trace *t, const char *file, int line, int nin,
 int hop_op_host(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *fn,
-                int ntypes, const hop_result *types)
+                int ntypes, const hop_result *types,
+                int nwrites, const int64_t *writes)
 {
 	const hop_raw a[] = {
 		{ .p = fn },
 		{ .i = ntypes, .p = types },
+		{ .i = nwrites, .p = writes },
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_host, a, nin, in, cap, out);
 }
@@ -1100,11 +1102,13 @@ int hop_op_host(hop_trace *t, const char *file, int line, int nin,
 int hop_op_host_pure(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 const char *fn,
-                int ntypes, const hop_result *types)
+                int ntypes, const hop_result *types,
+                int nwrites, const int64_t *writes)
 {
 	const hop_raw a[] = {
 		{ .p = fn },
 		{ .i = ntypes, .p = types },
+		{ .i = nwrites, .p = writes },
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_host_pure, a, nin, in, cap, out);
 }
