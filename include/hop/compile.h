@@ -26,6 +26,8 @@ typedef struct hop_compile_opts {
 	                                  * LLVM. HOP_EVALUE lists those there are */
 	bool             watch;          /**< keep the watches, for runs that have a record; such runs
 	                                  * allocate */
+	const char      *delegate;       /**< an engine: what it supports becomes regions that it takes
+	                                  * (hop/delegate.h); NULL = only regions that say so */
 } hop_compile_opts;
 #ifndef __cplusplus
 #define HOP_COMPILE_OPTS(...) (&(hop_compile_opts){ .size = sizeof(hop_compile_opts), __VA_ARGS__ })

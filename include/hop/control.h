@@ -218,6 +218,9 @@ typedef struct hop_region_opts {
 	int        unroll;                 /**< n > 1: scans inside run n steps at a time, unless they
 	                                    * say otherwise; 1: one; 0: as the region around says */
 	const char *hints;                 /**< "key=value,..": kept with it; or NULL */
+	const char *to;                    /**< the engine that takes it when it is compiled
+	                                    * (hop/delegate.h); "a, b, hop": the first of them that does,
+	                                    * where `hop` is the library's own compiler; NULL = that */
 } hop_region_opts;
 #ifndef __cplusplus
 #define HOP_REGION_OPTS(...) (&(hop_region_opts){ .size = sizeof(hop_region_opts), __VA_ARGS__ })

@@ -9,6 +9,7 @@
 #include "hop/control.h"
 #include "hop/counts.h"
 #include "hop/ctx.h"
+#include "hop/delegate.h"
 #include "hop/dlpack.h"
 #include "hop/file.h"
 #include "hop/fn.h"

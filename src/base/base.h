@@ -84,6 +84,8 @@ typedef struct hop_env {
 	hop_frame *frame;          /* innermost exit; never NULL while arenas may grow */
 	hop_diag   diag;
 	struct hop_cuts *cuts;     /* ad/cut_say.c: somebody wants to know what is saved; or NULL */
+	struct hop_taken *taken;   /* data/engine.h: regions that engines have taken from the compilation
+	                              under way */
 } hop_env;
 
 void  hop_env_init(hop_env *e, hop_ctx *ctx, hop_mem mem);

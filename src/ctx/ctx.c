@@ -544,6 +544,16 @@ void *hop_ctx_owned(hop_ctx *c, enum hop_own_kind k, const char *name, size_t n)
 	return o ? o->p : NULL;
 }
 
+const char *hop_ctx_owned_name(hop_ctx *c, enum hop_own_kind k, int i)
+{
+	pthread_mutex_lock(&c->lock);
+	struct own *o = c->own;
+	while (o && (o->kind != k || i-- > 0))
+		o = o->next;
+	pthread_mutex_unlock(&c->lock);
+	return o ? o->name : NULL;
+}
+
 void hop_ctx_free(hop_ctx *c)
 {
 	if (!c)

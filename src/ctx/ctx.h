@@ -66,6 +66,8 @@ void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m, int threads),
 enum hop_own_kind { HOP_OWN_HOST, HOP_OWN_DELEGATE, HOP_OWN_CLASS };
 bool  hop_ctx_own(hop_env *e, enum hop_own_kind k, const char *name, void *p, void (*drop)(void *p));
 void *hop_ctx_owned(hop_ctx *c, enum hop_own_kind k, const char *name, size_t n);      /* or NULL */
+/* The name of number i of them, from the newest on; NULL = there are no more. */
+const char *hop_ctx_owned_name(hop_ctx *c, enum hop_own_kind k, int i);
 
 /* What hop_message answers on this thread from now on: a copy of d. Called with the env's
  * diag when a public entry fails. Needs no memory to say that there is none. */

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "data/foreign.h"
+#include "data/engine.h"
 
 static size_t bytes(int nwrite)
 {
@@ -90,6 +90,14 @@ const hop_foreign *hop_foreign_find(hop_ctx *c, const char *name, size_t n)
 	return hop_ctx_owned(c, HOP_OWN_HOST, name, n);
 }
 
+const hop_foreign *hop_foreign_here(const hop_env *e, const char *name, size_t n)
+{
+	for (const hop_taken *t = e->taken; t; t = t->next)
+		if (strlen(t->f.name) == n && !memcmp(t->f.name, name, n))
+			return &t->f;
+	return hop_foreign_find(e->ctx, name, n);
+}
+
 hop_status hop_host_fail(const hop_host_call *c, hop_status st, const char *fmt, ...)
 {
 	va_list ap;
@@ -109,6 +117,6 @@ hop_status hop_foreign_run(hop_env *e, const hop_foreign *f, hop_loc loc, int ni
 	hop_status st = f->run(&call);
 	if (!st)
 		return HOP_OK;
-	return hop_fail(e, loc, st, "%s `%s`: %s", f->kernel ? "kernel" : "host function", f->name,
+	return hop_fail(e, loc, st, "%s `%s`: %s", f->what ? f->what : "host function", f->name,
 	                *message ? message : hop_status_name(st));
 }

@@ -15,6 +15,7 @@ typedef struct hop_foreign {
 	void        *user;
 	void       (*drop)(void *user);
 	const struct hop_user_kernel *kernel;  /* if it is one: the same as user */
+	const char  *what;             /* of it, in messages; NULL = a host function */
 	enum hop_host_batch batch;
 	hop_body    *shape, *vjp, *jvp;
 	const char  *vjp_host, *jvp_host;      /* interned, or NULL */
@@ -24,6 +25,9 @@ typedef struct hop_foreign {
 
 /* Make one known; drop(user) is the caller's to call after a failure. */
 hop_status hop_foreign_add(hop_env *e, const hop_host_def *d, hop_foreign **out_f);
+/* What the host function of a node is: one of the context, or a region that an engine has taken from
+ * the compilation under way; or NULL. */
+const hop_foreign *hop_foreign_here(const hop_env *e, const char *name, size_t n);
 /* The host function of this name, or NULL. */
 const hop_foreign *hop_foreign_find(hop_ctx *c, const char *name, size_t n);
 /* Call it. A failure is recorded at loc, under its name. */

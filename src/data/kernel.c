@@ -44,7 +44,7 @@ hop_status hop_kernel_keep(hop_env *e, hop_user_kernel *k, bool unknown)
 	if (st)
 		hop_kernel_drop(k);
 	else
-		f->kernel = k;
+		f->kernel = k, f->what = "kernel";
 	return st;
 }
 

@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "driver/delegate.h"
 #include "driver/pipeline.h"
 #include "loop/lower.h"
 
@@ -25,9 +26,16 @@ static hop_status build(hop_env *e, const hop_graph *g, const hop_compile_opts *
 	double t0 = now();
 	HOP_TRY(hop_target_pick(e, o->target, &t));
 	HOP_TRY(t->machine(e, &to, &m));
+	if (o->delegate)
+		HOP_TRY(hop_carve(e, g, o->delegate, &g));
+	HOP_TRY(hop_delegate(e, g, &x->taken, &g));
 	HOP_TRY(o->watch ? hop_pipeline_looking(e, g, &opt) : hop_pipeline_run(e, g, &opt));
 	double t1 = now();
-	HOP_TRY(hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = &m }, &x->prog));
+	e->taken = x->taken;
+	hop_status st = hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = &m }, &x->prog);
+	e->taken = NULL;
+	if (st)
+		return st;
 	double t2 = now();
 	HOP_TRY(hop_code_new(e, t, x->prog, &m, &to, &x->code));
 	hop_library_open(x->prog);
@@ -41,8 +49,10 @@ static hop_status guarded_build(hop_env *e, const hop_graph *g, const hop_compil
                                 hop_exec *x)
 {
 	hop_frame f;
-	if (HOP_GUARD(e, &f))
+	if (HOP_GUARD(e, &f)) {
+		e->taken = NULL;
 		return hop_guard_nomem(e, &f);
+	}
 	hop_status st = build(e, g, o, x);
 	hop_guard_end(e, &f);
 	return st;

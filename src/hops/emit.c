@@ -32,6 +32,31 @@ hop_status hop_emit_checkpoint(hop_build *b, const struct hop_attr_checkpoint *a
 	return spread(b, hop_emit_op(b, HOP_OP_checkpoint, a, a->body->nparam, in), a->body->nout, out);
 }
 
+size_t hop_call_engine(const hop_node *n, size_t *io_at, const char **out_name)
+{
+	hop_str to = HOP_ATTR(n, call)->to;
+	size_t len = 0, end = (size_t)to.n;
+	while (*io_at < end && strchr(", \t", to.s[*io_at]))
+		++*io_at;
+	while (*io_at + len < end && !strchr(", \t", to.s[*io_at + len]))
+		len++;
+	*out_name = to.s + *io_at;
+	*io_at += len;
+	return len;
+}
+
+bool hop_call_ours(const hop_node *n)
+{
+	const char *name;
+	size_t at = 0, len, some = 0;
+	while ((len = hop_call_engine(n, &at, &name))) {
+		some = 1;
+		if (len == 3 && !memcmp(name, "hop", 3))
+			return true;
+	}
+	return !some;
+}
+
 bool hop_call_apart(const hop_node *n)
 {
 	const struct hop_attr_call *a = n->op == HOP_OP_call ? n->attr : NULL;

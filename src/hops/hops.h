@@ -129,6 +129,10 @@ hop_status hop_emit_cond(hop_build *b, const hop_graph *then, const hop_graph *e
 hop_status hop_emit_checkpoint(hop_build *b, const struct hop_attr_checkpoint *a, const hop_val *in,
                                hop_val *out);
 
+/* The next of the engines that a call names, from *io_at on; its length, 0 = no more. */
+size_t     hop_call_engine(const hop_node *n, size_t *io_at, const char **out_name);
+/* May we compile the call ourselves: does it name no engine, or `hop` too? */
+bool       hop_call_ours(const hop_node *n);
 /* Is it a call whose body stays apart from what is around it? */
 bool       hop_call_apart(const hop_node *n);
 

@@ -50,7 +50,7 @@ hop_status hop_infer_host(hop_infer *f)
 const hop_foreign *hop_host_of(hop_env *e, const hop_node *n)
 {
 	hop_str s = HOP_ATTR(n, host)->fn;
-	const hop_foreign *f = hop_foreign_find(e->ctx, s.s, (size_t)s.n);
+	const hop_foreign *f = hop_foreign_here(e, s.s, (size_t)s.n);
 	if (!f)
 		hop_fail(e, n->loc, HOP_EUSE, "%s: no function `%.*s` is known to this context: hop_host_add "
 		         "makes it known", hop_optab[n->op].name, (int)s.n, s.s);

@@ -1,5 +1,6 @@
 /* exec.c -- compiled graphs as objects: their threads, what is bound to them, and letting them go.
  * Making their code is the driver's, running it is run.c. */
+#include "data/engine.h"
 #include "rt/exec.h"
 
 #include <string.h>
@@ -66,6 +67,7 @@ void hop_exec_release(hop_exec *x)
 	if (x->drop)
 		x->drop(x->drop_user);
 	hop_code_release(x->code);
+	hop_taken_free(x->taken);
 	if (x->prog)
 		hop_prog_free(x->prog, &m);
 	hop_graph_release(x->g);

@@ -20,6 +20,7 @@ struct hop_exec {
 	hop_graph       *own;            /* what it was made of, where its results have sizes that
 	                                    only a run knows; else NULL. Retained */
 	hop_prog        *prog;           /* for its effects */
+	struct hop_taken *taken;         /* regions that engines run */
 	hop_code        *code;
 	hop_pool        *pool;           /* the context's */
 	hop_parallel_fn *parallel;

@@ -63,10 +63,11 @@ bool hop_region_like(hop_trace *t, const hop_region_opts *o, struct hop_attr_cal
 		               "time", t->op, o->unroll);
 		return false;
 	}
-	size_t n = o->hints ? strlen(o->hints) : 0;
+	size_t n = o->hints ? strlen(o->hints) : 0, m = o->to ? strlen(o->to) : 0;
 	*out = (struct hop_attr_call){ .no_inline = o->no_inline, .no_fuse = o->no_fuse,
 	                               .unroll = o->unroll,
-	                               .hints = { (int64_t)n, hop_arena_str(&t->arena, o->hints, n) } };
+	                               .hints = { (int64_t)n, hop_arena_str(&t->arena, o->hints, n) },
+	                               .to = { (int64_t)m, hop_arena_str(&t->arena, o->to, m) } };
 	return true;
 }
 
@@ -210,6 +211,7 @@ static bool sizes_fit(hop_trace *t, const hop_fn *f, hop_sizes s, const hop_val 
 struct apply {
 	hop_call_io io;
 	hop_fn     *func;
+	const char *to;                /* or NULL */
 };
 
 static void make_apply(hop_trace *t, void *arg)
@@ -247,7 +249,9 @@ static void make_apply(hop_trace *t, void *arg)
 		}
 	}
 	hop_sizes s = solve_sizes(t, f->g, in);
-	if (t->b.st || !sizes_fit(t, f, s, in) || hop_call_here(t, f->g, s, in, res))
+	const char *to = ((struct apply *)arg)->to;
+	struct hop_attr_call like = { .to = { to ? (int64_t)strlen(to) : 0, to } };
+	if (t->b.st || !sizes_fit(t, f, s, in) || hop_call_like_here(t, &like, f->g, s, in, res))
 		return;
 	for (int i = 0; i < f->nwrote; i++) {
 		int64_t slot = hop_slot_of(t, h[f->wrote[i]]);
@@ -261,6 +265,14 @@ int hop_at_apply(hop_trace *t, const char *file, int line, hop_fn *f, int nin,
                  const hop_value *in, int cap, hop_value *out)
 {
 	struct apply c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .func = f };
+	hop_enter(t, "apply", file, line, make_apply, &c);
+	return c.io.n;
+}
+
+int hop_at_apply_to(hop_trace *t, const char *file, int line, hop_fn *f, const char *to, int nin,
+                    const hop_value *in, int cap, hop_value *out)
+{
+	struct apply c = { .io = { .nin = nin, .cap = cap, .in = in, .out = out }, .func = f, .to = to };
 	hop_enter(t, "apply", file, line, make_apply, &c);
 	return c.io.n;
 }
