@@ -54,7 +54,7 @@ PROGRAM(_assert_async)
 }
 ALSO(_assert_scalar, _assert_async)
 
-/* ---- C that a program calls while it runs ---- */
+/* ---- C that a program calls while it runs; what it is given and gives are declared ---- */
 
 static hop_status find_least(const hop_host_call *call)
 {
@@ -80,5 +80,74 @@ PROGRAM(invoke_leaf_function)
 	must(c, hop_host_add(c, HOP_HOST_DEF(.name = "least", .run = find_least, .pure = true)));
 	run(c, twice_least, 1, &x, 1, &y);
 	expect(c, 1, &y, 2);
+	hop_array_release(x);
+}
+
+/* A kernel as source, compiled when it is added: y = x + 1. */
+static const hop_kernel_arg add_args[] = {
+	{ "x", HOP_KERNEL_IN, HOP_f64, 1, NULL }, { "y", HOP_KERNEL_OUT, HOP_f64, 1, "x" }
+};
+
+BODY(add_one)
+{
+	hop_value y;
+	hop_kernel(t, "add_one", 1, in, 0, NULL, 1, &y);
+	hop_return(t, hop_mul(t, y, in[0]));
+}
+
+PROGRAM(triton_kernel_wrapper_functional)
+{
+	hop_array *x = vector(c, 3, (double[]){ 1, 2, 3 }), *y;
+	must(c, hop_kernel_add(c, HOP_KERNEL_DEF(.name = "add_one", .narg = 2, .arg = add_args,
+	     .body = "for (int64_t i = 0; i < x_n; i++) y[i] = x[i] + 1;")));
+	run(c, add_one, 1, &x, 1, &y);
+	expect(c, 1, &y, 2, 6, 12);
+	hop_array_release(x);
+}
+
+/* One that writes its argument in place. The program is pure: x itself stays as it was. */
+static const hop_kernel_arg double_args[] = { { "x", HOP_KERNEL_INOUT, HOP_f64, 1, NULL } };
+
+BODY(doubled)
+{
+	hop_value y;
+	hop_kernel(t, "doubled", 1, in, 0, NULL, 1, &y);
+	hop_return(t, y, in[0]);
+}
+
+static int double_all(void *const *arg, const int64_t *const *dim, int64_t lanes)
+{
+	double *x = arg[0];
+	for (int64_t i = 0; i < dim[0][0] * lanes; i++)
+		x[i] *= 2;
+	return 0;
+}
+
+PROGRAM(triton_kernel_wrapper_mutation)
+{
+	hop_array *x = vector(c, 2, (double[]){ 1, 2 }), *out[2];
+	must(c, hop_kernel_add(c, HOP_KERNEL_DEF(.name = "doubled", .narg = 1, .arg = double_args,
+	                                         .fn = double_all)));
+	run(c, doubled, 1, &x, 2, out);
+	expect(c, 2, out, 2, 4, 1, 2);
+	hop_array_release(x);
+}
+
+/* One instruction of the processor, for each element. */
+PROGRAM(inline_asm_elementwise)
+{
+	hop_array *x = vector(c, 2, (double[]){ 1, 2 }), *y;
+	must(c, hop_kernel_add(c, HOP_KERNEL_DEF(.name = "add_one", .narg = 2, .arg = add_args,
+	     .body = "for (int64_t i = 0; i < x_n; i++) {\n"
+	             "	double one = 1;\n"
+	             "#ifdef __x86_64__\n"
+	             "	__asm__(\"addsd %1, %0\" : \"+x\"(one) : \"x\"(x[i]));\n"
+	             "#else\n"
+	             "	one += x[i];\n"
+	             "#endif\n"
+	             "	y[i] = one;\n"
+	             "}")));
+	run(c, add_one, 1, &x, 1, &y);
+	expect(c, 1, &y, 2, 6);
 	hop_array_release(x);
 }

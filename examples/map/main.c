@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 			printf("%s\texamples/map/%s\n", e->name, strrchr(e->file, '/') + 1);
 		else if (asked(e->name, argc - 1, argv + 1)) {
 			hop_ctx *c = context();
-			printf("%-26s", e->name);
+			printf("%-32s", e->name);
 			fflush(stdout);
 			example_run(c, e);
 			printf("\n");

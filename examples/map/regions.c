@@ -84,6 +84,28 @@ EXAMPLE(foreach_map, IN(V(1, 2), S(10), V(3, 4, 5), S(2)), GIVES(10, 20, 6, 8, 1
 	hop_return(t, out[0], out[1]);
 }
 
+BODY(hinted)
+{
+	hop_value x = in[0];
+	HOP_REGION_WITH(t, "layer", HOP_REGION_OPTS(.hints = "stage=2"), x)
+		x = hop_tanh(t, x);
+	hop_return(t, x);
+}
+
+/* A hint stays with the region: its derivative has it too. */
+PROGRAM(hints_wrapper)
+{
+	hop_spec s = hop_spec0(HOP_f64);
+	hop_fn *f, *g;
+
+	must(c, hop_capture(c, hinted, NULL, 1, &s, &f));
+	must(c, hop_grad(f, 1, (int[]){ 0 }, &g));
+	printf(" %d and %d", count(hop_fn_text(f), "stage=2"), count(hop_fn_text(g), "stage=2"));
+	expect_that(count(hop_fn_text(f), "stage=2") == 1 && count(hop_fn_text(g), "stage=2") > 1);
+	hop_fn_release(f);
+	hop_fn_release(g);
+}
+
 /* Code that is compiled is called on the program's own memory: no allocation, no lock. */
 PROGRAM(inductor_compiled_code)
 {
