@@ -110,9 +110,9 @@ auto vhp(const X &inputs, const V &v, B &&body, place at = place())
 }
 
 /** A derivative to be applied: Y are the results, all of them floats. */
-template <typename Y> class linear {
+template <typename Y> class linearized {
 public:
-	linear(hop_trace *t, const hop_linear *l) : t_(t), l_(l) {}
+	linearized(hop_trace *t, const hop_linear *l) : t_(t), l_(l) {}
 	template <typename D> Y operator()(const D &tangents, place at = place()) const
 	{
 		hop_trace *t = detail::inner(t_);
@@ -141,7 +141,7 @@ template <typename X, typename B> auto linearize(const X &inputs, B &&body, plac
 	int n = hop_at_linearize_at(t, at.file, at.line, &Bodies::template run<0>, &b, nin, in.data(),
 	                            nin, wrt.data(), detail::cap(out), out.data(), &lin);
 	b.done(t);
-	return std::make_tuple(detail::taken<Y>(t, out.data(), n), linear<Y>(t, lin));
+	return std::make_tuple(detail::taken<Y>(t, out.data(), n), linearized<Y>(t, lin));
 }
 
 struct vmap_opts {
