@@ -23,39 +23,66 @@ static bool *find_upstream(const hop_cutter *c)
 	return node;
 }
 
-/* Choose which of the banned nodes to keep banned: a 0/1 knapsack over the bytes of their
- * results, in 1/1000ths of the budget, maximising the work not done again. */
+static int64_t gcd(int64_t a, int64_t b)
+{
+	while (b) {
+		int64_t r = a % b;
+		a = b;
+		b = r;
+	}
+	return a;
+}
+
+/* Banned nodes that a smaller budget may let be computed again, and the bytes of their results. */
+static uint32_t find_items(const hop_cutter *c, uint32_t *item, int64_t *bytes)
+{
+	const hop_graph *j = c->j;
+	const bool *upstream = find_upstream(c);
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < j->nnode; i++) {
+		const hop_node *d = &j->node[i];
+		if (!c->banned[i] || !upstream[i] || hop_cut_once(d))
+			continue;
+		for (uint32_t k = 0; k < d->nout; k++) {
+			uint32_t v = d->out0.id + k;
+			bytes[n] += hop_cut_pinned(c, v) ? 0 : hop_cut_cost(c, v);
+		}
+		item[n++] = i;
+	}
+	return n;
+}
+
+/* Choose which of the banned nodes to keep banned: a 0/1 knapsack over the bytes of their results,
+ * maximising the work not done again. It counts in what all of them are multiples of, so that equal
+ * layers fill their share exactly, but in no less than 1/1000th of the room. */
 static void knapsack(hop_cutter *c, int64_t room)
 {
 	enum { GRID = 1000 };
 	const hop_graph *j = c->j;
-	uint32_t *item = HOP_NEWN(&c->env->tmp, uint32_t, j->nnode), n = 0;
-	const bool *upstream = find_upstream(c);
-	for (uint32_t i = 0; i < j->nnode; i++)
-		if (c->banned[i] && upstream[i] && !hop_cut_once(&j->node[i]))
-			item[n++] = i;
-	int64_t *best = HOP_NEWN(&c->env->tmp, int64_t, GRID + 1);
-	uint8_t *take = HOP_NEWN(&c->env->tmp, uint8_t, (size_t)n * (GRID + 1));
-	int *weight = HOP_NEWN(&c->env->tmp, int, n);
+	uint32_t *item = HOP_NEWN(&c->env->tmp, uint32_t, j->nnode);
+	int64_t *bytes = HOP_NEWN(&c->env->tmp, int64_t, j->nnode), unit = 0;
+	uint32_t n = find_items(c, item, bytes);
+	for (uint32_t i = 0; i < n; i++)
+		unit = gcd(bytes[i], unit);
+	if (!unit || room / unit > GRID)
+		unit = room / GRID + 1;
+	int64_t cells = room / unit;
+	double *best = HOP_NEWN(&c->env->tmp, double, cells + 1);
+	uint8_t *take = HOP_NEWN(&c->env->tmp, uint8_t, (size_t)n * (size_t)(cells + 1));
 	for (uint32_t i = 0; i < n; i++) {
-		const hop_node *d = &j->node[item[i]];
-		int64_t bytes = 0, value = (int64_t)hop_work_node(c->env, j, d);
-		for (uint32_t k = 0; k < d->nout; k++)
-			bytes += hop_cut_cost(c, d->out0.id + k);
-		weight[i] = room ? (int)(bytes >= room ? (bytes == room ? GRID : GRID + 1)
-		                                       : (bytes * GRID + room - 1) / room)
-		                 : bytes ? GRID + 1 : 0;
-		for (int w = GRID; w >= weight[i]; w--)
-			if (best[w - weight[i]] + value > best[w]) {
-				best[w] = best[w - weight[i]] + value;
-				take[(size_t)i * (GRID + 1) + (size_t)w] = 1;
+		int64_t weight = bytes[i] = bytes[i] / unit + (bytes[i] % unit != 0);
+		double value = hop_work_node(c->env, j, &j->node[item[i]]);
+		for (int64_t w = cells; w >= weight; w--)
+			if (best[w - weight] + value > best[w]) {
+				best[w] = best[w - weight] + value;
+				take[(size_t)i * (size_t)(cells + 1) + (size_t)w] = 1;
 			}
 	}
-	int w = GRID;
+	int64_t w = cells;
 	for (uint32_t i = n; i-- > 0; ) {
-		c->banned[item[i]] = take[(size_t)i * (GRID + 1) + (size_t)w];
+		c->banned[item[i]] = take[(size_t)i * (size_t)(cells + 1) + (size_t)w];
 		if (c->banned[item[i]])
-			w -= weight[i];
+			w -= bytes[i];
 	}
 }
 

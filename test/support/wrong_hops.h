@@ -124,6 +124,26 @@ BODY(region_fn, hop_region(t, "r", NULL, NULL, 1, in, OUT); DONE)
 BODY(region_count, hop_region(t, "r", same_, NULL, INT_MIN, in, OUT); DONE)
 BODY(region_list, hop_region(t, "r", same_, NULL, 1, NULL, OUT); DONE)
 BODY(region_room, hop_region(t, "r", same_, NULL, 1, in, 0, NULL); DONE)
+static const hop_checkpoint_opts ck_no_size, ck_word = { .size = sizeof ck_word, .must_save = "sine" },
+	ck_twice = { .size = sizeof ck_twice, .must_save = "sin", .prefer_save = "sin" },
+	ck_share = { .size = sizeof ck_share, .budget = -0.5 },
+	ck_pack = { .size = sizeof ck_pack, .pack = same_ };
+BODY(ck_fn, hop_checkpoint(t, NULL, NULL, NULL, 1, in, OUT); DONE)
+BODY(ck_count, hop_checkpoint(t, same_, NULL, NULL, INT_MIN, in, OUT); DONE)
+BODY(ck_list, hop_checkpoint(t, same_, NULL, NULL, 1, NULL, OUT); DONE)
+BODY(ck_room, hop_checkpoint(t, same_, NULL, NULL, 1, in, 0, NULL); DONE)
+BODY(ck_value, hop_checkpoint(t, pi_, NULL, NULL, 1, &unset, OUT); DONE)
+BODY(ck_opts, hop_checkpoint(t, same_, NULL, &ck_no_size, 1, in, OUT); DONE)
+BODY(ck_words, hop_checkpoint(t, same_, NULL, &ck_word, 1, in, OUT); DONE)
+BODY(ck_both, hop_checkpoint(t, same_, NULL, &ck_twice, 1, in, OUT); DONE)
+BODY(ck_budget, hop_checkpoint(t, same_, NULL, &ck_share, 1, in, OUT); DONE)
+BODY(ck_alone, hop_checkpoint(t, same_, NULL, &ck_pack, 1, in, OUT); DONE)
+BODY(name_none, hop_return(t, hop_name(t, in[0], NULL)))
+BODY(name_comma, hop_return(t, hop_name(t, in[0], "a,b")))
+BODY(name_how, hop_return(t, hop_name_as(t, in[0], "a", (hop_saving)7)))
+BODY(name_unset, hop_return(t, hop_name(t, unset, "a")))
+BODY(pack_none, hop_return(t, hop_pack(t, in[0], NULL, same_, NULL)))
+BODY(pack_unset, hop_return(t, hop_pack(t, unset, same_, same_, NULL)))
 BODY(keyed_fn, hop_region_keyed(t, "r", NULL, NULL, NULL, 1, in, OUT); DONE)
 BODY(keyed_count, hop_region_keyed(t, "r", same_, NULL, NULL, -1, in, OUT); DONE)
 BODY(keyed_list, hop_region_keyed(t, "r", same_, NULL, NULL, 1, NULL, OUT); DONE)
@@ -409,6 +429,16 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(map_writes, "map: a captured tensor is written"), W(map_stops, "stop_if: it belongs"),
 	W(region_fn, "body of region"),
 	W(region_count, "region: a count"), W(region_list, "region: a count"),
+	W(ck_fn, "body of checkpoint"), W(ck_count, "checkpoint: a count"),
+	W(ck_list, "checkpoint: a count"), W(ck_room, "room for 0"),
+	W(ck_value, "checkpoint: a value that was never set"), W(ck_opts, "checkpoint: the options say"),
+	W(ck_words, "must_save: sine is no word of a policy"),
+	W(ck_both, "sin is in must_save and in prefer_save"),
+	W(ck_budget, "a budget of -0.5: it must be from 0 to 1"),
+	W(ck_alone, "checkpoint: pack is given without unpack"), W(name_none, "name: a name is needed"),
+	W(name_comma, "name: a,b: a name has no commas"), W(name_how, "name: there is no hop_saving 7"),
+	W(name_unset, "name: a value that was never set"), W(pack_none, "pack: pack and unpack must be"),
+	W(pack_unset, "pack: a value that was never set"),
 	W(keyed_fn, "body of region"), W(keyed_count, "region_keyed: a count"),
 	W(keyed_list, "region_keyed: a count"), W(keyed_room, "room for 0"),
 	W(keyed_value, "region_keyed: a value that was never set"),

@@ -84,6 +84,29 @@ static void c_region(hop_trace *t, const hop_value *in, void *)
 	hop_return(t, x);
 }
 
+static void c_again(hop_trace *t, const hop_value *in, void *)
+{
+	hop_value x, v[2] = { in[0], hop_name(t, in[1], "x") };
+	hop_checkpoint_opts o = {};
+	o.size = sizeof o;
+	o.must_save = "dot";
+	hop_checkpoint(t, c_layer, nullptr, &o, 2, v, 1, &x);
+	hop_return(t, x);
+}
+
+static void again(hop::ctx &c)
+{
+	std::vector<hop_spec> in = { hop::spec(HOP_f32, { 3, 3 }), hop::spec(HOP_f32, { 3 }) };
+	hop::fn f = hop::capture(c, in, [](value W, value x) {
+		hop_checkpoint_opts o = {};
+		o.size = sizeof o;
+		o.must_save = "dot";
+		return hop::checkpoint(&o, std::tuple(W, hop::name(x, "x")),
+		                       [](value w, value y) { return tanh(matmul(w, y)); });
+	});
+	same(c, in, f, c_again);
+}
+
 static int keyed_runs;
 
 static void keyed(hop::ctx &c)
@@ -154,6 +177,7 @@ int main()
 {
 	hop::ctx c;
 	test("what is made of other operators", [&] { on_top(c); });
+	test("regions that are computed again", [&] { again(c); });
 	test("regions with a key", [&] { keyed(c); });
 	test("how far a loop is", [&] { how_far(c); });
 	return failures != 0;
