@@ -2,15 +2,15 @@
  * both times. */
 #include "map.h"
 
-/* Of eight states every fourth is kept; reverse mode computes the others again. */
+/* The squares are computed again on the way back; only what goes into each checkpoint is kept. */
 EXAMPLE(tag_activation_checkpoint, IN(S(2)), GIVES(1024))
 {
-	hop_value x = in[0], y = hop_scalar(t, HOP_f64, 1), loss, gx;
+	hop_value x = in[0], y = x, loss, gx;
 	HOP_GRAD(t, loss, 1, x, gx) {
-		HOP_FOR(t, i, 8, y) {
-			hop_every(t, 4);
-			y = hop_mul(t, y, x);
-		}
+		y = x;
+		for (int i = 0; i < 3; i++)
+			HOP_CHECKPOINT(t, NULL, y)
+				y = hop_mul(t, y, y);
 		loss = y;
 	}
 	hop_return(t, gx);                                    /* 8 x^7 */
