@@ -133,10 +133,19 @@ static void put_reader(hop_cutter *c, hop_buf *b, const hop_node *n)
 	hop_put(b, ")");
 }
 
-static bool reads(const hop_node *n, uint32_t v)
+/* By whatever name. */
+static bool reads(const hop_cutter *c, const hop_node *n, uint32_t v)
 {
-	for (uint32_t k = 0; k < n->nin; k++)
-		if (n->in[k].id == v)
+	for (uint32_t k = 0; k < n->nin && !hop_cut_names(n); k++)
+		if (c->root[n->in[k].id] == v)
+			return true;
+	return false;
+}
+
+static bool is_needed(const hop_cutter *c, uint32_t v)
+{
+	for (uint32_t u = 0; u < c->j->nvalue; u++)
+		if (c->needed[u] && c->root[u] == v)
 			return true;
 	return false;
 }
@@ -149,10 +158,11 @@ static void put_readers(hop_cutter *c, hop_buf *b, uint32_t v, const bool *used)
 	const hop_graph *j = c->j;
 	hop_loc said[MOST];
 	int n = 0, more = 0;
+	bool direct = is_needed(c, v);
 	for (uint32_t i = 0; i < j->nnode; i++) {
 		const hop_node *r = &j->node[i];
 		bool part = hop_cut_late(c, r) || hop_loc_of(c->env->ctx, r->loc), again = false;
-		if (!used[i] || !reads(r, v) || (!part && c->needed[v]))
+		if (!used[i] || !reads(c, r, v) || (!part && direct))
 			continue;
 		for (int k = 0; k < n; k++)
 			again |= said[k] == r->loc;

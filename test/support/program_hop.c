@@ -76,6 +76,31 @@ uint32_t gen_types(gen_scope *s, const hop_type **t)
 	return n;
 }
 
+/* What is saved changes no number: any word may stand anywhere. */
+static hop_val make_name(gen_scope *s, hop_val v)
+{
+	struct hop_attr_name a = { .save = gen_below(s->g, HOP_NSAVE) };
+	return hop_emit_op(&s->b, HOP_OP_name, &a, 1, &v);
+}
+
+static void make_checkpoint(gen_scope *s)
+{
+	hop_val in[GEN_IN], out[GEN_OUT];
+	const hop_type *t[GEN_OUT] = { NULL };
+	hop_graph *g;
+	uint32_t n = gen_capture(s, in), no = gen_types(s, t);
+	for (uint32_t i = 0; i < n && !s->b.st; i++)
+		in[i] = make_name(s, in[i]);
+	if (s->b.st || gen_body(s, n, in, no, t, &g))
+		return;
+	struct hop_attr_checkpoint a = { .budget = gen_below(s->g, 3) / 2.0, .sargs = gen_sargs(s),
+	                                 .body = g };
+	hop_emit_checkpoint(&s->b, &a, in, out);
+	for (uint32_t i = 0; i < no && !s->b.st; i++)
+		out[i] = make_name(s, out[i]);
+	gen_add_all(s, s->b.st ? 0 : no, out);
+}
+
 static void make_call(gen_scope *s)
 {
 	hop_val in[GEN_IN], out[GEN_OUT];
@@ -350,7 +375,7 @@ static void make_map(gen_scope *s)
 
 /* Every operator, as often as it should be drawn. */
 static void (*const operators[])(gen_scope *) = {
-	make_call, make_cond, make_cond, make_switch, make_while, make_steps, make_steps, make_map,
+	make_call, make_checkpoint, make_cond, make_cond, make_switch, make_while, make_steps, make_steps, make_map,
 	make_map, make_custom, gen_root, gen_linear_solve, gen_assoc,
 };
 
