@@ -11,6 +11,18 @@ extern "C" {
 /** As PyTorch's matmul: vectors, matrices, broadcast batches of matrices. */
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y);
 #define hop_matmul(t, ...) hop_at_matmul(t, __FILE__, __LINE__, __VA_ARGS__)
+/** The same, added up and given in dtype, at least as wide as the operands and of their kind: bf16 and
+ * f16 in f32, so that nothing is rounded at the end, i32 in i64. */
+hop_value hop_at_matmul_as(hop_trace *t, const char *file, int line, hop_value x, hop_value y,
+                           hop_dtype dtype);
+#define hop_matmul_as(t, ...) hop_at_matmul_as(t, __FILE__, __LINE__, __VA_ARGS__)
+/** Element by element, in what the operands and dtype are promoted to, as dtype. */
+hop_value hop_at_mul_as(hop_trace *t, const char *file, int line, hop_value x, hop_value y,
+                        hop_dtype dtype);
+#define hop_mul_as(t, ...) hop_at_mul_as(t, __FILE__, __LINE__, __VA_ARGS__)
+hop_value hop_at_div_as(hop_trace *t, const char *file, int line, hop_value x, hop_value y,
+                        hop_dtype dtype);
+#define hop_div_as(t, ...) hop_at_div_as(t, __FILE__, __LINE__, __VA_ARGS__)
 /** As PyTorch's linear: x times the transposed weight, which has a row for each result, along the last
  * axis; plus bias, which may be {0, 0} = none. */
 hop_value hop_at_linear(hop_trace *t, const char *file, int line, hop_value x, hop_value weight,

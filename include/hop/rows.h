@@ -212,7 +212,8 @@ int hop_op_dot(hop_trace *t, const char *file, int line, int nin,
                 int nlbatch, const int64_t *lbatch,
                 int nrbatch, const int64_t *rbatch,
                 int nlsum, const int64_t *lsum,
-                int nrsum, const int64_t *rsum);
+                int nrsum, const int64_t *rsum,
+                hop_dtype dtype);
 int hop_op_solve(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out);
 int hop_op_triangular_solve(hop_trace *t, const char *file, int line, int nin,

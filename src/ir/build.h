@@ -179,6 +179,8 @@ hop_val hop_emit_scatter(hop_build *b, enum hop_mode mode, hop_val x, hop_val id
 hop_val hop_emit_concat(hop_build *b, int n, const hop_val *x, int axis);
 hop_val hop_emit_dot(hop_build *b, hop_val x, hop_val y, hop_ints lbatch, hop_ints rbatch,
                      hop_ints lsum, hop_ints rsum);
+/* The same with all that the row has: a dtype of its result, too. */
+hop_val hop_emit_dot_like(hop_build *b, hop_val x, hop_val y, const struct hop_attr_dot *a);
 /* Matrices transposed: the last two axes exchanged. */
 hop_val hop_emit_turned(hop_build *b, hop_val x);
 /* Whether each element of matrices like x, by its column minus its row, is at most `most`. */

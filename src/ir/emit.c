@@ -223,9 +223,13 @@ hop_val hop_emit_concat(hop_build *b, int n, const hop_val *x, int axis)
 hop_val hop_emit_dot(hop_build *b, hop_val x, hop_val y, hop_ints lbatch, hop_ints rbatch,
                      hop_ints lsum, hop_ints rsum)
 {
-	struct hop_attr_dot a = { .lbatch = lbatch, .rbatch = rbatch, .lsum = lsum,
-	                          .rsum = rsum };
-	return hop_emit_op(b, HOP_OP_dot, &a, 2, (hop_val[]){ x, y });
+	return hop_emit_dot_like(b, x, y, &(struct hop_attr_dot){ .lbatch = lbatch, .rbatch = rbatch,
+	                                                          .lsum = lsum, .rsum = rsum });
+}
+
+hop_val hop_emit_dot_like(hop_build *b, hop_val x, hop_val y, const struct hop_attr_dot *a)
+{
+	return hop_emit_op(b, HOP_OP_dot, a, 2, (hop_val[]){ x, y });
 }
 
 hop_val hop_emit_turned(hop_build *b, hop_val x)

@@ -31,18 +31,41 @@ static hop_status pair_axes(hop_infer *f, const char *what, hop_ints l, hop_ints
 	return HOP_OK;
 }
 
-/* dot x y {lbatch rbatch lsum rsum} -- multiply, and sum over pairs of axes
+/* The dtype of the result: wider numbers of the same kind, which nothing is lost in. */
+static hop_status out_dtype(hop_infer *f, hop_dtype in, hop_dtype *out)
+{
+	if (!*out)                             /* left out */
+		*out = in;
+	if (hop_dtype_class(*out) == hop_dtype_class(in) && hop_dtype_join(in, *out) == *out)
+		return HOP_OK;
+	hop_buf b;
+	hop_buf_open(&b, f->b->env);
+	for (int d = 0; d < HOP_NDTYPE; d++)
+		if (hop_dtype_class((hop_dtype)d) == hop_dtype_class(in) &&
+		    hop_dtype_join(in, (hop_dtype)d) == (hop_dtype)d)
+			hop_putf(&b, "%s%s", b.n ? ", " : "", hop_dtype_name((hop_dtype)d));
+	hop_status st = hop_infer_fail(f, HOP_ETYPE, "%s: products of %s do not add up to %s: to %s they "
+	                               "may", hop_opname(f), hop_dtype_name(in), hop_dtype_name(*out),
+	                               b.s);
+	hop_buf_free(&b);
+	return st;
+}
+
+/* dot x y {lbatch rbatch lsum rsum dtype} -- multiply, and sum over pairs of axes
  * Axes lbatch of x go with rbatch of y and stay; lsum of x go with rsum of y and are
- * summed. The result has the batch axes, then what is left of x, then what is left of y. */
+ * summed. The result has the batch axes, then what is left of x, then what is left of y. dtype:
+ * what is multiplied and added up in, and of the result; that of x and y where left out. */
 hop_status hop_infer_dot(hop_infer *f)
 {
 	const struct hop_attr_dot *a = f->attr;
 	const hop_type *x = f->in[0], *y = f->in[1];
 	bool lused[HOP_MAXRANK] = { false }, rused[HOP_MAXRANK] = { false };
+	hop_dtype out = (hop_dtype)a->dtype;
 	HOP_TRY(hop_shape_dtypes(f, x->dtype, y->dtype));
 	if (hop_dtype_bool((hop_dtype)x->dtype))
 		return hop_infer_fail(f, HOP_ETYPE, "%s: bool cannot be multiplied: cast first",
 		                      hop_opname(f));
+	HOP_TRY(out_dtype(f, (hop_dtype)x->dtype, &out));
 	HOP_TRY(use_axes(f, "left", a->lbatch, x->rank, lused));
 	HOP_TRY(use_axes(f, "left", a->lsum, x->rank, lused));
 	HOP_TRY(use_axes(f, "right", a->rbatch, y->rank, rused));
@@ -60,7 +83,7 @@ hop_status hop_infer_dot(hop_infer *f)
 	for (int i = 0; i < y->rank; i++)
 		if (!rused[i])
 			dim[n++] = y->dim[i];
-	return hop_shape_out(f, x->dtype, n, dim);
+	return hop_shape_out(f, out, n, dim);
 }
 
 /* The axes of one side that are neither batch nor summed, in order. */
@@ -152,8 +175,7 @@ hop_status hop_eval_dot(hop_interp *p, const hop_node *n, hop_array *const *in,
 
 static hop_val again(hop_build *b, const hop_rule *r, hop_val x, hop_val y)
 {
-	const struct hop_attr_dot *a = r->n->attr;
-	return hop_emit_dot(b, x, y, a->lbatch, a->rbatch, a->lsum, a->rsum);
+	return hop_emit_dot_like(b, x, y, r->n->attr);
 }
 
 hop_status hop_jvp_dot(hop_build *b, hop_rule *r)
@@ -167,7 +189,7 @@ hop_status hop_jvp_dot(hop_build *b, hop_rule *r)
 	return HOP_OK;
 }
 
-/* The cotangent of one operand. ct has the batch axes, then the free axes of this operand
+/* The cotangent of one operand, of its dtype. ct has the batch axes, then the free axes of this operand
  * and of the other in some order: those of the other begin at axis `skip` of ct. Summing
  * over them leaves batch, free and summed axes, which are put where they came from. */
 static hop_val operand_ct(hop_build *b, hop_val ct, int rank, hop_ints batch, hop_ints sum,
@@ -191,8 +213,11 @@ static hop_val operand_ct(hop_build *b, hop_val ct, int rank, hop_ints batch, ho
 				back[sum.v[k]] = n++;
 	for (int i = 0; i < ofree; i++)
 		gone[i] = skip + i;
+	hop_dtype d = (hop_dtype)hop_typeof(b, other)->dtype;
+	other = hop_emit_cast(b, other, (hop_dtype)hop_typeof(b, ct)->dtype);
 	hop_val v = hop_emit_dot(b, ct, other, (hop_ints){ batch.n, lead }, obatch,
 	                         (hop_ints){ ofree, gone }, (hop_ints){ ofree, orest });
+	v = hop_emit_cast(b, v, d);
 	bool still = true;
 	for (int i = 0; i < rank; i++)
 		still = still && back[i] == i;
@@ -231,7 +256,9 @@ hop_status hop_batch_dot(hop_build *b, hop_rule *r)
 		rb = hop_axes_shift(rb, both, v[2]);
 		rs = hop_axes_shift(rs, false, v[3]);
 	}
-	hop_val o = hop_emit_dot(b, r->in[0], r->in[1], lb, rb, ls, rs);
+	hop_val o = hop_emit_dot_like(b, r->in[0], r->in[1],
+	                              &(struct hop_attr_dot){ .lbatch = lb, .rbatch = rb, .lsum = ls,
+	                                                      .rsum = rs, .dtype = a->dtype });
 	if (both)
 		return hop_rule_batched(b, r, o);
 	int rank = r->type[r->n->out0.id]->rank + 1, from = (int)a->lbatch.n;

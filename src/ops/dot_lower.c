@@ -49,7 +49,8 @@ static bool tiled(hop_lower *l, const hop_node *n, const side *a, const side *b)
 	for (int64_t i = 0; i < a->sum.n; i++)
 		k = hop_size_mul(l->env, k, t->dim[a->sum.v[i]]);
 	w = hop_size_mul(l->env, hop_size_mul(l->env, m, q), k);
-	return hop_dtype_real((hop_dtype)t->dtype) && worth(m) && worth(q) && worth(k) &&
+	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
+	return hop_dtype_computes(d) == hop_dtype_computes((hop_dtype)t->dtype) && hop_dtype_real(d) && worth(m) && worth(q) && worth(k) &&
 	       (!hop_size_const(w) || w.k >= MINWORK);
 }
 
@@ -246,6 +247,13 @@ static hop_reg element(hop_lower *l, const hop_node *n, int k, const side *s,
 	return hop_lower_arg(l, n, k, x);
 }
 
+/* The element in the dtype that is multiplied in. */
+static hop_reg factor(hop_lower *l, const hop_node *n, int k, hop_dtype d, hop_reg x)
+{
+	hop_dtype had = (hop_dtype)hop_lower_in(l, n, k)->dtype;
+	return had == d ? x : hop_lower_to(l, d, had, x);
+}
+
 hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 {
 	const struct hop_attr_dot *p = HOP_ATTR(n, dot);
@@ -275,8 +283,8 @@ hop_status hop_lower_dot(hop_lower *l, const hop_node *n)
 		x[a.sum.v[k]] = y[b.sum.v[k]] =
 			hop_lower_open(l, HOP_LOOP_RED, hop_lower_in(l, n, 0)->dim[a.sum.v[k]],
 			               k ? NULL : at);
-	r = element(l, n, 0, &a, &b, x);
-	s = element(l, n, 1, &b, &a, y);
+	r = factor(l, n, 0, d, element(l, n, 0, &a, &b, x));
+	s = factor(l, n, 1, d, element(l, n, 1, &b, &a, y));
 	r = hop_lower_do(l, mul, d, r, s);
 	for (int64_t k = 0; k < a.sum.n; k++) {
 		r = hop_lower_acc(l, HOP_RED_add, d, init, r);

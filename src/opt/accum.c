@@ -177,7 +177,9 @@ static hop_val product(struct scan *s, const struct term *t, const hop_val *in,
 	for (int i = 0; i < 2; i++)
 		x[i] = t->y[i] < 0 ? in[s->f.lead + t->x[i].id] : ys[t->y[i]];
 	s->w->b.loc = t->dot->loc;
-	hop_val d = hop_emit_dot(&s->w->b, x[0], x[1], now[0], now[1], now[2], now[3]);
+	hop_val d = hop_emit_dot_like(&s->w->b, x[0], x[1], &(struct hop_attr_dot){
+		.lbatch = now[0], .rbatch = now[1], .lsum = now[2], .rsum = now[3], .dtype = a->dtype
+	});
 	return t->perm ? hop_emit_permute(&s->w->b, d, HOP_ATTR(t->perm, permute)->axes.v) : d;
 }
 

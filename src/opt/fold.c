@@ -235,7 +235,10 @@ static hop_val swap_dot(hop_rw *w, const hop_node *n, hop_val x, hop_ints axes)
 		if (axes.v[i] != from)
 			return HOP_BAD;
 	}
-	return hop_emit_dot(&w->b, d->in[1], d->in[0], a->rbatch, a->lbatch, a->rsum, a->lsum);
+	return hop_emit_dot_like(&w->b, d->in[1], d->in[0], &(struct hop_attr_dot){
+		.lbatch = a->rbatch, .rbatch = a->lbatch, .lsum = a->rsum, .rsum = a->lsum,
+		.dtype = a->dtype
+	});
 }
 
 static hop_val fold_permute(hop_rw *w, const hop_node *n, hop_val x,
@@ -316,6 +319,19 @@ static bool unpermute(const hop_node *p, hop_ints batch, hop_ints sum, int64_t *
 	return true;
 }
 
+/* Numbers that are not computed in the dtype of the result are cast before: templates are of one
+ * dtype. 16-bit floats are, in f32. */
+static hop_val widened_dot(hop_rw *w, const hop_val *in, const struct hop_attr_dot *a)
+{
+	hop_dtype had = (hop_dtype)hop_typeof(&w->b, in[0])->dtype, d = (hop_dtype)a->dtype;
+	struct hop_attr_dot plain = *a;
+	plain.dtype = HOP_bool;
+	if (!d || (had != d && hop_dtype_computes(had) == d))
+		return HOP_BAD;
+	return hop_emit_dot_like(&w->b, hop_emit_cast(&w->b, in[0], d), hop_emit_cast(&w->b, in[1], d),
+	                         &plain);
+}
+
 static hop_val fold_dot(hop_rw *w, const hop_val *in, const struct hop_attr_dot *a)
 {
 	const hop_node *l = hop_rw_def(w, in[0], HOP_OP_permute);
@@ -335,9 +351,8 @@ static hop_val fold_dot(hop_rw *w, const hop_val *in, const struct hop_attr_dot 
 		r = NULL;
 	}
 	if (!l && !r)
-		return HOP_BAD;
-	return hop_emit_dot(&w->b, l ? l->in[0] : in[0], r ? r->in[0] : in[1], d.lbatch,
-	                    d.rbatch, d.lsum, d.rsum);
+		return widened_dot(w, in, a);
+	return hop_emit_dot_like(&w->b, l ? l->in[0] : in[0], r ? r->in[0] : in[1], &d);
 }
 
 /* ---- one node ---- */

@@ -359,7 +359,7 @@ static bool left_out(struct printer *p, const struct scope *s, const hop_node *n
 		return !g || in_place(p, g, f->kind);
 	}
 	if (f->kind == HOP_AK_bool || f->kind == HOP_AK_how || f->kind == HOP_AK_count ||
-	    f->kind == HOP_AK_save)
+	    f->kind == HOP_AK_save || (f->kind == HOP_AK_dtype && f->may_lack))
 		return !*(const int64_t *)at;
 	if (f->kind == HOP_AK_str && f->may_lack)
 		return !((const hop_str *)at)->n;

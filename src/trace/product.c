@@ -1,10 +1,14 @@
-/* product.c -- matrix products as users write them: matmul, with the dtype of its result if wanted, and
- * linear. Each is one dot and what its operands and its result need. */
+/* product.c -- products as users write them: matmul, also with the dtype of its result, and linear, each
+ * one dot and what its operands and its result need; products and quotients of elements in a dtype
+ * that is asked for. */
 #include "trace/compose.h"
 #include "hop/nn.h"
 
 struct product {
 	hop_value x, y, z, r;
+	bool      as;                  /* the result is of dtype */
+	hop_dtype dtype;
+	int       op;
 };
 
 static hop_value run(hop_trace *t, const char *op, const char *file, int line,
@@ -75,7 +79,7 @@ static void make_matmul(hop_trace *t, void *arg)
 		return;
 	const hop_type *xt = hop_typeof(b, x), *yt = hop_typeof(b, y);
 	if (!xt->rank || !yt->rank) {
-		hop_trace_fail(t, HOP_ESHAPE, "matmul: %s and %s, a scalar is not a matrix",
+		hop_trace_fail(t, HOP_ESHAPE, "%s: %s and %s, a scalar is not a matrix", t->op,
 		               hop_type_text(t, xt), hop_type_text(t, yt));
 		return;
 	}
@@ -94,12 +98,64 @@ static void make_matmul(hop_trace *t, void *arg)
 	for (int i = 0; i < nbatch; i++)
 		bx[i] = i;
 	hop_ints bs = { nbatch, bx }, ls = { 1, &lsum }, rs = { 1, &rsum };
-	c->r = hop_value_new(t, hop_emit_dot(b, x, y, bs, bs, ls, rs));
+	c->r = hop_value_new(t, hop_emit_dot_like(b, x, y, &(struct hop_attr_dot){
+		.lbatch = bs, .rbatch = bs, .lsum = ls, .rsum = rs,
+		.dtype = c->as && c->dtype != d ? c->dtype : HOP_bool
+	}));
+}
+
+static void make_matmul_as(hop_trace *t, void *arg)
+{
+	hop_dtype d = ((struct product *)arg)->dtype;
+	if (!hop_dtype_check(t, t->op, d))
+		return;
+	if (hop_dtype_bool(d))
+		hop_trace_fail(t, HOP_ETYPE, "%s: products do not add up to bool: compare the result", t->op);
+	else
+		make_matmul(t, arg);
 }
 
 hop_value hop_at_matmul(hop_trace *t, const char *file, int line, hop_value x, hop_value y)
 {
 	return run(t, "matmul", file, line, make_matmul, (struct product){ .x = x, .y = y });
+}
+
+hop_value hop_at_matmul_as(hop_trace *t, const char *file, int line, hop_value x, hop_value y,
+                           hop_dtype dtype)
+{
+	return run(t, "matmul_as", file, line, make_matmul_as,
+	           (struct product){ .x = x, .y = y, .as = true, .dtype = dtype });
+}
+
+/* ---- elements ---- */
+
+/* In what the operands and the result are promoted to. */
+static void make_point_as(hop_trace *t, void *arg)
+{
+	struct product *c = arg;
+	hop_build *b = &t->b;
+	hop_val in[2];
+	if (!hop_dtype_check(t, t->op, c->dtype))
+		return;
+	hop_dtype d = hop_dtype_join(hop_promote_dtype(t, 2, (hop_value[]){ c->x, c->y }), c->dtype);
+	if (c->op == HOP_OP_div && !hop_dtype_float(d))
+		d = HOP_f32;
+	if (hop_promote(t, 2, (hop_value[]){ c->x, c->y }, d, in))
+		c->r = hop_value_new(t, hop_emit_cast(b, hop_emit_op(b, c->op, NULL, 2, in), c->dtype));
+}
+
+hop_value hop_at_mul_as(hop_trace *t, const char *file, int line, hop_value x, hop_value y,
+                        hop_dtype dtype)
+{
+	return run(t, "mul_as", file, line, make_point_as,
+	           (struct product){ .x = x, .y = y, .dtype = dtype, .op = HOP_OP_mul });
+}
+
+hop_value hop_at_div_as(hop_trace *t, const char *file, int line, hop_value x, hop_value y,
+                        hop_dtype dtype)
+{
+	return run(t, "div_as", file, line, make_point_as,
+	           (struct product){ .x = x, .y = y, .dtype = dtype, .op = HOP_OP_div });
 }
 
 /* ---- linear ---- */
@@ -140,9 +196,9 @@ static void make_linear(hop_trace *t, void *arg)
 		return;
 	hop_dtype wide = hop_dtype_packed(d) ? hop_dtype_computes(d) : d;
 	int64_t last = hop_typeof(b, x)->rank - 1, one = 1;
-	hop_val y = hop_emit_dot(b, hop_emit_cast(b, x, wide), hop_emit_cast(b, w, wide),
-	                         (hop_ints){ 0, NULL }, (hop_ints){ 0, NULL }, (hop_ints){ 1, &last },
-	                         (hop_ints){ 1, &one });
+	hop_val y = hop_emit_dot_like(b, x, w, &(struct hop_attr_dot){
+		.lsum = { 1, &last }, .rsum = { 1, &one }, .dtype = wide == d ? HOP_bool : wide
+	});
 	if (n == 3 && !b->st) {
 		const hop_type *type = hop_typeof(b, y);
 		bias = hop_broadcast_to(t, hop_emit_cast(b, bias, wide), type->rank, type->dim);

@@ -988,13 +988,15 @@ int hop_op_dot(hop_trace *t, const char *file, int line, int nin,
                 int nlbatch, const int64_t *lbatch,
                 int nrbatch, const int64_t *rbatch,
                 int nlsum, const int64_t *lsum,
-                int nrsum, const int64_t *rsum)
+                int nrsum, const int64_t *rsum,
+                hop_dtype dtype)
 {
 	const hop_raw a[] = {
 		{ .i = nlbatch, .p = lbatch },
 		{ .i = nrbatch, .p = rbatch },
 		{ .i = nlsum, .p = lsum },
 		{ .i = nrsum, .p = rsum },
+		{ .i = (int64_t)dtype },
 		{ .i = 0 } };
 	return hop_raw_op(t, file, line, HOP_OP_dot, a, nin, in, cap, out);
 }

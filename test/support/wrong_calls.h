@@ -39,6 +39,9 @@ ONE(log) ONE(sin) ONE(cos) ONE(tanh) ONE(sqrt) TWO(eq) TWO(ne) TWO(lt) TWO(le) T
 TWO(or) ONE(not) TWO(fold_in) TWO(gt) TWO(ge) TWO(idiv) TWO(matmul) ONE(sigmoid) ONE(relu)
 ONE(silu) ONE(clone) ONE(log_sigmoid) ONE(softplus) ONE(gelu) ONE(gelu_tanh) ONE(stop_gradient)
 TWO(straight)
+CALL(matmul_as, hop_matmul_as(t, a->v[0], a->v[1], a->dtype))
+CALL(mul_as, hop_mul_as(t, a->v[0], a->v[1], a->dtype))
+CALL(div_as, hop_div_as(t, a->v[0], a->v[1], a->dtype))
 CALL(linear, hop_linear(t, a->v[0], a->v[1], a->v[2]))
 CALL(solve, hop_solve(t, hop_slice(t, a->v[0], 1, (hop_dim){ 0, NULL }, (hop_dim){ 2, NULL }, 1),
                       a->v[1]))
@@ -207,6 +210,9 @@ static const struct ctor {
 	{ "triu", "triu", c_triu, 1, { MAT }, 0, { .rank = 0 } },
 	R1(log_sigmoid, MAT), R1(softplus, MAT), R1(gelu, IDX), R1(gelu_tanh, MAT),
 	R2(straight, MAT, NUM),
+	{ "matmul_as", "matmul_as", c_matmul_as, 2, { MAT, IDX }, DTYPE, { .dtype = HOP_f64 } },
+	{ "mul_as", "mul_as", c_mul_as, 2, { MAT, IDX }, DTYPE, { .dtype = HOP_f32 } },
+	{ "div_as", "div_as", c_div_as, 2, { MAT, NUM }, DTYPE, { .dtype = HOP_i64 } },
 	{ "linear", "linear", c_linear, 2, { MAT, MAT }, 0, { .rank = 0 } },
 	R1(stop_gradient, MAT), R1(leaky_relu, MAT), R1(elu, MAT),
 	{ "log_softmax", "log_softmax", c_log_softmax, 1, { MAT }, AXIS, { .axis = 1 } },

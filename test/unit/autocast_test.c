@@ -1,6 +1,7 @@
-/* autocast_test.c -- autocast against PyTorch 2.13: the dtype of the result of every row of the table,
- * by its CPU and by its lists for CUDA; and the loss and gradients of a small network. The numbers are
- * in test/data/autocast.h. What modes are in general is in mode_test.c. */
+/* autocast_test.c -- autocast against PyTorch 2.13: the dtype of the result of every row of the
+ * table, by its CPU and by its lists for CUDA; the loss and gradients of a small network; and products
+ * with a dtype of their own. The numbers are in test/data/autocast.h. What modes are in general is in
+ * mode_test.c. */
 #include "trace_rig.h"
 
 #include "data/autocast.h"
@@ -190,6 +191,87 @@ static void network(void **state)
 	hop_fn_release(g);
 }
 
+/* ---- products with a dtype of their own ---- */
+
+static void wide(hop_trace *t, const hop_value *in, void *user)
+{
+	double w[30];
+	(void)user;
+	for (int i = 0; i < 30; i++)
+		w[i] = cosf((float)i);
+	hop_value a = hop_cast(t, in[0], HOP_bf16), b = hop_cast(t, in[1], HOP_bf16);
+	hop_value c = hop_matmul_as(t, a, b, HOP_f32);
+	hop_value k = hop_cast(t, hop_data(t, HOP_f64, 2, (int64_t[]){ 5, 6 }, w), HOP_f32);
+	assert_int_equal(hop_dtype_of(t, c), HOP_f32);
+	hop_return_n(t, 2, (hop_value[]){ hop_sum_all(t, hop_mul(t, c, k)), c });
+}
+
+static void is(hop_array *a, const double *want, double most)
+{
+	for (int64_t i = 0; i < hop_array_count(a); i++)
+		if (!(fabs(hop_array_at(a, i) - want[i]) <= most * (1 + fabs(want[i]))))
+			fail_msg("element %d is %.9g, PyTorch's is %.9g", (int)i, hop_array_at(a, i), want[i]);
+	hop_array_release(a);
+}
+
+static void products(void **state)
+{
+	(void)state;
+	hop_array *in[2] = { floats(wide_a, 2, 5, 9, HOP_f32), floats(wide_b, 2, 9, 6, HOP_f32) }, *out[4];
+	hop_spec s[2] = { spec_of(in[0]), spec_of(in[1]) };
+	hop_fn *f, *g;
+	if (hop_capture(ctx, wide, NULL, 2, s, &f) || hop_grad(f, 2, (int[]){ 0, 1 }, &g) ||
+	    hop_call(g, 2, in, 4, out))
+		fail_msg("%s", hop_message(ctx));
+	hop_array_release(out[0]);
+	is(out[1], wide_c, 1e-6);
+	is(out[2], wide_ga, 1.0 / 256);           /* rounded to bf16, after sums in another order */
+	is(out[3], wide_gb, 1.0 / 256);
+	hop_array_release(in[0]);
+	hop_array_release(in[1]);
+	hop_fn_release(f);
+	hop_fn_release(g);
+}
+
+/* 257 is no bf16; 2^40 no i32. */
+static void unrounded(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_value x = hop_cast(t, in[0], HOP_bf16), n = hop_cast(t, in[1], HOP_i32);
+	hop_return_n(t, 6, (hop_value[]){
+		hop_matmul(t, x, x), hop_matmul_as(t, x, x, HOP_f32), hop_matmul_as(t, x, x, HOP_f64),
+		hop_matmul_as(t, n, n, HOP_i64), hop_mul_as(t, n, n, HOP_i64), hop_div_as(t, n, x, HOP_f64)
+	});
+}
+
+static void no_rounding(void **state)
+{
+	(void)state;
+	const double one[1] = { 256 }, all[1] = { 257 }, big[1] = { 1099511627776.0 + 9 };
+	const double each[2] = { 1099511627776.0, 9 }, ratio[2] = { 65536, 3 };
+	struct rig r = { .f = unrounded, .nin = 2, .nout = 6,
+		.want = { one, all, all, big, each, ratio }, .n = { 1, 1, 1, 1, 2, 2 },
+		.in = { vec(2, (const double[]){ 16, 1 }), vec(2, (const double[]){ 1048576, 3 }) } };
+	rig_run(&r);
+}
+
+static void narrow(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_matmul_as(t, in[0], in[0], *(hop_dtype *)user));
+}
+
+static void refused(void **state)
+{
+	(void)state;
+	const int64_t three = 3;
+	hop_spec s = hop_spec_of(HOP_bf16, 1, &three), n = hop_spec_of(HOP_i32, 1, &three);
+	hop_dtype half = HOP_f16, whole = HOP_i32, real = HOP_f32;
+	rig_fails(narrow, &half, 1, &s, HOP_ETYPE, "matmul_as: products of bf16 do not add up to f16: "
+	          "to f32, f64, bf16 they may");
+	rig_fails(narrow, &whole, 1, &s, HOP_ETYPE, "products of bf16 do not add up to i32");
+	rig_fails(narrow, &real, 1, &n, HOP_ETYPE, "products of i32 do not add up to f32: to i32, i64");
+}
+
 /* ---- bodies ---- */
 
 static void looped(hop_trace *t, const hop_value *in, void *user)
@@ -228,6 +310,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dtypes, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(covered, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(network, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(products, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(no_rounding, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(refused, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(inherited, rig_up, rig_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

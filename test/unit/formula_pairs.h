@@ -191,6 +191,9 @@ PAIR( rows,    "sum(nonzero(W)) + count_nonzero(W) + sum(compact(W, p))",
 PAIR( exact,   "sum(exact(x, count_unique(x)))",
       hop_sum_all(t, hop_exact(t, x, COUNT(0, hop_unique, x, NULL))), x )
 PAIR( matmul,  "matmul(W, x)",        hop_matmul(t, W, x), W, x )
+PAIR( wide,    "matmul_as(cast(W, f32), cast(x, f32), f64) + mul_as(x, y, f64) / div_as(y, x, f64)",
+      hop_add(t, hop_matmul_as(t, hop_cast(t, W, HOP_f32), hop_cast(t, x, HOP_f32), HOP_f64),
+              hop_div(t, hop_mul_as(t, x, y, HOP_f64), hop_div_as(t, y, x, HOP_f64))), W, x, y )
 PAIR( linear,  "linear(x, W, y)",     hop_linear(t, x, W, y), W, x, y )
 PAIR( straight, "straight(floor(x), x)", hop_straight(t, hop_floor(t, x), x), x )
 PAIR( solve,   "solve(W, x)",         hop_solve(t, W, x), W, x )
