@@ -50,7 +50,8 @@ static bool tiled(hop_lower *l, const hop_node *n, const side *a, const side *b)
 		k = hop_size_mul(l->env, k, t->dim[a->sum.v[i]]);
 	w = hop_size_mul(l->env, hop_size_mul(l->env, m, q), k);
 	hop_dtype d = (hop_dtype)hop_lower_out(l, n, 0)->dtype;
-	return hop_dtype_computes(d) == hop_dtype_computes((hop_dtype)t->dtype) && hop_dtype_real(d) && worth(m) && worth(q) && worth(k) &&
+	return hop_dtype_computes(d) == hop_dtype_computes((hop_dtype)t->dtype) &&
+	       hop_dtype_real(d) && worth(m) && worth(q) && worth(k) &&
 	       (!hop_size_const(w) || w.k >= MINWORK);
 }
 

@@ -1,6 +1,7 @@
 /* compose.c -- reductions and composites: softmax, norms, gates. Each is a few ops, captured as such,
  * so they need no rules of their own. Products are in product.c. */
 #include "trace/compose.h"
+#include "trace/fast.h"
 #include "hop/nn.h"
 #include "hop/shape.h"
 
@@ -131,7 +132,7 @@ static void make_reduce(hop_trace *t, void *arg)
 	if (c->kind == HOP_REDUCE_MEAN && !b->st) {
 		const hop_type *st = hop_typeof(b, s);
 		hop_val k = hop_counted(t, type, n, axes, (hop_dtype)st->dtype);
-		s = hop_emit_op(b, HOP_OP_div, NULL, 2, (hop_val[]){ s, hop_emit_match(b, k, st) });
+		s = hop_fast(t, div, s, hop_emit_match(b, k, st));
 	}
 	c->r = hop_rounded(t, s, 1, &c->x);
 }
@@ -191,12 +192,12 @@ static void make_var(hop_trace *t, void *arg)
 	if (b->st)
 		return;
 	const hop_type *st = hop_typeof(b, s);
-	hop_val mean = hop_emit(b, div, s, hop_emit_match(b, k, st));
+	hop_val mean = hop_fast(t, div, s, hop_emit_match(b, k, st));
 	hop_val dev = hop_emit(b, sub, x, hop_widened(b, mean, type, n, axes));
 	hop_val sq = hop_emit_sum(b, hop_emit(b, mul, dev, dev), n, axes);
 	hop_val less = hop_emit(b, sub, k, hop_number_like(b, k, c->eps));
 	less = hop_emit(b, max, less, hop_number_like(b, k, 0));
-	hop_val v = hop_emit(b, div, sq, hop_emit_match(b, less, st));
+	hop_val v = hop_fast(t, div, sq, hop_emit_match(b, less, st));
 	c->r = hop_rounded(t, c->axis ? root(b, v) : v, 1, &c->x);
 }
 
@@ -289,7 +290,7 @@ static void make_softmax(hop_trace *t, void *arg)
 	hop_val e = b->st ? HOP_BAD : hop_emit(b, sub, x, m);
 	e = b->st ? HOP_BAD : hop_emit(b, exp, e);
 	hop_val s = hop_along(b, e, axis, HOP_OP_sum);
-	c->r = hop_rounded(t, b->st ? HOP_BAD : hop_emit(b, div, e, s), 1, &c->x);
+	c->r = hop_rounded(t, b->st ? HOP_BAD : hop_fast(t, div, e, s), 1, &c->x);
 }
 
 hop_value hop_at_softmax(hop_trace *t, const char *file, int line, hop_value x, int axis)
@@ -312,13 +313,13 @@ static void make_norm(hop_trace *t, void *arg)
 	hop_dtype d = (hop_dtype)type->dtype;
 	hop_val n = hop_emit_match(b, hop_emit_cast(b, hop_emit_size(b, type->dim[axis]), d), type);
 	hop_val s = hop_along(b, x, axis, HOP_OP_sum);
-	hop_val mean = b->st ? HOP_BAD : hop_emit(b, div, s, n);
+	hop_val mean = b->st ? HOP_BAD : hop_fast(t, div, s, n);
 	hop_val dev = b->st ? HOP_BAD : hop_emit(b, sub, x, mean);
 	hop_val sq = hop_along(b, b->st ? HOP_BAD : hop_emit(b, mul, dev, dev), axis, HOP_OP_sum);
-	hop_val var = b->st ? HOP_BAD : hop_emit(b, div, sq, n);
+	hop_val var = b->st ? HOP_BAD : hop_fast(t, div, sq, n);
 	hop_val eps = hop_number_like(b, var, c->eps);
 	hop_val sd = b->st ? HOP_BAD : hop_emit(b, sqrt, hop_emit(b, add, var, eps));
-	hop_value y = hop_value_new(t, b->st ? HOP_BAD : hop_emit(b, div, dev, sd));
+	hop_value y = hop_value_new(t, b->st ? HOP_BAD : hop_fast(t, div, dev, sd));
 	hop_value all[3] = { c->x };
 	int k = 1;
 	if (c->y.trace && y.trace) {

@@ -1,6 +1,7 @@
 /* ops.c -- constructors of elementwise ops, sizes and effects. Those that move values are
  * in move.c, literals in number.c. No rule of any op is here, only what a caller may
  * leave out. */
+#include "trace/fast.h"
 #include "trace/raw.h"
 #include "hop/ops.h"
 #include "hop/shape.h"
@@ -23,7 +24,7 @@ static hop_val emit_same(hop_trace *t, int op, int n, const hop_value *v, hop_dt
 	hop_val in[3];
 	if (!hop_promote(t, n, v, d, in))
 		return HOP_BAD;
-	return hop_emit_op(&t->b, op, NULL, (uint32_t)n, in);
+	return hop_fast_op(t, op, n, in);
 }
 
 static hop_val emit_select(hop_trace *t, const hop_value *v)
