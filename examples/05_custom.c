@@ -17,7 +17,7 @@ static void round_bwd(hop_trace *t, const hop_value *in, void *user)
 
 static void loss(hop_trace *t, const hop_value *in, void *user)
 {
-	static const hop_custom_rule rule = { sizeof rule, round_fwd, round_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = round_fwd, .bwd = round_bwd };
 	hop_value r[1];
 	(void)user;
 	hop_custom(t, &rule, NULL, 1, in, 1, r);

@@ -245,21 +245,41 @@ int hop_at_region_keyed(hop_trace *t, const char *file, int line, const char *na
                         const hop_value *in, int cap, hop_value *out);
 #define hop_region_keyed(t, ...) hop_at_region_keyed(t, __FILE__, __LINE__, __VA_ARGS__)
 
-/** A function with its own derivative.
- * fwd: inputs -> results; hop_save keeps values for bwd.
- * bwd: saved values, cotangents of the float results -> cotangents of the float inputs.
+/** A function with its own derivative; docs/custom.md has examples.
+ * fwd: inputs -> results; hop_save keeps values for bwd. An input that it writes (hop_copy_,
+ * hop_add_ ..) has the new value outside, too, which is one more result behind those returned, unless
+ * it is one of them.
+ * bwd: saved values, cotangents of the float results -> cotangents of the float inputs; HOP_NONE
+ * stands for zero. NULL = what jvp says, transposed: jvp must then be linear in the tangents.
  * jvp: inputs, tangents of the float inputs -> tangents of the float results. NULL = what bwd says,
  * transposed: the slope of its results by the cotangents, at cotangents of zero.
- * Values captured from outside are constants to this derivative. */
+ * batch: inputs, each with the lanes as a first axis, then a bool scalar for each, whether its lanes
+ * differ -> all results, each with the lanes first. It is how fwd is batched, and may capture nothing;
+ * the rule stays in force. NULL = fwd is batched op by op, or with `lanewise` run for one lane after
+ * the other.
+ * Values captured from outside are constants to this derivative, but for hop_give_grad. */
 typedef struct hop_custom_rule {
 	size_t    size;                /**< sizeof in the caller's build; grows at the end only */
-	hop_body *fwd, *bwd, *jvp;
+	hop_body *fwd, *bwd, *jvp, *batch;
+	bool      lanewise;            /**< batched, it is a loop over the lanes */
+	bool      once;                /**< what bwd and jvp give is not differentiated: it is refused */
 } hop_custom_rule;
 int hop_at_custom(hop_trace *t, const char *file, int line, const hop_custom_rule *rule,
                   void *user, int nin, const hop_value *in, int cap, hop_value *out);
 #define hop_custom(t, ...) hop_at_custom(t, __FILE__, __LINE__, __VA_ARGS__)
+/** In fwd: bwd gets these, in order. */
 void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_value *v);
 #define hop_save(t, ...) hop_at_save(t, __FILE__, __LINE__, __VA_ARGS__)
+/** In fwd: these results have no derivative: bwd gets no cotangent of them, jvp gives no tangent. What
+ * is no float has none anyway. */
+void hop_at_nondiff(hop_trace *t, const char *file, int line, int n, const hop_value *v);
+#define hop_nondiff(t, ...) hop_at_nondiff(t, __FILE__, __LINE__, __VA_ARGS__)
+/** In bwd: the cotangent of a float that was captured from outside. More than one are added up. */
+void hop_at_give_grad(hop_trace *t, const char *file, int line, hop_value captured, hop_value d);
+#define hop_give_grad(t, ...) hop_at_give_grad(t, __FILE__, __LINE__, __VA_ARGS__)
+/** In jvp: the tangent of such a one. */
+hop_value hop_at_tangent_of(hop_trace *t, const char *file, int line, hop_value captured);
+#define hop_tangent_of(t, ...) hop_at_tangent_of(t, __FILE__, __LINE__, __VA_ARGS__)
 
 /* ---- transforms inside a body: the body is captured, transformed and called ---- */
 

@@ -1,28 +1,83 @@
 /* custom_ad.c -- custom under jvp and vjp; batching is in custom_batch.c.
  *
- * vjp: the node is emitted again with its saved values as results, so that saved values
- * which are results keep the user's rule at second order. jvp without a jvp body: bwd is
- * linear in the cotangents, so its own reverse, applied to the tangents, is the tangent. */
-#include "hops/batch.h"
+ * vjp: the node is emitted again with its saved values as results, and bwd is called on them. A
+ * saved value that is a result is that result, so that it keeps the user's rule at second order.
+ * jvp without a jvp body: bwd is linear in the cotangents, so its own reverse, applied to the
+ * tangents, is the tangent. vjp without a bwd body: jvp is linear in the tangents, transposed. */
+#include "hops/custom.h"
+
+#include "ad/ad.h"
+#include "hops/transpose.h"
 
 #include <string.h>
-
-static uint32_t nsaved(const struct hop_attr_custom *a)
-{
-	return a->fwd->nout - (uint32_t)a->nouts;
-}
 
 /* Emit the node with all saved values as results. */
 static hop_status emit_full(hop_build *b, const struct hop_attr_custom *a, hop_sizes sargs,
                             const hop_val *in, hop_val *out)
 {
 	struct hop_attr_custom c = *a;
-	c.nres = nsaved(a);
+	c.nres = hop_custom_nsaved(a);
 	c.sargs = sargs;
 	hop_val v = hop_emit_op(b, HOP_OP_custom, &c, a->fwd->nparam, in);
+	if (b->st)
+		return b->st;
 	for (uint32_t k = 0; k < a->fwd->nout; k++)
+		out[k] = (hop_val){ v.id + k };
+	for (uint32_t k = 0; k < c.nres; k++) {
+		hop_val s = a->fwd->out[a->nouts + k];
+		uint32_t is = hop_custom_result(a, k);
+		if (is != UINT32_MAX)
+			out[a->nouts + k] = out[is];
+		else if (s.id < a->fwd->nparam)
+			out[a->nouts + k] = hop_emit_as(b, in[s.id], hop_typeof(b, out[a->nouts + k]));
+	}
+	return b->st;
+}
+
+/* What a rule gives. One that may be used once is hidden in a node that has no rule itself. */
+static hop_status emit_rule(hop_build *b, const struct hop_attr_custom *a, const hop_graph *g,
+                            hop_sizes sargs, const hop_val *in, hop_val *out)
+{
+	if (!a->once)
+		return hop_emit_call(b, g, sargs, in, out);
+	struct hop_attr_custom c = { .nouts = g->nout, .once = true, .sargs = sargs, .fwd = g };
+	hop_val v = hop_emit_op(b, HOP_OP_custom, &c, g->nparam, in);
+	for (uint32_t k = 0; k < g->nout; k++)
 		out[k] = b->st ? HOP_BAD : (hop_val){ v.id + k };
 	return b->st;
+}
+
+/* The same on operands of which some are HOP_ZERO; so are results then. */
+static hop_status emit_partly(hop_build *b, const struct hop_attr_custom *a, const hop_graph *g,
+                              hop_sizes sargs, const hop_val *in, hop_val *out)
+{
+	hop_env *e = b->env;
+	bool *zero = HOP_NEWN(&e->tmp, bool, g->nparam), *gone = HOP_NEWN(&e->tmp, bool, g->nout);
+	hop_val *rest = HOP_NEWN(&e->tmp, hop_val, g->nparam);
+	const hop_graph *h = g;
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < g->nparam; i++)
+		if (!(zero[i] = hop_is_zero(in[i])))
+			rest[n++] = in[i];
+	if (n < g->nparam)
+		HOP_TRY(hop_graph_zeros(e, g, zero, &h, gone));
+	HOP_TRY(emit_rule(b, a, h, sargs, rest, out));
+	for (uint32_t k = 0; k < g->nout; k++)
+		if (gone[k] || hop_graph_gives_zero(h, k))
+			out[k] = HOP_ZERO;
+	return HOP_OK;
+}
+
+static hop_status refuse(hop_build *b, const hop_rule *r)
+{
+	return hop_fail(b->env, r->n->loc, HOP_ENODIFF, "custom: a second derivative is asked for, and "
+	                "its rule is to be used once: leave out once, if what bwd and jvp compute may be "
+	                "differentiated");
+}
+
+static bool no_rule(const struct hop_attr_custom *a)
+{
+	return !a->bwd && !a->jvp;
 }
 
 /* ---- forward mode ---- */
@@ -35,8 +90,23 @@ static hop_status jvp_user(hop_build *b, hop_rule *r, hop_sizes sargs, hop_val *
 	memcpy(in, r->in, np * sizeof *in);
 	for (uint32_t i = 0; i < np; i++)
 		if (hop_type_diff(a->fwd->type[i]))
-			in[n++] = hop_emit_solid(b, r->din[i], hop_typeof(b, r->in[i]));
-	return b->st ? b->st : hop_emit_call(b, a->jvp, sargs, in, res);
+			in[n++] = r->din[i];
+	return emit_partly(b, a, a->jvp, sargs, in, res);
+}
+
+/* The results of g from number `from` on. */
+static hop_status tail(hop_env *e, const hop_graph *g, uint32_t from, const hop_graph **out_g)
+{
+	hop_build c;
+	hop_graph *made;
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam), *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	hop_body_open(&c, e, g);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		in[i] = hop_build_param(&c, g->type[i]);
+	hop_body_inline(&c, g, in, out);
+	HOP_TRY(hop_seal(&c, g->nout - from, out + from, NULL, &made));
+	*out_g = made;
+	return HOP_OK;
 }
 
 /* The reverse of bwd with respect to its cotangents, at the tangents of the operands. */
@@ -46,7 +116,7 @@ static hop_status jvp_transposed(hop_build *b, hop_rule *r, hop_sizes sargs,
 	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
 	hop_env *e = b->env;
 	const hop_graph *g = a->bwd, *j;
-	uint32_t ns = nsaved(a), n = g->nparam, k = 0;
+	uint32_t ns = hop_custom_nsaved(a), n = g->nparam, k = 0;
 	bool *ct = HOP_NEWN(&e->tmp, bool, g->nout), *want = HOP_NEWN(&e->tmp, bool, g->nparam);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam + g->nout);
 	memset(want + ns, 1, g->nparam - ns);
@@ -64,10 +134,8 @@ static hop_status jvp_transposed(hop_build *b, hop_rule *r, hop_sizes sargs,
 		return b->st;
 	HOP_TRY(hop_ad_vjp(e, g, ct, want, &j));
 	HOP_TRY(hop_ad_pure(e, j, &j));                /* bwd is not what the user ran */
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
-	HOP_TRY(hop_emit_call(b, j, sargs, in, out));
-	memcpy(res, out + g->nout, (g->nparam - ns) * sizeof *res);
-	return HOP_OK;
+	HOP_TRY(tail(e, j, g->nout, &j));
+	return emit_rule(b, a, j, sargs, in, res);
 }
 
 /* Tangents of results that are saved values: those of fwd itself. */
@@ -101,6 +169,8 @@ hop_status hop_jvp_custom(hop_build *b, hop_rule *r)
 	hop_sizes sargs = hop_rule_sargs(b, r);
 	hop_val *full = HOP_NEWN(&b->env->tmp, hop_val, a->fwd->nout);
 	hop_val *res = HOP_NEWN(&b->env->tmp, hop_val, (size_t)a->nouts);
+	if (no_rule(a))
+		return refuse(b, r);
 	HOP_TRY(emit_full(b, a, sargs, r->in, full));
 	memcpy(r->out, full, r->n->nout * sizeof *full);
 	if (a->jvp)
@@ -108,12 +178,23 @@ hop_status hop_jvp_custom(hop_build *b, hop_rule *r)
 	else
 		HOP_TRY(jvp_transposed(b, r, sargs, full + a->nouts, res));
 	for (uint32_t i = 0, k = 0; i < a->nouts; i++)
-		if (hop_type_diff(hop_graph_out_type(a->fwd, i)))
+		if (hop_custom_diff(a, i))
 			r->dout[i] = res[k++];
 	return a->nres ? jvp_saved(b, r, sargs) : HOP_OK;
 }
 
 /* ---- reverse mode ---- */
+
+hop_status hop_custom_linear(hop_env *e, hop_loc loc, const hop_graph *jvp, uint32_t np)
+{
+	bool *lin = HOP_NEWN(&e->tmp, bool, jvp->nparam);
+	memset(lin + np, 1, jvp->nparam - np);
+	hop_status st = hop_linear_check(e, "custom", loc, jvp, lin);
+	if (st)
+		hop_note(e, loc, "in jvp, whose inputs here are the tangents: without bwd the reverse "
+		         "derivative is jvp, transposed. Make it linear in them, or give bwd");
+	return st;
+}
 
 struct saved {
 	hop_sizes sargs;
@@ -124,6 +205,10 @@ hop_status hop_fwd_custom(hop_build *b, hop_rule *r)
 {
 	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
 	struct saved *s = HOP_NEW(&b->arena, struct saved);
+	if (no_rule(a))
+		return refuse(b, r);
+	if (!a->bwd)
+		HOP_TRY(hop_custom_linear(b->env, r->n->loc, a->jvp, a->fwd->nparam));
 	s->sargs = hop_rule_sargs(b, r);
 	s->full = HOP_NEWN(&b->arena, hop_val, a->fwd->nout);
 	HOP_TRY(emit_full(b, a, s->sargs, r->in, s->full));
@@ -160,25 +245,45 @@ static hop_status bwd_saved(hop_build *b, hop_rule *r, const struct saved *s)
 	return b->st;
 }
 
+/* The body that makes cotangents, and what it takes beside those of the results. */
+static hop_status way_back(hop_env *e, const hop_rule *r, const struct saved *s, uint32_t nct,
+                           const hop_val *ct, hop_val *in, const hop_graph **out_g)
+{
+	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
+	uint32_t np = a->fwd->nparam, ns = hop_custom_nsaved(a);
+	*out_g = a->bwd;
+	if (a->bwd) {
+		memcpy(in, s->full + a->nouts, ns * sizeof *in);
+		memcpy(in + ns, ct, nct * sizeof *in);
+		return HOP_OK;
+	}
+	bool *lin = HOP_NEWN(&e->tmp, bool, a->jvp->nparam);
+	memset(lin + np, 1, a->jvp->nparam - np);
+	memcpy(in, ct, nct * sizeof *in);
+	memcpy(in + nct, r->in, np * sizeof *in);
+	return hop_graph_transpose(e, a->jvp, lin, out_g);
+}
+
 hop_status hop_bwd_custom(hop_build *b, hop_rule *r)
 {
 	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
 	const struct saved *s = r->save;
-	uint32_t ns = nsaved(a), n = ns, k = 0;
-	hop_val *in = HOP_NEWN(&b->env->tmp, hop_val, a->bwd->nparam);
-	hop_val *out = HOP_NEWN(&b->env->tmp, hop_val, a->bwd->nout);
+	hop_env *e = b->env;
+	uint32_t np = a->fwd->nparam, n = 0, k = 0;
+	hop_val *ct = HOP_NEWN(&e->tmp, hop_val, (size_t)a->nouts);
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, a->fwd->nout + np);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, np);
+	const hop_graph *g;
 	bool any = false;
-	memcpy(in, s->full + a->nouts, ns * sizeof *in);
 	for (uint32_t i = 0; i < a->nouts; i++)
-		if (hop_type_diff(hop_graph_out_type(a->fwd, i))) {
+		if (hop_custom_diff(a, i)) {
 			any |= !hop_is_zero(r->dout[i]);
-			in[n++] = hop_emit_solid(b, r->dout[i], hop_typeof(b, r->out[i]));
+			ct[n++] = r->dout[i];
 		}
-	if (b->st)
-		return b->st;
 	if (any) {
-		HOP_TRY(hop_emit_call(b, a->bwd, s->sargs, in, out));
-		for (uint32_t i = 0; i < a->fwd->nparam; i++)
+		HOP_TRY(way_back(e, r, s, n, ct, in, &g));
+		HOP_TRY(emit_partly(b, a, g, s->sargs, in, out));
+		for (uint32_t i = 0; i < np; i++)
 			if (hop_type_diff(a->fwd->type[i]))
 				r->din[i] = out[k++];
 	}

@@ -75,11 +75,17 @@
  *
  * custom  in: operands.                         out: nouts results, then nres residuals.
  *         fwd(operands) -> nouts results, saved values. nres is 0, or the number of saved
- *         values when reverse mode re-emits the node.
- *         bwd(saved, cotangents of the nouts results: floats only) -> cotangents of the float operands.
- *         jvp (may be NULL): (operands, tangents of the float operands) -> tangents of the
- *         float results among the nouts. batch (may be NULL): takes one more size
- *         parameter, the batch size, last; every operand and result has a leading axis of it.
+ *         values when reverse mode re-emits the node. nondiff: results that no derivative sees;
+ *         the others that are floats are the differentiated ones.
+ *         bwd(saved, cotangents of the differentiated results) -> cotangents of the float operands.
+ *         jvp(operands, tangents of the float operands) -> tangents of the differentiated
+ *         results. One of the two may be absent: without bwd jvp is linear in the tangents, and
+ *         nothing is saved. once: what they give is not differentiated again; then both may be
+ *         absent, and there is no derivative at all.
+ *         batch (may be absent): takes one more size parameter, the number of lanes, last;
+ *         operands, each with a leading axis of it, then a bool for each: whether it differs
+ *         between lanes -> results, each with the leading axis. lanewise: batched, it runs lane
+ *         by lane.
  *
  * replay  the reverse of a loop whose states were not kept. Only transforms make it.
  *         in: trips (steps that ran), stride, count (i64 scalars); ncarry carries as the loop

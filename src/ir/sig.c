@@ -74,14 +74,12 @@ struct source {
 	const hop_graph *first;      /* of a list of a body: the node's first body */
 };
 
-static int64_t floats(const struct source *s, int role)
+static int64_t floats(const struct source *s)
 {
 	int64_t n = 0;
-	hop_span p = s->node->in.same, r = s->node->out.out;
-	for (uint32_t i = 0; role == HOP_R_dsame && i < p.n; i++)
+	hop_span p = s->node->in.same;
+	for (uint32_t i = 0; i < p.n; i++)
 		n += hop_dtype_float((hop_dtype)s->first->type[i]->dtype);
-	for (uint32_t i = 0; role == HOP_R_dout && i < r.n; i++)
-		n += hop_dtype_float((hop_dtype)hop_graph_out_type(s->first, i)->dtype);
 	return n;
 }
 
@@ -94,7 +92,7 @@ static int64_t many(const struct place *p, const struct source *s)
 	case HOW_ONE:    return 1;
 	case HOW_IF:     return a != 0;
 	case HOW_N:      return a;
-	case HOW_FLOATS: return floats(s, p->role);
+	case HOW_FLOATS: return floats(s);
 	case HOW_AS:     return node->in.by[p->role].n ? node->in.by[p->role].n
 	                                               : node->out.by[p->role].n;
 	default:         return 0;

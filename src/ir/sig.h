@@ -13,12 +13,13 @@
  * neighbours so far. Results: y (slices stacked), left (what combining gave), out (as the body
  * gives it), saved (the same, for a rule), steps (how many ran), info (whether it worked). sol: as
  * an operand what a solver starts from or solves for, as a result the solution. Results of bodies
- * only: stop (this was the last step), go (there is a step to run). Of rules only: dsame and dout,
- * a tangent or cotangent for each of those that is a float, and at, the solution at which a rule is
- * asked. */
+ * only: stop (this was the last step), go (there is a step to run). Of rules only: dsame, a
+ * tangent or cotangent for each of those that is a float, and at, the solution at which a rule is
+ * asked, or what it is told of the operands. Cotangents of results stand with saved: which results
+ * have one the rule's own attributes say. */
 #define HOP_ROLES(R) \
 	R(count) R(pred) R(index) R(carry) R(init) R(x) R(left) R(right) R(same) \
-	R(y) R(out) R(saved) R(steps) R(stop) R(go) R(dsame) R(dout) R(sol) R(at) R(info)
+	R(y) R(out) R(saved) R(steps) R(stop) R(go) R(dsame) R(sol) R(at) R(info)
 
 enum hop_role {
 	HOP_R_none,

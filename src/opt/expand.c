@@ -1,16 +1,25 @@
-/* expand.c -- replays as the loops that run them.
+/* expand.c -- replays as the loops that run them, customs without a rule as calls.
  *
  * needs: nothing.  keeps: everything but the way back: what is expanded should not be
- * differentiated again. The loops are a call, so that the passes behind this one see them. */
+ * differentiated again. Both are calls, so that the passes behind this one see into them. */
 #include "opt/opt.h"
 #include "opt/rewrite.h"
 
 #include "hops/replay.h"
 
+/* A custom that has no derivative is there to say so; what it gives may be in vain. */
+static bool bare(const hop_node *n, const struct hop_attr_custom *a)
+{
+	return n->op == HOP_OP_custom && !a->bwd && !a->jvp;
+}
+
 static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *attr,
                        hop_val *out)
 {
 	const hop_graph *g;
+	if (bare(n, attr))
+		return hop_emit_call(&w->b, ((struct hop_attr_custom *)attr)->fwd,
+		                     ((struct hop_attr_custom *)attr)->sargs, in, out);
 	if (n->op != HOP_OP_replay)
 		return hop_rw_keep(w, n, in, attr, out);
 	hop_node now = *n;

@@ -348,10 +348,12 @@ hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
 	hop_val *res = HOP_NEWN(a, hop_val, nout + l->nextra + l->nzero);
 	for (uint32_t i = 0; i < nout; i++)
 		res[i] = map[out[i].id];
+	const hop_val *left = out + nout;
 	for (uint32_t i = 0; i < l->nextra; i++)
 		res[nout++] = (hop_val){ l->extra[i] };
 	for (uint32_t i = 0; i < l->nzero; i++)
-		res[nout++] = hop_emit_zeros(&nb, hop_type_subst(e, l->zero[i], smap, nsym));
+		res[nout++] = l->zero[i] ? hop_emit_zeros(&nb, hop_type_subst(e, l->zero[i], smap, nsym))
+		                         : map[left++->id];
 	hop_graph *g = NULL;
 	hop_status st = hop_seal(&nb, nout, res, name, &g);
 	if (st)

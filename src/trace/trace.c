@@ -178,6 +178,7 @@ static void body_open(hop_trace *t, void *arg)
 	c->site = c->b.loc = t->b.loc;
 	c->in_scan = a->in_scan;
 	c->in_custom = a->in_custom;
+	c->in_rule = a->in_rule;
 	c->in_grad = a->in_grad;
 	c->nin = a->in ? 0 : (uint32_t)a->n;
 	c->inname = a->name;
@@ -305,6 +306,10 @@ bool hop_set_results(hop_trace *t, int n, const hop_value *v)
 	t->ret = HOP_NEWN(&t->arena, uint32_t, n);
 	t->out = HOP_NEWN(&t->arena, hop_val, n);
 	for (int i = 0; i < n; i++) {
+		if (t->in_rule && !v[i].trace) {
+			t->out[i] = HOP_ZERO;
+			continue;
+		}
 		int64_t s = hop_slot_of(t, v[i]);
 		if (s < 0)
 			return false;
@@ -358,32 +363,6 @@ void hop_at_return_named(hop_trace *t, const char *file, int line, const char *n
 	hop_tree tree = { n, names, 0, NULL };
 	struct list l = { n, v, &tree };
 	hop_enter(t, "return", file, line, names ? make_return : no_names, names ? &l : NULL);
-}
-
-static void make_save(hop_trace *t, void *arg)
-{
-	struct list *l = arg;
-	if (!t->in_custom) {
-		hop_trace_fail(t, HOP_EUSE, "save: it belongs into the forward body of a custom "
-		               "gradient, this is %s", t->what);
-		return;
-	}
-	if (l->n < 0 || (l->n && !l->v)) {
-		hop_trace_fail(t, HOP_EUSE, "save: no values were given");
-		return;
-	}
-	hop_val *all = HOP_NEWN(&t->arena, hop_val, t->nsave + (uint32_t)l->n);
-	for (uint32_t i = 0; i < t->nsave; i++)
-		all[i] = t->save[i];
-	for (int i = 0; i < l->n; i++)
-		all[t->nsave + (uint32_t)i] = hop_value_read(t, l->v[i]);
-	t->save = all;
-	t->nsave += (uint32_t)l->n;
-}
-
-void hop_at_save(hop_trace *t, const char *file, int line, int n, const hop_value *v)
-{
-	hop_enter(t, "save", file, line, make_save, &(struct list){ n, v, NULL });
 }
 
 /* ---- asking ---- */

@@ -102,6 +102,13 @@ typedef struct hop_root {
 
 typedef struct hop_modes hop_modes;        /* mode.h */
 
+/* What a rule says of a captured value: its cotangent in bwd, in jvp the parameter that is its
+ * tangent. */
+typedef struct hop_told {
+	hop_value of;
+	hop_val   at, d;               /* in the draft of the rule: itself, and that */
+} hop_told;
+
 struct hop_trace {
 	hop_root    *root;
 	hop_trace   *up;               /* enclosing trace; NULL = outermost */
@@ -112,6 +119,7 @@ struct hop_trace {
 	int          depth;            /* enclosing traces */
 	bool         eager, returned;
 	bool         in_scan, in_custom;
+	enum hop_in_rule { HOP_IN_NO_RULE, HOP_IN_BWD, HOP_IN_JVP } in_rule;     /* of a custom */
 	bool         in_grad;          /* reverse mode is taken of it */
 	const char  *closed;           /* a keyed region's body: its name. It sees no value of outside */
 	const char  *what;             /* "the body of scan", for notes */
@@ -145,6 +153,9 @@ struct hop_trace {
 	hop_val     *out;              /* their contents at that moment */
 	const char **retname;          /* their names, interned; NULL = none were given */
 	hop_val     *save;
+	uint32_t     nmark, ntold;
+	uint32_t    *mark;             /* fwd of a custom: slots without derivative */
+	struct hop_told *told;         /* bwd and jvp of a custom: of values captured */
 	hop_val      stop;             /* scan: or of the stop conditions; HOP_BAD = none */
 	/* eager */
 	size_t       nten, tencap;
@@ -176,7 +187,7 @@ bool hop_trace_opts(hop_trace *t, const void *given, void *out, size_t ours);
 typedef void hop_make_fn(hop_trace *t, void *arg);
 bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
                void *arg);
-/* What n values are in this trace: its results. */
+/* What n values are in this trace: its results. In a rule HOP_NONE is one, HOP_ZERO. */
 bool hop_set_results(hop_trace *t, int n, const hop_value *v);
 
 hop_status hop_root_new(hop_ctx *c, bool eager, hop_trace **out_t);
@@ -193,6 +204,7 @@ typedef struct hop_body_args {
 	bool                   eager, in_scan, in_custom, in_grad;
 	bool                   in_jvp; /* forward mode is taken of it */
 	bool                   exempt; /* a rule of a derivative: no mode around it holds */
+	enum hop_in_rule       in_rule;
 	int64_t                trip;   /* eager: of the loop, from 1; 0 = of none */
 	int64_t                ran;    /* trips before it */
 	int                    n;
@@ -321,7 +333,8 @@ typedef struct hop_layout {
 	const hop_type *const *type;   /* [nparam], over the symbols of the parent */
 	const uint32_t        *param;  /* parameter of the draft -> of the graph */
 	uint32_t               w0, k0;
-	/* more results: parameters as they came, then zeros of these types */
+	/* more results: parameters as they came, then zeros of these types; where there is NULL
+	 * instead of a type, the next of the results that were left out at the end of out */
 	uint32_t               nextra, nzero;
 	const uint32_t        *extra;
 	const hop_type *const *zero;

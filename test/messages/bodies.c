@@ -145,13 +145,25 @@ BODY(scan_deep, hop_scan_opts o = { .size = sizeof o, .has_length = true, .lengt
 BODY(saves_nothing, hop_save(t, 1, NULL); hop_return(t, in[0]))
 BODY(gives_none, hop_return_n(t, 0, NULL))
 BODY(gives_other, hop_return(t, hop_f(t, 1)))
-static const hop_custom_rule save_rule = { sizeof save_rule, saves_nothing, alike, NULL },
-	none_rule = { sizeof none_rule, alike, gives_none, NULL },
-	type_rule = { sizeof type_rule, alike, gives_other, NULL },
-	jvp_rule = { sizeof jvp_rule, alike, alike, gives_none };
+#define RULE(...) { .size = sizeof(hop_custom_rule), __VA_ARGS__ }
+static const hop_custom_rule save_rule = RULE(.fwd = saves_nothing, .bwd = alike),
+	none_rule = RULE(.fwd = alike, .bwd = gives_none),
+	type_rule = RULE(.fwd = alike, .bwd = gives_other),
+	jvp_rule = RULE(.fwd = alike, .bwd = alike, .jvp = gives_none);
 BODY(custom_save, hop_custom(t, &save_rule, NULL, 1, in, 1, out); DONE)
 BODY(custom_none, hop_custom(t, &none_rule, NULL, 1, in, 1, out); DONE)
 BODY(custom_type, hop_custom(t, &type_rule, NULL, 1, in, 1, out); DONE)
+BODY(marks_nothing, hop_nondiff(t, 1, NULL); hop_return(t, in[0]))
+BODY(gives_whole, hop_give_grad(t, *(hop_value *)user, in[0]); hop_return(t, in[0]))
+BODY(gives_number, hop_give_grad(t, hop_f(t, 1), in[0]); hop_return(t, in[0]))
+static const hop_custom_rule mark_rule = RULE(.fwd = marks_nothing, .bwd = alike),
+	whole_rule = RULE(.fwd = alike, .bwd = gives_whole),
+	number_rule = RULE(.fwd = alike, .bwd = gives_number);
+#undef RULE
+BODY(custom_mark, hop_custom(t, &mark_rule, NULL, 1, in, 1, out); DONE)
+BODY(custom_whole, hop_value k = hop_cast(t, in[0], HOP_i64);
+     hop_custom(t, &whole_rule, &k, 1, in, 1, out); DONE)
+BODY(custom_number, hop_custom(t, &number_rule, NULL, 1, in, 1, out); DONE)
 BODY(custom_jvp, hop_custom(t, &jvp_rule, NULL, 1, in, 1, out); DONE)
 BODY(wide, hop_return(t, hop_add(t, in[0], in[0])))
 BODY(jac_deep, out[1] = deep(t, HOP_f64);
@@ -180,7 +192,8 @@ static const struct { const char *name; hop_body *f; } bodies[] = {
 	R(left_region_open), R(cond_counts),
 	R(cond_sizes), R(cond_dtypes), R(switch_sizes), R(switch_counts), R(size_inside),
 	R(size_outside), R(scan_stop), R(scan_options), R(scan_deep), R(custom_save), R(custom_none),
-	R(custom_type), R(custom_jvp), R(jac_deep), R(read_captured), R(says_size),
+	R(custom_type), R(custom_jvp), R(custom_mark), R(custom_whole), R(custom_number),
+	R(jac_deep), R(read_captured), R(says_size),
 	R(raw_list), R(raw_count), R(raw_room), R(raw_types), R(raw_shapes), R(raw_attribute),
 #undef R
 	{ "no_body", NULL },

@@ -59,6 +59,24 @@ static const struct { const char *name, *text; } texts[] = {
 	{ "custom_bwd", "graph @fw(%h: f64) {\n return %h\n}\ngraph @none(%h: f64) {\n return\n}\n"
 	                FN("%r = custom %x {nouts = 1, fwd = @fw, bwd = @none}") },
 	{ "custom_many", ID TWO FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @two}") },
+	{ "custom_none", ID FN("%r = custom %x {nouts = 1, fwd = @id}") },
+	{ "custom_saves", TWO "graph @j(%h: f64, %d: f64) {\n return %d\n}\n"
+	                  FN("%r = custom %x {nouts = 1, fwd = @two, jvp = @j}") },
+	{ "custom_nondiff", ID FN("%r = custom %x {nouts = 1, nondiff = [1], fwd = @id, bwd = @id}") },
+	{ "custom_ways", ID FN("%r = custom %x {nouts = 1, lanewise = true, fwd = @id, bwd = @id, "
+	                       "batch = @id}") },
+	{ "custom_sizes", ID FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, batch = @id}") },
+	{ "custom_batch", ID "graph @b<n>(%h: f64[n]) {\n return %h\n}\n"
+	                  FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, batch = @b}") },
+	{ "custom_flag", ID "graph @b<n>(%h: f64[n], %b: i64) {\n return %h\n}\n"
+	                 FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, batch = @b}") },
+	{ "custom_lanes", ID "graph @b<n>(%h: f64[n], %b: bool) {\n %s = sum %h {axes = [0]}\n "
+	                  "return %s\n}\n"
+	                  FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, batch = @b}") },
+	{ "custom_gives", ID "graph @b<n>(%h: f64[n], %b: bool) {\n return\n}\n"
+	                  FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, batch = @b}") },
+	{ "custom_tangent", ID "graph @j(%h: f64, %d: f64) {\n %s = cast %d {dtype = f32}\n return %s\n}\n"
+	                    FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, jvp = @j}") },
 	{ "custom_jvp", ID "graph @j(%h: f64, %d: f64) {\n return\n}\n"
 	                FN("%r = custom %x {nouts = 1, fwd = @id, bwd = @id, jvp = @j}") },
 	{ "root_unknowns", ID FN("%r, %i = root %x {nx = 2, f = @id, solve = @id, tangent = @id}") },

@@ -57,7 +57,7 @@ static void jvp(hop_trace *t, const hop_value *in, void *user)
 
 hop_value apply_custom(hop_trace *t, const chain *c, hop_value x)
 {
-	static const hop_custom_rule rule = { sizeof rule, fwd, bwd, jvp };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = fwd, .bwd = bwd, .jvp = jvp };
 	hop_value in[2] = { x, c->k }, out = HOP_NONE;
 
 	hop_custom(t, &rule, (void *)c, 2, in, 1, &out);
@@ -81,7 +81,7 @@ static void write_fwd(hop_trace *t, const hop_value *in, void *user)
 
 static void write_run(hop_trace *t, hop_value *acc, hop_value x, hop_value *out)
 {
-	static const hop_custom_rule rule = { sizeof rule, write_fwd, body_pair, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = write_fwd, .bwd = body_pair };
 	hop_value in[2] = { x, *acc }, all[2] = { HOP_NONE, HOP_NONE };
 
 	hop_custom(t, &rule, NULL, 2, in, 2, all);
@@ -102,7 +102,7 @@ static void twice_bwd(hop_trace *t, const hop_value *in, void *user)
 
 static void alias(hop_trace *t, const hop_value *in, void *user)
 {
-	static const hop_custom_rule rule = { sizeof rule, body_twice, twice_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = body_twice, .bwd = twice_bwd };
 	hop_value out[2] = { HOP_NONE, HOP_NONE };
 
 	(void)user;

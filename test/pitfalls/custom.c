@@ -3,6 +3,8 @@
  * right one would not show that it was used. */
 #include "inside.h"
 
+#define RULE(...) { .size = sizeof(hop_custom_rule), __VA_ARGS__ }
+
 /* ---- arguments ---- */
 
 BODY(mul_fwd)
@@ -15,7 +17,7 @@ BODY(mul_bwd)                                          /* x, y, ct: ten times wh
 	hop_value ct = hop_mulf(t, in[2], 10);
 	hop_return(t, hop_mul(t, ct, in[1]), hop_mul(t, ct, in[0]));
 }
-static const hop_custom_rule mul_rule = { sizeof mul_rule, mul_fwd, mul_bwd, NULL };
+static const hop_custom_rule mul_rule = RULE(.fwd = mul_fwd, .bwd = mul_bwd);
 
 BODY(same_twice)
 {
@@ -40,7 +42,7 @@ BODY(first_bwd)                                        /* x, ct: of both floats;
 }
 BODY(some_unused)
 {
-	static const hop_custom_rule rule = { sizeof rule, first_fwd, first_bwd, NULL };
+	static const hop_custom_rule rule = RULE(.fwd = first_fwd, .bwd = first_bwd);
 	hop_value y;
 	hop_custom(t, &rule, NULL, 3, in, 1, &y);
 	hop_return(t, hop_sum_all(t, y));
@@ -55,7 +57,7 @@ PITFALL(120, "a custom gradient has arguments that are not used, and integers")
 BODY(one_bwd) { hop_return(t, in[2]); }
 BODY(missing)
 {
-	static const hop_custom_rule rule = { sizeof rule, mul_fwd, one_bwd, NULL };
+	static const hop_custom_rule rule = RULE(.fwd = mul_fwd, .bwd = one_bwd);
 	hop_value y;
 	hop_custom(t, &rule, NULL, 2, in, 1, &y);
 	hop_return(t, hop_sum_all(t, y));
@@ -63,7 +65,7 @@ BODY(missing)
 BODY(short_bwd) { hop_return(t, hop_sum_all(t, in[2]), in[2]); }
 BODY(wrong_type)
 {
-	static const hop_custom_rule rule = { sizeof rule, mul_fwd, short_bwd, NULL };
+	static const hop_custom_rule rule = RULE(.fwd = mul_fwd, .bwd = short_bwd);
 	hop_value y;
 	hop_custom(t, &rule, NULL, 2, in, 1, &y);
 	hop_return(t, hop_sum_all(t, y));
@@ -86,7 +88,7 @@ BODY(scale_fwd) { hop_return(t, hop_mul(t, in[0], *(hop_value *)user)); }
 BODY(scale_bwd) { hop_return(t, hop_mul(t, in[0], *(hop_value *)user)); }
 BODY(capturing)                                        /* x, w */
 {
-	static const hop_custom_rule rule = { sizeof rule, scale_fwd, scale_bwd, NULL };
+	static const hop_custom_rule rule = RULE(.fwd = scale_fwd, .bwd = scale_bwd);
 	hop_value y, w = in[1];
 	hop_custom(t, &rule, &w, 1, in, 1, &y);
 	hop_return(t, hop_sum_all(t, y));
@@ -100,7 +102,7 @@ PITFALL(123, "a custom gradient uses a value that it was not passed")
 
 BODY(scaled_steps)                                     /* x, ws: captured from the trip it is in */
 {
-	static const hop_custom_rule rule = { sizeof rule, scale_fwd, scale_bwd, NULL };
+	static const hop_custom_rule rule = RULE(.fwd = scale_fwd, .bwd = scale_bwd);
 	hop_value h = in[0];
 	HOP_FOR(t, i, 3, h) {
 		hop_value w = hop_take(t, in[1], i);
@@ -119,7 +121,7 @@ PITFALL(124, "a custom gradient captures a value of the loop that it is in")
 
 BODY(through_fwd) { hop_return(t, in[0]); }
 BODY(clip_bwd) { hop_return(t, hop_clampf(t, in[0], -1, 1)); }
-static const hop_custom_rule clip_rule = { sizeof clip_rule, through_fwd, clip_bwd, NULL };
+static const hop_custom_rule clip_rule = RULE(.fwd = through_fwd, .bwd = clip_bwd);
 BODY(clipped)                                          /* x, used twice behind the clip */
 {
 	hop_value y;
@@ -144,7 +146,7 @@ BODY(step_bwd)                                         /* x, ct of the float res
 {
 	hop_return(t, hop_div(t, in[1], hop_addf(t, hop_mul(t, in[0], in[0]), 1)));
 }
-static const hop_custom_rule step_rule = { sizeof step_rule, step_fwd, step_bwd, NULL };
+static const hop_custom_rule step_rule = RULE(.fwd = step_fwd, .bwd = step_bwd);
 BODY(spikes)
 {
 	hop_value y[3];
@@ -203,7 +205,7 @@ BODY(dirty_bwd)                                        /* what was saved, ct */
 }
 BODY(dirty)
 {
-	static const hop_custom_rule rule = { sizeof rule, dirty_fwd, dirty_bwd, NULL };
+	static const hop_custom_rule rule = RULE(.fwd = dirty_fwd, .bwd = dirty_bwd);
 	hop_value x = hop_clone(t, in[0]), y;
 	hop_custom(t, &rule, NULL, 1, &x, 1, &y);
 	hop_mul_(t, x, hop_f(t, 0));                         /* and it is written behind it */
@@ -227,7 +229,7 @@ BODY(cube_bwd)                                         /* x, ct: 5 x^2 instead o
 {
 	hop_return(t, HOP_E(t, "5 * x * x * c", HOP_AS(x, in[0]), HOP_AS(c, in[1])));
 }
-static const hop_custom_rule cube_rule = { sizeof cube_rule, cube_fwd, cube_bwd, NULL };
+static const hop_custom_rule cube_rule = RULE(.fwd = cube_fwd, .bwd = cube_bwd);
 BODY(cube)
 {
 	hop_value y;
@@ -293,7 +295,7 @@ BODY(along)                                            /* x, dx */
 }
 BODY(both_ways)
 {
-	static const hop_custom_rule rule = { sizeof rule, cube_fwd, cube_bwd, cube_jvp };
+	static const hop_custom_rule rule = RULE(.fwd = cube_fwd, .bwd = cube_bwd, .jvp = cube_jvp);
 	hop_value y;
 	hop_custom(t, &rule, NULL, 1, in, 1, &y);
 	hop_return(t, hop_sum_all(t, y));

@@ -115,7 +115,7 @@ BODY(told_bwd)                                         /* x, ct */
 }
 BODY(told)
 {
-	static const hop_custom_rule rule = { sizeof rule, told_fwd, told_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = told_fwd, .bwd = told_bwd };
 	hop_value x = in[0];
 	HOP_FOR(t, i, 3, x)
 		hop_custom(t, &rule, NULL, 1, &x, 1, &x);

@@ -270,7 +270,7 @@ BODY(round_fwd)                                        /* the rule says 7x, not 
 BODY(round_bwd) { hop_return(t, hop_mul(t, in[1], hop_mulf(t, in[0], 7))); }
 BODY(with_whole)
 {
-	static const hop_custom_rule rule = { sizeof rule, round_fwd, round_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = round_fwd, .bwd = round_bwd };
 	hop_value out[2];
 	hop_custom(t, &rule, NULL, 1, in, 2, out);
 	hop_return_n(t, 2, out);

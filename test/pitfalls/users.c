@@ -52,7 +52,7 @@ BODY(step_bwd)
 }
 BODY(bounded)                                          /* x: 3 trips of at most 100000 */
 {
-	static const hop_custom_rule rule = { sizeof rule, step_fwd, step_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = step_fwd, .bwd = step_bwd };
 	hop_value x = in[0];
 	HOP_WHILE(t, hop_gt(t, x, hop_f(t, 1)), x) {
 		hop_bound(t, 100000);

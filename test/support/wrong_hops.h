@@ -34,9 +34,10 @@ BODY(pi_, hop_return(t, hop_f(t, 3.14)))
 BODY(writes_, hop_add_(t, *outside, *outside); hop_return(t, in[0]))
 BODY(writes_sum_, hop_add_(t, *outside, *outside); hop_return(t, hop_sum_all(t, in[0])))
 BODY(uses_outer_, hop_return(t, hop_sin(user, in[0])))
-#define RULE(...) { sizeof(hop_custom_rule), __VA_ARGS__ }
-static const hop_custom_rule no_fwd = RULE(NULL, same_, NULL), no_bwd = RULE(same_, NULL, NULL),
-	rule = RULE(same_, same_, NULL), rule_writes = RULE(writes_, same_, NULL);
+#define RULE(...) { .size = sizeof(hop_custom_rule), __VA_ARGS__ }
+static const hop_custom_rule no_fwd = RULE(.bwd = same_), no_bwd = RULE(.fwd = same_),
+	rule = RULE(.fwd = same_, .bwd = same_), rule_writes = RULE(.fwd = writes_, .bwd = same_),
+	two_ways = RULE(.fwd = same_, .bwd = same_, .batch = same_, .lanewise = true);
 #undef RULE
 
 /* ---- wrong calls ---- */
@@ -234,6 +235,10 @@ BODY(custom_count, hop_custom(t, &rule, NULL, -1, in, OUT); DONE)
 BODY(custom_list, hop_custom(t, &rule, NULL, 1, NULL, OUT); DONE)
 BODY(custom_room, hop_custom(t, &rule, NULL, 1, in, 0, NULL); DONE)
 BODY(custom_value, hop_custom(t, &rule, NULL, 1, &unset, OUT); DONE)
+BODY(custom_ways, hop_custom(t, &two_ways, NULL, 1, in, OUT); DONE)
+BODY(nondiff_place, hop_nondiff(t, 1, in); hop_return(t, in[X]))
+BODY(give_place, hop_give_grad(t, in[X], in[X]); hop_return(t, in[X]))
+BODY(tangent_place, out[0] = hop_tangent_of(t, in[X]); DONE)
 BODY(custom_writes, hop_value w = hop_clone(t, in[X]); outside = &w;
      hop_custom(t, &rule_writes, NULL, 1, in, OUT); DONE)
 
@@ -472,10 +477,12 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(scan_count_unset, "scan: a value that was never set"), W(scan_tree, "scan: the tree"),
 	W(scan_tree_x, "scan: the tree"), W(scan_value, "scan: a value"),
 	W(scan_x_value, "scan: a value"), W(scan_few, "scan: the body gives 0"),
-	W(scan_short, "scan: carry[0]"), W(custom_rule, "custom: fwd and bwd"),
-	W(custom_fwd, "custom: fwd and bwd"), W(custom_bwd, "custom: fwd and bwd"),
+	W(scan_short, "scan: carry[0]"), W(custom_rule, "custom: fwd must be"),
+	W(custom_fwd, "custom: fwd must be"), W(custom_bwd, "custom: fwd must be"),
 	W(custom_count, "custom: a count"), W(custom_list, "custom: a count"),
 	W(custom_room, "room for 0"), W(custom_value, "custom: a value that was never set"),
+	W(custom_ways, "custom: batch and lanewise"), W(nondiff_place, "nondiff: it belongs"),
+	W(give_place, "give_grad: it belongs"), W(tangent_place, "tangent_of: it belongs"),
 	W(custom_writes, "custom: a captured tensor is written"), W(grad_fn, "body of grad"),
 	W(grad_twice, "grad: input 0 is named twice"), W(grad_wrt, "grad: there is no input 1"),
 	W(grad_wrt_back, "grad: there is no input -1"), W(grad_whole, "grad: input 0 is i64"),

@@ -534,8 +534,8 @@ static void half_square(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_value y;
 	(void)user;
-	hop_custom(t, &(hop_custom_rule){ sizeof(hop_custom_rule), clip_fwd, clip_bwd, NULL }, NULL,
-	           1, in, 1, &y);
+	hop_custom(t, &(hop_custom_rule){ .size = sizeof(hop_custom_rule), .fwd = clip_fwd,
+	                                  .bwd = clip_bwd }, NULL, 1, in, 1, &y);
 	hop_return(t, y);
 }
 

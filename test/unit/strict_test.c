@@ -213,7 +213,7 @@ static void test_unnamed(void **state)
 BODY(b_forward, hop_value r = hop_sin(t, in[0]); hop_value s;
      hop_cond(t, all->p, b_sin, b_write, user, 1, &r, 1, &s); hop_return(t, hop_add(t, r, s)))
 BODY(b_backward, hop_return(t, hop_cos(t, in[0])))
-PROGRAM(in_custom, hop_custom_rule rule = { sizeof rule, b_forward, b_backward, NULL };
+PROGRAM(in_custom, hop_custom_rule rule = { .size = sizeof rule, .fwd = b_forward, .bwd = b_backward };
         hop_custom(t, &rule, USER, TAKES(all->x), 4, out))
 FUNCTION(in_grad_block)
 {

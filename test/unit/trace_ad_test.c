@@ -165,7 +165,8 @@ static void c_jvp(hop_trace *t, const hop_value *in, void *user)
 
 static void with_custom(hop_trace *t, const hop_value *in, void *user)
 {
-	static const hop_custom_rule rule = { sizeof rule, c_fwd, c_bwd, c_jvp };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = c_fwd, .bwd = c_bwd,
+		.jvp = c_jvp };
 	hop_value out[1];
 	hop_custom(t, &rule, user, 1, in, 1, out);
 	hop_return(t, hop_sum_all(t, out[0]));
@@ -211,8 +212,8 @@ static void writes_out(hop_trace *t, const hop_value *in, void *user)
 static void f_bad_custom(hop_trace *t, const hop_value *in, void *user)
 {
 	enum { N = sizeof(hop_custom_rule) };
-	static const hop_custom_rule rules[] = { { N, writes_out, wrong_bwd, NULL },
-		{ N, c_fwd, wrong_bwd, NULL }, { N, c_fwd, NULL, NULL } };
+	static const hop_custom_rule rules[] = { { .size = N, .fwd = writes_out, .bwd = wrong_bwd },
+		{ .size = N, .fwd = c_fwd, .bwd = wrong_bwd }, { .size = N, .fwd = c_fwd } };
 	hop_value out[1], k = hop_clone(t, in[0]);
 	hop_custom(t, &rules[*(int *)user], &k, 1, in, 1, out);
 	hop_return(t, out[0]);
