@@ -76,7 +76,7 @@ static void entropy_bwd(hop_trace *t, const hop_value *in, void *user)
 
 static hop_value entropy(hop_trace *t, hop_value logits, hop_value wanted)
 {
-	static const hop_custom_rule rule = { sizeof rule, entropy_fwd, entropy_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = entropy_fwd, .bwd = entropy_bwd };
 	hop_value loss;
 	hop_custom(t, &rule, NULL, 2, (hop_value[]){ logits, wanted }, 1, &loss);
 	return loss;
@@ -97,7 +97,7 @@ static void clip_bwd(hop_trace *t, const hop_value *in, void *user)
 
 static hop_value clipped(hop_trace *t, hop_value x)
 {
-	static const hop_custom_rule rule = { sizeof rule, same_fwd, clip_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = same_fwd, .bwd = clip_bwd };
 	hop_custom(t, &rule, NULL, 1, &x, 1, &x);
 	return x;
 }

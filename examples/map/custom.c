@@ -14,7 +14,7 @@ BODY(round_bwd)
 
 EXAMPLE(autograd_function_apply, IN(V(0.2, 1.4)), GIVES(0, 2))
 {
-	static const hop_custom_rule rule = { sizeof rule, round_fwd, round_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = round_fwd, .bwd = round_bwd };
 	hop_value x = in[0], r, loss, gx;
 	HOP_GRAD(t, loss, 1, x, gx) {
 		hop_custom(t, &rule, NULL, 1, &x, 1, &r);
@@ -32,7 +32,8 @@ BODY(round_jvp)
 /* A rule for forward mode, along a direction of two. */
 BODY(rounded)
 {
-	static const hop_custom_rule rule = { sizeof rule, round_fwd, round_bwd, round_jvp };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = round_fwd, .bwd = round_bwd,
+	                                      .jvp = round_jvp };
 	hop_value r;
 	hop_custom(t, &rule, NULL, 1, in, 1, &r);
 	hop_return(t, r);
@@ -59,7 +60,7 @@ BODY(scale_bwd)
 
 EXAMPLE(BackwardState, IN(S(3), S(10)), GIVES(60))
 {
-	static const hop_custom_rule rule = { sizeof rule, scale_fwd, scale_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = scale_fwd, .bwd = scale_bwd };
 	hop_value x = in[0], y, loss, gx;
 	HOP_GRAD(t, loss, 1, x, gx) {
 		hop_custom(t, &rule, NULL, 2, (hop_value[]){ x, in[1] }, 1, &y);
@@ -101,7 +102,7 @@ BODY(hook_bwd)
 
 EXAMPLE(register_hook, IN(V(0.2, 3)), GIVES(0.4, 1))
 {
-	static const hop_custom_rule rule = { sizeof rule, hook_fwd, hook_bwd, NULL };
+	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = hook_fwd, .bwd = hook_bwd };
 	hop_value x = in[0], y, loss, gx;
 	HOP_GRAD(t, loss, 1, x, gx) {
 		hop_custom(t, &rule, NULL, 1, &x, 1, &y);

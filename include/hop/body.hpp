@@ -29,7 +29,7 @@ template <typename F, std::size_t... I> constexpr bool takes(std::index_sequence
 	return std::is_invocable<F &, a_value<I>...>::value;
 }
 
-enum { MOST = 24, MANY = -2, NEVER = -3 };
+enum { MOST = 24, MANY = -2, NEVER = -3, ASK = -4 };
 
 /** How many values a lambda takes, MANY if it takes a vector of them. */
 template <typename F, int N = 0> constexpr int arity()
@@ -69,30 +69,19 @@ using result_of = std::decay_t<decltype(call(std::declval<F &>(), nullptr, nullp
 
 /* ---- bodies that C calls ---- */
 
-inline int floats(hop_trace *t, place at, const std::vector<hop_value> &v)
-{
-	int n = 0;
-	for (hop_value x : v) {
-		hop_dtype d = hop_at_dtype_of(t, at.file, at.line, x);
-		n += d != HOP_bool && d != HOP_i32 && d != HOP_i64;
-	}
-	return n;
-}
-
 /** The lambdas of one operator, and what left one of them. */
 template <typename... F> struct bodies {
 	std::tuple<F *...>            f;
-	std::array<int, sizeof...(F)> n;       /* values that each is given */
+	std::array<int, sizeof...(F)> n;       /* values that each is given; ASK = its trace knows */
 	place                         at;
 	std::exception_ptr            thrown;
 
-	/** Of a custom gradient: what the reverse body is given is known when the forward body is. */
+	/** Of a custom gradient. */
 	template <typename R> void save(hop_trace *t, const kept<R> &r)
 	{
 		std::vector<hop_value> v = handles(r.saved);
 		hop_at_save(t, at.file, at.line, static_cast<int>(v.size()), v.data());
 		check(t);
-		std::get<1>(n) = static_cast<int>(v.size()) + floats(t, at, flat(t, r.out));
 	}
 	template <typename R> void save(hop_trace *, const R &) {}
 
@@ -126,7 +115,7 @@ template <typename... F> struct bodies {
 	{
 		bodies *b = static_cast<bodies *>(user);
 		try {
-			b->call_one(*std::get<I>(b->f), t, in, b->n[I]);
+			b->call_one(*std::get<I>(b->f), t, in, b->n[I] == ASK ? hop_body_nin(t) : b->n[I]);
 		} catch (const error &e) {
 			if (hop_failed(t))
 				return;
@@ -722,45 +711,93 @@ namespace detail {
 template <typename R> struct is_kept : std::false_type {};
 template <typename R> struct is_kept<kept<R>> : std::true_type {};
 
-template <typename X, typename... F> auto custom(place at, const X &inputs, F &...f)
+/** f: fwd, then bwd, jvp and batch, those that there are, at the places that are not -1. */
+template <int B, int J, int L, typename X, typename... F>
+auto custom(place at, hop_custom_rule rule, const X &inputs, F &...f)
 {
 	typedef result_of<std::tuple_element_t<0, std::tuple<F...>>> R;
-	static_assert(is_kept<R>::value, "a forward body returns keep(results, what is saved..)");
+	static_assert(B < 0 || is_kept<R>::value,
+	              "a forward body returns keep(results, what is saved..)");
 	hop_trace *t = inner_of(inputs);
 	std::vector<hop_value> in = flat(t, inputs), out = room<R>();
-	int nin = static_cast<int>(in.size());
-	std::array<int, sizeof...(F)> count{};
-	count[0] = nin;
-	if constexpr (sizeof...(F) > 2)
-		count[2] = nin + floats(t, at, in);
+	std::array<int, sizeof...(F)> count;
+	count.fill(ASK);
 	auto b = bodies_of(at, count, f...);
 	typedef decltype(b) Bodies;
-	hop_custom_rule rule = {};
 	rule.size = sizeof rule;
 	rule.fwd = &Bodies::template run<0>;
-	rule.bwd = &Bodies::template run<1>;
-	if constexpr (sizeof...(F) > 2)
-		rule.jvp = &Bodies::template run<2>;
-	int n = hop_at_custom(t, at.file, at.line, &rule, &b, nin, in.data(), cap(out), out.data());
+	if constexpr (B > 0)
+		rule.bwd = &Bodies::template run<B>;
+	if constexpr (J > 0)
+		rule.jvp = &Bodies::template run<J>;
+	if constexpr (L > 0)
+		rule.batch = &Bodies::template run<L>;
+	int n = hop_at_custom(t, at.file, at.line, &rule, &b, static_cast<int>(in.size()), in.data(),
+	                      cap(out), out.data());
 	b.done(t);
 	return taken<R>(t, out.data(), n);
 }
 
 }
 
+/** How a custom gradient is batched, and how often its rule may be used, as in hop_custom_rule. */
+inline hop_custom_rule lanewise() { hop_custom_rule r = {}; r.lanewise = true; return r; }
+inline hop_custom_rule once() { hop_custom_rule r = {}; r.once = true; return r; }
+
 /** fwd(inputs) -> keep(results, saved..). bwd(saved.., cotangents of the float results) ->
- * cotangents of the float inputs. jvp(inputs, tangents of the float inputs) -> tangents of the
- * results. */
+ * cotangents of the float inputs, value() for zero. jvp(inputs, tangents of the float inputs) ->
+ * tangents of the results. opts: lanewise(), once(). */
 template <typename X, typename F, typename B>
 auto custom(const X &inputs, F &&fwd, B &&bwd, place at = place())
 {
-	return detail::custom(at, inputs, fwd, bwd);
+	return detail::custom<1, -1, -1>(at, hop_custom_rule(), inputs, fwd, bwd);
+}
+template <typename X, typename F, typename B>
+auto custom(const X &inputs, F &&fwd, B &&bwd, const hop_custom_rule &opts, place at = place())
+{
+	return detail::custom<1, -1, -1>(at, opts, inputs, fwd, bwd);
 }
 template <typename X, typename F, typename B, typename J,
-          typename = std::enable_if_t<!std::is_convertible<J, place>::value>>
+          typename = std::enable_if_t<!std::is_convertible<J, place>::value &&
+                                      !std::is_convertible<J, hop_custom_rule>::value>>
 auto custom(const X &inputs, F &&fwd, B &&bwd, J &&jvp, place at = place())
 {
-	return detail::custom(at, inputs, fwd, bwd, jvp);
+	return detail::custom<1, 2, -1>(at, hop_custom_rule(), inputs, fwd, bwd, jvp);
+}
+/** A rule for forward mode, which serves reverse mode too: fwd(inputs) -> results. */
+template <typename X, typename F, typename J>
+auto custom_jvp(const X &inputs, F &&fwd, J &&jvp, place at = place())
+{
+	return detail::custom<-1, 1, -1>(at, hop_custom_rule(), inputs, fwd, jvp);
+}
+/** batch(inputs with lanes first, a bool for each: do its lanes differ) -> results with lanes first. */
+template <typename X, typename F, typename B, typename L>
+auto custom_batched(const X &inputs, F &&fwd, B &&bwd, L &&batch, place at = place())
+{
+	return detail::custom<1, -1, 2>(at, hop_custom_rule(), inputs, fwd, bwd, batch);
+}
+
+/** In fwd: results without derivative. */
+template <typename... V> void nondiff(const value &v, const V &...more)
+{
+	std::vector<hop_value> all = { v, more... };
+	place at;
+	hop_at_nondiff(detail::inner(v.t), at.file, at.line, static_cast<int>(all.size()), all.data());
+	detail::check(v.t);
+}
+/** In bwd: the cotangent of a value that was captured. */
+inline void give_grad(const value &captured, const value &d, place at = place())
+{
+	hop_at_give_grad(detail::inner(captured.t), at.file, at.line, captured, d);
+	detail::check(captured.t);
+}
+/** In jvp: the tangent of such a one. */
+inline value tangent_of(const value &captured, place at = place())
+{
+	hop_trace *t = detail::inner(captured.t);
+	hop_value d = hop_at_tangent_of(t, at.file, at.line, captured);
+	detail::check(t);
+	return value(t, d);
 }
 
 }

@@ -81,6 +81,9 @@ bool      hop_is_eager(const hop_trace *t);
 hop_status hop_failure(const hop_trace *t, const char **out_text);
 /** The innermost body that is open where t is: the only trace that records now. */
 hop_trace *hop_innermost(hop_trace *t);
+/** How many inputs the body was given whose trace this is; 0 where it got the caller's own values, as
+ * in a branch. */
+int        hop_body_nin(const hop_trace *t);
 /** Make the caller's own trouble the failure of the trace: HOP_EUSE with this text. */
 void      hop_at_fail_here(hop_trace *t, const char *file, int line, const char *text);
 #define hop_fail_here(t, ...) hop_at_fail_here(t, __FILE__, __LINE__, __VA_ARGS__)

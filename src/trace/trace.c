@@ -387,6 +387,11 @@ hop_status hop_failure(const hop_trace *t, const char **out_text)
 	return d ? d->st : HOP_EUSE;
 }
 
+int hop_body_nin(const hop_trace *t)
+{
+	return t && t->root ? (int)t->nin : 0;
+}
+
 hop_trace *hop_innermost(hop_trace *t)
 {
 	return t && t->root ? t->root->top : NULL;

@@ -340,11 +340,30 @@ static hop_status custom_jvp(gen_scope *s, const hop_graph *g, hop_graph **out_g
 	return hop_seal(&b, j->nout - g->nout, out + g->nout, NULL, out_g);
 }
 
+/* batch: g for all lanes, as the library batches it; it does not ask which operands have lanes. */
+static hop_status custom_batch(gen_scope *s, const hop_graph *g, hop_graph **out_g)
+{
+	const hop_graph *h;
+	bool all[GEN_IN + GEN_OUT], batched[GEN_OUT];
+	hop_val in[GEN_IN], out[GEN_OUT];
+	hop_build b;
+	memset(all, 1, sizeof all);
+	hop_batch_spec spec = { .size = -1, .in = all, .force = all };
+	HOP_TRY(hop_ad_batch(s->g->e, g, &spec, &h, batched));
+	hop_body_open(&b, s->g->e, h);
+	for (uint32_t i = 0; i < h->nparam; i++)
+		in[i] = hop_build_param(&b, h->type[i]);
+	for (uint32_t i = 0; i < h->nparam; i++)
+		hop_build_param(&b, hop_type_scalar(s->g->e, HOP_bool));
+	hop_body_inline(&b, h, in, out);
+	return hop_seal(&b, h->nout, out, NULL, out_g);
+}
+
 static void make_custom(gen_scope *s)
 {
 	hop_val in[GEN_IN];
 	const hop_type *t[GEN_OUT];
-	hop_graph *g, *fwd, *bwd, *jvp = NULL;
+	hop_graph *g, *fwd, *bwd, *jvp = NULL, *batch = NULL;
 	uint32_t n = gen_capture(s, in), no = gen_types(s, t);
 	if (gen_body(s, n, in, no, t, &g))
 		return;
@@ -352,12 +371,15 @@ static void make_custom(gen_scope *s)
 	st = st ? st : custom_bwd(s, g, &bwd);
 	if (!st && gen_below(s->g, 2))
 		st = custom_jvp(s, g, &jvp);
+	uint32_t how = gen_below(s->g, 3);             /* it is batched: whole, by its own body, by a loop */
+	if (!st && how == 1 && !g->has_effect)
+		st = custom_batch(s, g, &batch);
 	if (st) {
 		s->b.st = st;
 		return;
 	}
 	struct hop_attr_custom a = { .nouts = no, .sargs = gen_sargs(s), .fwd = fwd, .bwd = bwd,
-	                             .jvp = jvp };
+	                             .jvp = jvp, .batch = batch, .lanewise = how == 2 };
 	hop_val v = hop_emit_op(&s->b, HOP_OP_custom, &a, n, in);
 	for (uint32_t i = 0; i < no && !s->b.st; i++)
 		gen_add(s, (hop_val){ v.id + i });
