@@ -22,6 +22,7 @@
 #include "hop/look.h"
 #include "hop/mode.h"
 #include "hop/nn.h"
+#include "hop/object.h"
 #include "hop/old.h"
 #include "hop/ops.h"
 #include "hop/rows.h"

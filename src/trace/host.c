@@ -278,3 +278,52 @@ int hop_at_host(hop_trace *t, const char *file, int line, const char *name, int 
 	bool ok = ruled ? with_rules(t, &h) : hop_enter(t, NULL, file, line, plain, &h);
 	return ok && hop_enter(t, NULL, file, line, settle, &h) ? h.nout : 0;
 }
+
+/* ---- objects ---- */
+
+struct calling {
+	hop_value        object, *in;
+	int              n;
+	const hop_value *rest;
+	int64_t          handle;
+};
+
+static void put_first(hop_trace *t, void *arg)
+{
+	struct calling *c = arg;
+	if (c->n < 0 || (c->n && !c->rest)) {
+		hop_trace_fail(t, HOP_EUSE, "method: a count is negative or a list is missing");
+		return;
+	}
+	c->in = HOP_NEWN(&t->arena, hop_value, c->n + 1);
+	c->in[0] = c->object;
+	for (int i = 0; i < c->n; i++)
+		c->in[i + 1] = c->rest[i];
+	const hop_type *type = hop_value_type(t, c->object);
+	if (type && (type->rank || type->dtype != HOP_i64))
+		hop_trace_fail(t, HOP_ETYPE, "method: the object is %s, but a handle is i64",
+		               hop_type_text(t, type));
+}
+
+int hop_at_method(hop_trace *t, const char *file, int line, const char *name, hop_value object,
+                  int nin, const hop_value *in, int nout, const hop_result *type, hop_value *out)
+{
+	struct calling c = { .object = object, .n = nin, .rest = in };
+	t = hop_here(t);
+	if (!hop_enter(t, "method", file, line, put_first, &c))
+		return 0;
+	return hop_at_host(t, file, line, name, nin + 1, c.in, nout, type, out);
+}
+
+static void make_object(hop_trace *t, void *arg)
+{
+	struct calling *c = arg;
+	c->object = hop_value_new(t, hop_emit_const_i(&t->b, HOP_i64, c->handle));
+}
+
+hop_value hop_at_object(hop_trace *t, const char *file, int line, int64_t handle)
+{
+	struct calling c = { .handle = handle };
+	hop_enter(t, "object", file, line, make_object, &c);
+	return c.object;
+}
