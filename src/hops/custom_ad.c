@@ -222,8 +222,7 @@ static hop_status bwd_saved(hop_build *b, hop_rule *r, const struct saved *s)
 {
 	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
 	hop_env *e = b->env;
-	const hop_graph *g, *j;
-	HOP_TRY(hop_ad_pure(e, a->fwd, &g));
+	const hop_graph *g = a->fwd, *j;
 	bool *ct = HOP_NEWN(&e->tmp, bool, g->nout), any = false;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam + g->nout);
 	uint32_t n = g->nparam;
@@ -235,6 +234,7 @@ static hop_status bwd_saved(hop_build *b, hop_rule *r, const struct saved *s)
 		}
 	if (!any)
 		return HOP_OK;
+	HOP_TRY(hop_ad_pure(e, a->fwd, &g));
 	HOP_TRY(hop_ad_vjp(e, g, ct, r->act, &j));
 	hop_val *out = HOP_NEWN(&e->tmp, hop_val, j->nout);
 	HOP_TRY(hop_emit_call(b, j, s->sargs, in, out));

@@ -225,13 +225,13 @@ static void test_gradient(void **state)
 	OK(hop_capture(ctx, cube_sum, NULL, 1, &spec, &f));
 	OK(hop_grad(f, 1, (int[]){ 0 }, &g));
 	for (enum way w = 0; w <= INTERPRETED; w++) {
-		OK(call1(g, w, 2, v, 0, y));
+		OK(call1(g, w, 2, v, 1, y));
 		assert_true(y[0] == 12 && y[1] == 3 && seen.calls == 1);
 	}
 	OK(hop_capture(ctx, grow_sum, NULL, 1, &spec, &s));
 	OK(hop_grad(s, 1, (int[]){ 0 }, &j));
 	for (enum way w = 0; w <= INTERPRETED; w++) {
-		OK(call1(j, w, 2, v, 0, y));
+		OK(call1(j, w, 2, v, 1, y));
 		assert_true(fabs(y[0] - exp(2)) < 1e-14 && fabs(y[1] - exp(-1)) < 1e-14);
 		assert_true(seen.calls == 1 && seen.slopes == 1);
 	}
