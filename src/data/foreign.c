@@ -32,7 +32,8 @@ hop_status hop_foreign_add(hop_env *e, const hop_host_def *d, hop_foreign **out_
 	hop_foreign *f = hop_raw_new(e, bytes(d->nwrite));
 	*f = (hop_foreign){ .mem = e->mem, .name = name, .pure = d->pure, .run = d->run, .user = d->user,
 	                    .batch = d->batch, .shape = d->shape, .vjp = d->vjp, .jvp = d->jvp,
-	                    .vjp_host = vjp, .jvp_host = jvp, .nwrite = d->nwrite };
+	                    .vjp_host = vjp, .jvp_host = jvp, .checked = hop_check_asked("host"),
+	                    .nwrite = d->nwrite };
 	for (int i = 0; i < d->nwrite; i++)
 		f->writes[i] = d->writes[i];
 	if (hop_ctx_own(e, HOP_OWN_HOST, d->name, f, drop)) {
@@ -114,7 +115,7 @@ hop_status hop_foreign_run(hop_env *e, const hop_foreign *f, hop_loc loc, int ni
 	hop_host_call call = { .size = sizeof call, .name = f->name, .user = f->user, .nin = nin,
 	                       .nout = nout, .in = in, .out = out, .message = message,
 	                       .room = sizeof message };
-	hop_status st = f->run(&call);
+	hop_status st = f->checked ? hop_foreign_checked(e, f, &call) : f->run(&call);
 	if (!st)
 		return HOP_OK;
 	return hop_fail(e, loc, st, "%s `%s`: %s", f->what ? f->what : "host function", f->name,

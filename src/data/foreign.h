@@ -19,6 +19,7 @@ typedef struct hop_foreign {
 	enum hop_host_batch batch;
 	hop_body    *shape, *vjp, *jvp;
 	const char  *vjp_host, *jvp_host;      /* interned, or NULL */
+	bool         checked;          /* HOP_CHECK had host when it was added */
 	int          nwrite;
 	int64_t      writes[];         /* [nwrite] */
 } hop_foreign;
@@ -30,6 +31,8 @@ hop_status hop_foreign_add(hop_env *e, const hop_host_def *d, hop_foreign **out_
 const hop_foreign *hop_foreign_here(const hop_env *e, const char *name, size_t n);
 /* The host function of this name, or NULL. */
 const hop_foreign *hop_foreign_find(hop_ctx *c, const char *name, size_t n);
+/* f->run(c), and look after it: what it wrote and may not (foreign_check.c). */
+hop_status hop_foreign_checked(hop_env *e, const hop_foreign *f, hop_host_call *c);
 /* Call it. A failure is recorded at loc, under its name. */
 hop_status hop_foreign_run(hop_env *e, const hop_foreign *f, hop_loc loc, int nin,
                            const hop_host_arg *in, int nout, const hop_host_arg *out);

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <hop/hop.h>
@@ -319,6 +320,49 @@ static void test_memory(void **state)
 	hop_array_release(x), hop_array_release(y), hop_fn_release(f);
 }
 
+/* ---- HOP_CHECK=host: setup has it on ---- */
+
+static hop_status sneaks(const hop_host_call *c)
+{
+	((double *)c->in[0].data)[0] += 1;
+	*(double *)c->out[0].data = 0;
+	return HOP_OK;
+}
+
+static hop_status strays(const hop_host_call *c)
+{
+	((double *)c->out[0].data)[1] = 0;
+	return HOP_OK;
+}
+
+static void asks(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_result r = hop_result_of(HOP_f64, 0, NULL);
+	hop_value y;
+	hop_host(t, user, 1, in, 1, &r, &y);
+	hop_return(t, y);
+}
+
+static void test_check(void **state)
+{
+	static const char *const bad[][2] = {
+		{ "sneaks", "undeclared write detected: it changed input 0: name that in .writes" },
+		{ "strays", "it wrote outside of result 0" }
+	};
+	hop_spec spec = hop_spec1(HOP_f64, 2);
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		for (enum way w = 0; w <= INTERPRETED; w++) {
+			double v[2] = { 1, 2 }, y[2];
+			hop_fn *f;
+			OK(hop_capture(ctx, asks, (void *)(uintptr_t)bad[i][0], 1, &spec, &f));
+			assert_int_equal(call1(f, w, 2, v, 0, y), HOP_EVALUE);
+			if (!strstr(hop_message(ctx), bad[i][1]))
+				fail_msg("%s", hop_message(ctx));
+			hop_fn_release(f);
+		}
+}
+
 static void test_wrong(void **state)
 {
 	(void)state;
@@ -341,9 +385,12 @@ static int setup(void **state)
 {
 	static const int first = 0;
 	(void)state;
+	setenv("HOP_CHECK", "host", 1);
 	if (hop_ctx_new(NULL, &ctx))
 		return 1;
-	return hop_host_add(ctx, HOP_HOST_DEF(.name = "cube", .run = cube, .shape = cube_shape,
+	return hop_host_add(ctx, HOP_HOST_DEF(.name = "sneaks", .run = sneaks)) ||
+	       hop_host_add(ctx, HOP_HOST_DEF(.name = "strays", .run = strays)) ||
+	       hop_host_add(ctx, HOP_HOST_DEF(.name = "cube", .run = cube, .shape = cube_shape,
 	                                      .pure = true, .vjp = cube_vjp, .jvp = cube_jvp)) ||
 	       hop_host_add(ctx, HOP_HOST_DEF(.name = "grow", .run = grow, .vjp_host = "grow_slope")) ||
 	       hop_host_add(ctx, HOP_HOST_DEF(.name = "grow_slope", .run = grow_slope, .pure = true)) ||
@@ -362,7 +409,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shape), cmocka_unit_test(test_gradient), cmocka_unit_test(test_writes),
-		cmocka_unit_test(test_memory), cmocka_unit_test(test_wrong)
+		cmocka_unit_test(test_memory), cmocka_unit_test(test_check), cmocka_unit_test(test_wrong)
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
