@@ -1,6 +1,7 @@
 /* nan.c -- after compiled code has run: do its results tell of a NaN or an infinity that the program
  * made? Where is for the interpreter to say (interp/nan.c), which runs the graph again, as it was
- * before any pass; random numbers are the same numbers. Its effects are silent. */
+ * before any pass; random numbers are the same numbers. Its effects are silent. A program that asks the
+ * host is interpreted from the start, since it must not ask twice. */
 #include "driver/compile.h"
 #include "opt/opt.h"
 
@@ -69,6 +70,8 @@ hop_status hop_nan_exec(hop_interp *p, const hop_exec *x, const int64_t *syms, h
 	const hop_graph *g = x->own ? x->own : x->g;
 	int64_t at;
 	int worst = 0, least = p->nan == HOP_NAN_ONLY ? 2 : 1;
+	if (p->nan && g->holds & HOP_HOLDS_HOST)
+		return hop_interp_graph(p, g, syms, in, out);
 	hop_status st = hop_exec_arrays(p, x, in, out);
 	if (!p->nan || (st && st != HOP_EASSERT))
 		return st;

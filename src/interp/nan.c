@@ -234,8 +234,9 @@ static hop_status report(hop_interp *p, uint32_t birth)
  * NaN before an infinity; or anywhere in them, if the op mixes elements. -1 = none. */
 static int64_t find_birth(const hop_node *n, hop_array *const *in, const hop_array *out, int worst)
 {
+	bool host = hop_optab[n->op].flags & HOP_F_W;  /* makes what it likes, of nothing too */
 	int64_t at;
-	if (!n->nin || !worst)
+	if ((!n->nin && !host) || !worst)
 		return -1;
 	if (!(hop_optab[n->op].flags & HOP_F_E)) {
 		int64_t any, count = 0;
@@ -245,7 +246,7 @@ static int64_t find_birth(const hop_node *n, hop_array *const *in, const hop_arr
 			if (hop_array_worst(in[k], &any) >= worst)
 				return -1;
 		}
-		return count ? at : -1;        /* the greatest of nothing is -inf, and nobody's fault */
+		return count || host ? at : -1;        /* the greatest of nothing is -inf, and nobody's fault */
 	}
 	int64_t found = -1;
 	for (at = 0; at < out->count; at++) {
