@@ -35,9 +35,9 @@ typedef struct hop_engine_region {
 /** `return hop_engine_refuse(r, "no %s in my language", "sort");` */
 hop_status hop_engine_refuse(const hop_engine_region *r, const char *fmt, ...)
 #ifdef __GNUC__
-	__attribute__((format(printf, 2, 3)))
+__attribute__((format(printf, 2, 3)))
 #endif
-	;
+;
 
 /** An operand or a result: a size that is not a number is -1. */
 typedef struct hop_engine_type {

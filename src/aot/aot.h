@@ -63,4 +63,11 @@ const char *hop_aot_linkage(const hop_aot *a);                 /* before each fu
 void        hop_aot_glue(hop_aot *a, const hop_aot_fn *f, hop_buf *o);
 void        hop_aot_effects(hop_aot *a, const hop_aot_fn *f, hop_buf *o);
 
+/* kernel.c: what programs call that is not ours. May they? Then: declarations of kernels, the source
+ * of those that are C, and the end of the case of an effect that calls one. */
+hop_status  hop_aot_may_call(const hop_aot *a, const hop_prog *p);
+void        hop_aot_kernels(hop_aot *a, hop_buf *o);
+void        hop_aot_sources(hop_aot *a, hop_buf *o);
+void        hop_aot_put_kernel(hop_buf *o, const hop_leffect *f);
+
 #endif

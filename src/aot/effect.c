@@ -41,15 +41,20 @@ static void put_dims(hop_buf *o, const hop_leffect *f)
 		}
 }
 
-static void put_operands(hop_buf *o, const hop_leffect *f)
+static void put_all_dims(hop_buf *o, const hop_leffect *f)
 {
 	int n = 0;
 	for (int i = 0; i < f->narg; i++)
 		n += f->type[i]->rank;
-	hop_putf(o, "\t\tint64_t hop_dim[%d] = { 0 };\n\t\thop_aot_operand hop_in[%d], hop_one[%d];\n",
-	         n ? n : 1, f->narg, f->narg);
+	hop_putf(o, "\t\tint64_t hop_dim[%d] = { 0 };\n", n ? n : 1);
 	put_dims(o, f);
-	n = 0;
+}
+
+static void put_operands(hop_buf *o, const hop_leffect *f)
+{
+	int n = 0;
+	hop_putf(o, "\t\thop_aot_operand hop_in[%d], hop_one[%d];\n", f->narg, f->narg);
+	put_all_dims(o, f);
 	for (int i = 0; i < f->narg; i++) {
 		hop_putf(o, "\t\thop_in[%d] = hop_aot_arg(HOP_AOT_%s, %d, hop_dim + %d, hop_args[%d]);\n", i,
 		         hop_dtype_name((hop_dtype)f->type[i]->dtype), f->type[i]->rank, n, i);
@@ -60,6 +65,11 @@ static void put_operands(hop_buf *o, const hop_leffect *f)
 static void put_effect(hop_buf *o, int id, const hop_leffect *f)
 {
 	hop_putf(o, "\tcase %d: {\n", id);
+	if (f->foreign) {
+		put_all_dims(o, f);
+		hop_aot_put_kernel(o, f);
+		return;
+	}
 	if (f->narg)
 		put_operands(o, f);
 	put_what(o, f->is_assert ? "ASSERT" : "PRINT", f->text, f->loc);

@@ -17,7 +17,7 @@
 
 /* They have the numbers of hop under names of their own. */
 #define SAME(name) _Static_assert((int)HOP_AOT_##name == (int)HOP_##name, "rt_types.h");
-SAME(OK) SAME(ENOMEM) SAME(ESHAPE) SAME(EUSE) SAME(EASSERT) SAME(EIO) SAME(ECANCELED)
+SAME(OK) SAME(ENOMEM) SAME(ESHAPE) SAME(EVALUE) SAME(EUSE) SAME(EASSERT) SAME(EIO) SAME(ECANCELED)
 #define HOP_DTYPE(name, ...) _Static_assert((int)HOP_AOT_##name == (int)HOP_##name, "rt_types.h");
 #include "ir/dtypes.def"
 #undef SAME
@@ -41,8 +41,10 @@ static const char text_effect[] = {
 
 /* ---- programs ---- */
 
-static hop_status lower(hop_env *e, const hop_aot_want *want, const hop_machine *m, hop_aot_fn *f)
+static hop_status lower(const hop_aot *a, const hop_aot_want *want, const hop_machine *m,
+                        hop_aot_fn *f)
 {
+	hop_env *e = a->env;
 	const hop_graph *opt;
 	f->from = want->name;
 	HOP_TRY(hop_results_widen(e, want->g, &f->g));
@@ -50,6 +52,7 @@ static hop_status lower(hop_env *e, const hop_aot_want *want, const hop_machine 
 	HOP_TRY(hop_pipeline_run(e, opt, &opt));
 	HOP_TRY(hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = m }, &f->prog));
 	HOP_TRY(hop_prog_verify(e, f->prog));
+	HOP_TRY(hop_aot_may_call(a, f->prog));
 	f->tests = f->g->nsym || f->prog->nentry;
 	return HOP_OK;
 }
@@ -57,7 +60,7 @@ static hop_status lower(hop_env *e, const hop_aot_want *want, const hop_machine 
 static hop_status lower_all(hop_aot *a, const hop_aot_want *want, const hop_machine *m)
 {
 	for (int i = 0; i < a->n; i++)
-		if (lower(a->env, &want[i], m, &a->fn[i]))
+		if (lower(a, &want[i], m, &a->fn[i]))
 			return hop_note(a->env, 0, "building @%s", want[i].name);
 	return HOP_OK;
 }
@@ -96,6 +99,7 @@ static void put_glue(hop_aot *a, hop_buf *o)
 	if (says)
 		hop_putf(o, "\n%s", text_effect);
 	put_open(o);
+	hop_aot_kernels(a, o);
 	for (int i = 0; i < a->n; i++)
 		hop_putf(o, "\nint %s_raw(void *const *params, const int64_t *syms, void *workspace,\n"
 		         "\tstruct hop_rt *rt);\n", a->fn[i].name);
@@ -172,6 +176,7 @@ static hop_status put_body(hop_aot *a, const hop_target *t, const hop_target_opt
 	hop_putf(&text, "%s\n", text_abi);
 	hop_putn(&text, made->s, made->n);
 	put_glue(a, &text);
+	hop_aot_sources(a, &text);
 	if (emit_c)
 		hop_putn(out, text.s, text.n);
 	else

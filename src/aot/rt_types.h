@@ -24,6 +24,7 @@ enum hop_aot_status {
 	HOP_AOT_OK        = 0,
 	HOP_AOT_ENOMEM    = 1,     /* a loop's trail could not grow: see hop_aot_hooks */
 	HOP_AOT_ESHAPE    = 3,     /* sizes that the program does not take */
+	HOP_AOT_EVALUE    = 4,     /* a kernel of the user's gave another number than 0 */
 	HOP_AOT_EUSE      = 6,     /* a pointer is NULL, or the workspace is not aligned to 64 bytes */
 	HOP_AOT_EASSERT   = 9,     /* an assert of the program did not hold */
 	HOP_AOT_EIO       = 10,    /* what it prints could not be written */
@@ -79,6 +80,7 @@ HOP_AOT_FN const char *hop_aot_text(int status)
 	case HOP_AOT_OK: return "done";
 	case HOP_AOT_ENOMEM: return "no memory: give max_trips, or hooks with grow";
 	case HOP_AOT_ESHAPE: return "sizes that the program does not take";
+	case HOP_AOT_EVALUE: return "a kernel of the user's refused";
 	case HOP_AOT_EUSE: return "a pointer is missing, or the workspace is not aligned to 64 bytes";
 	case HOP_AOT_EASSERT: return "an assert of the program did not hold";
 	case HOP_AOT_EIO: return "what the program prints could not be written";

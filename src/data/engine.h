@@ -10,11 +10,11 @@
  * owns it. Written once, then only read. */
 typedef struct hop_taken {
 	struct hop_taken *next;
-	hop_foreign       f;
 	const hop_engine *engine;
 	const hop_graph  *g;               /* which it was */
 	const char       *hints;           /* and with which of them: interned */
 	void             *handle;
+	hop_foreign       f;
 } hop_taken;
 
 /* The engine of this name, or NULL; its fields are ours. */

@@ -12,13 +12,12 @@ hop_user_kernel *hop_kernel_new(hop_env *e, int narg)
 	memset(k, 0, sizeof *k);
 	k->mem = e->mem;
 	k->narg = narg;
-	k->arg = hop_raw_try(&e->mem, n * (sizeof *k->arg + 2 * sizeof(int)) + 1);
+	k->arg = hop_raw_try(&e->mem, n * (sizeof *k->arg + sizeof(int)) + 1);
 	if (!k->arg) {
 		hop_kernel_drop(k);
 		hop_nomem(e);
 	}
-	k->in = (int *)(void *)(k->arg + n);
-	k->out = k->in + n;
+	k->at = (int *)(void *)(k->arg + n);
 	return k;
 }
 
@@ -31,21 +30,28 @@ void hop_kernel_drop(void *kernel)
 	if (k->c)
 		hop_raw_free(&mem, (void *)(uintptr_t)k->c, strlen(k->c) + 1);
 	if (k->arg)
-		hop_raw_free(&mem, k->arg, (size_t)k->narg * (sizeof *k->arg + 2 * sizeof(int)) + 1);
+		hop_raw_free(&mem, k->arg, (size_t)k->narg * (sizeof *k->arg + sizeof(int)) + 1);
 	hop_raw_free(&mem, k, sizeof *k);
 }
 
 hop_status hop_kernel_keep(hop_env *e, hop_user_kernel *k, bool unknown)
 {
+	int writes[HOP_KERNEL_ARGS];
 	hop_host_def d = { .name = k->name, .run = hop_kernel_run, .user = k, .drop = hop_kernel_drop,
-	                   .pure = !unknown };
+	                   .pure = !unknown, .writes = writes,
+	                   .batch = k->lanes ? HOP_HOST_WHOLE : HOP_HOST_LANES };
 	hop_foreign *f;
+	for (int i = 0; i < k->narg; i++)
+		if (k->arg[i].use == HOP_KERNEL_INOUT)
+			writes[d.nwrite++] = k->at[i];
 	hop_status st = hop_foreign_add(e, &d, &f);
-	if (st)
+	if (st) {
 		hop_kernel_drop(k);
-	else
-		f->kernel = k, f->what = "kernel";
-	return st;
+		return st;
+	}
+	f->kernel = k;
+	f->what = "kernel";
+	return HOP_OK;
 }
 
 /* ---- the call ---- */
@@ -82,37 +88,23 @@ static hop_status misfit(const hop_host_call *c, const hop_user_kernel *k, int i
 	                     h->rank, hop_dtype_name(a->dtype), a->rank);
 }
 
-static hop_status run(const hop_host_call *c, const hop_user_kernel *k, void **arg,
-                      const int64_t **dim)
-{
-	int64_t lanes = -1;
-	for (int i = 0; i < k->narg; i++) {
-		const hop_host_arg *in = k->in[i] < 0 ? NULL : &c->in[k->in[i]];
-		const hop_host_arg *out = k->out[i] < 0 ? NULL : &c->out[k->out[i]];
-		const hop_host_arg *h = out ? out : in;
-		if (!fits(k, &k->arg[i], h, &lanes))
-			return misfit(c, k, i, h);
-		if (in && out && !fits(k, &k->arg[i], in, &lanes))
-			return misfit(c, k, i, in);
-		arg[i] = h->data;
-		dim[i] = h->dim + h->rank - k->arg[i].rank;
-		if (in && out && count(in->rank, in->dim) != count(out->rank, out->dim))
-			return hop_host_fail(c, HOP_ESHAPE, "argument %d has other sizes as a result", i);
-		if (in && out && in->data != out->data)
-			memcpy(out->data, in->data, (size_t)count(in->rank, in->dim) *
-			       hop_dtype_bytes(in->dtype));
-	}
-	int rc = k->fn(arg, dim, lanes < 0 ? 1 : lanes);
-	return rc ? hop_host_fail(c, HOP_EVALUE, "it returned %d", rc) : HOP_OK;
-}
-
 hop_status hop_kernel_run(const hop_host_call *c)
 {
 	const hop_user_kernel *k = c->user;
 	void *arg[HOP_KERNEL_ARGS];
 	const int64_t *dim[HOP_KERNEL_ARGS];
+	int64_t lanes = -1;
 	if (c->nin != k->nin || c->nout != k->nout)
 		return hop_host_fail(c, HOP_ETYPE, "it takes %d operands and gives %d results, not %d and %d",
 		                     k->nin, k->nout, c->nin, c->nout);
-	return run(c, k, arg, dim);
+	for (int i = 0; i < k->narg; i++) {
+		const hop_kernel_arg *a = &k->arg[i];
+		const hop_host_arg *h = a->use == HOP_KERNEL_OUT ? &c->out[k->at[i]] : &c->in[k->at[i]];
+		if (!fits(k, a, h, &lanes))
+			return misfit(c, k, i, h);
+		arg[i] = h->data;
+		dim[i] = h->dim + h->rank - a->rank;
+	}
+	int rc = k->fn(arg, dim, lanes < 0 ? 1 : lanes);
+	return rc ? hop_host_fail(c, HOP_EVALUE, "it returned %d", rc) : HOP_OK;
 }

@@ -9,9 +9,9 @@
 typedef struct hop_user_kernel {
 	hop_mem         mem;
 	const char     *name;
-	int             narg, nin, nout;       /* nin + nout > narg if there are INOUT ones */
+	int             narg, nin, nout;       /* nin of them are IN or INOUT, nout are OUT */
 	hop_kernel_arg *arg;
-	int            *in, *out;              /* [narg] which operand, which result; -1 = none */
+	int            *at;                    /* [narg] which operand, or of OUT which result */
 	hop_kernel_fn  *fn;
 	const char     *symbol;                /* or NULL */
 	const char     *c;                     /* the whole text, if it was C; or NULL. Of the hook */

@@ -85,8 +85,7 @@ static void declare(hop_env *e, const hop_kernel_def *d, hop_user_kernel *k)
 		a->like = a->like ? hop_ctx_name(e, a->like, strlen(a->like)) : NULL;
 		if (d->unknown && a->use == HOP_KERNEL_IN)
 			a->use = HOP_KERNEL_INOUT;
-		k->in[i] = a->use == HOP_KERNEL_OUT ? -1 : k->nin++;
-		k->out[i] = a->use == HOP_KERNEL_IN ? -1 : k->nout++;
+		k->at[i] = a->use == HOP_KERNEL_OUT ? k->nout++ : k->nin++;
 	}
 }
 

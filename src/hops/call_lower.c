@@ -7,9 +7,9 @@
 static hop_status no_engine(hop_lower *l, const hop_node *n)
 {
 	hop_str to = HOP_ATTR(n, call)->to;
-	return hop_fail(l->env, n->loc, HOP_EREFUSED, "call: this region is for engine `%.*s`, and code that "
-	                "is made ahead of time has none: say \"%.*s, hop\" where it is to be compiled as "
-	                "ever", (int)to.n, to.s, (int)to.n, to.s);
+	return hop_fail(l->env, n->loc, HOP_EREFUSED, "call: this region is for engine `%.*s`, and code "
+	                "that is made ahead of time has none: say \"%.*s, hop\" where it is to be compiled "
+	                "as ever", (int)to.n, to.s, (int)to.n, to.s);
 }
 
 hop_status hop_lower_call(hop_lower *l, const hop_node *n)

@@ -7,6 +7,7 @@
 
 struct kernel_call {
 	const char        *name;
+	const hop_foreign *f;
 	const hop_user_kernel *k;
 	int                nin, ntype, nout;
 	const hop_value   *in;
@@ -17,10 +18,10 @@ struct kernel_call {
 static bool find(hop_trace *t, struct kernel_call *c)
 {
 	size_t n = c->name ? strlen(c->name) : 0;
-	const hop_foreign *f = c->name ? hop_foreign_find(t->root->ctx, c->name, n) : NULL;
-	c->k = f ? f->kernel : NULL;
+	c->f = c->name ? hop_foreign_find(t->root->ctx, c->name, n) : NULL;
+	c->k = c->f ? c->f->kernel : NULL;
 	if (!c->k)
-		hop_trace_fail(t, HOP_EUSE, f ? "kernel: `%s` is a function of the host: hop_host calls it"
+		hop_trace_fail(t, HOP_EUSE, c->f ? "kernel: `%s` is a function of the host: hop_host calls it"
 		               : "kernel: no kernel `%s` is known to this context: hop_kernel_add makes it "
 		               "known", c->name ? c->name : "");
 	return c->k;
@@ -40,6 +41,15 @@ static int wanted(const hop_user_kernel *k)
 	return n;
 }
 
+/* How many it gets. */
+static int given(const hop_user_kernel *k)
+{
+	int n = 0;
+	for (int i = 0; i < k->narg; i++)
+		n += k->arg[i].use != HOP_KERNEL_IN;
+	return n;
+}
+
 static void check(hop_trace *t, void *arg)
 {
 	struct kernel_call *c = arg;
@@ -51,16 +61,16 @@ static void check(hop_trace *t, void *arg)
 		hop_trace_fail(t, HOP_EUSE, "kernel: a count is negative or a list is missing");
 		return;
 	}
-	if (c->nin != k->nin || c->ntype != wanted(k) || c->nout < k->nout) {
+	if (c->nin != k->nin || c->ntype != wanted(k) || c->nout < given(k)) {
 		hop_trace_fail(t, HOP_EUSE, "kernel %s: takes %d operands and %d types and gives %d results, "
-		               "not %d, %d and %d", k->name, k->nin, wanted(k), k->nout, c->nin, c->ntype,
+		               "not %d, %d and %d", k->name, k->nin, wanted(k), given(k), c->nin, c->ntype,
 		               c->nout);
 		return;
 	}
 	for (int i = 0; i < k->narg; i++) {
 		const hop_kernel_arg *a = &k->arg[i];
-		const hop_type *ty = k->in[i] < 0 ? NULL : hop_value_type(t, c->in[k->in[i]]);
-		if (k->in[i] >= 0 && !ty)
+		const hop_type *ty = a->use == HOP_KERNEL_OUT ? NULL : hop_value_type(t, c->in[k->at[i]]);
+		if (a->use != HOP_KERNEL_OUT && !ty)
 			return;
 		if (ty && (ty->dtype != a->dtype || ty->rank != a->rank)) {
 			hop_trace_fail(t, HOP_ETYPE, "kernel %s: argument %d, %s, is %s of rank %d, it takes %s "
@@ -100,29 +110,48 @@ static void check_type(hop_trace *t, void *arg)
 		               "of rank %d", g->k->name, g->i, arg_name(a), hop_dtype_name(a->dtype), a->rank);
 }
 
+/* The types of what is OUT; false after a failure. */
+static bool result_types(hop_trace *t, const char *file, int line, const struct kernel_call *c,
+                         hop_result *r)
+{
+	int at = 0;
+	for (int i = 0; i < c->k->narg; i++) {
+		const hop_kernel_arg *a = &c->k->arg[i];
+		if (a->use != HOP_KERNEL_OUT)
+			continue;
+		if (a->like) {
+			*r++ = like(t, file, line, a, c->in[c->k->at[arg_named(c->k, a->like)]]);
+			continue;
+		}
+		struct given g = { c->k, i, &c->type[at] };
+		if (!hop_enter(t, "kernel", file, line, check_type, &g))
+			return false;
+		*r++ = c->type[at++];
+	}
+	return true;
+}
+
+/* The node gives what is OUT, then what is INOUT; the caller has them in the order of the arguments. */
+static int order(const struct kernel_call *c, const hop_value *made)
+{
+	int n = 0, out = 0, inout = c->k->nout;
+	for (int i = 0; i < c->k->narg; i++)
+		if (c->k->arg[i].use != HOP_KERNEL_IN)
+			c->out[n++] = made[c->k->arg[i].use == HOP_KERNEL_OUT ? out++ : inout++];
+	return n;
+}
+
 int hop_at_kernel(hop_trace *t, const char *file, int line, const char *name, int nin,
                   const hop_value *in, int ntype, const hop_result *type, int nout, hop_value *out)
 {
 	struct kernel_call c = { .name = name, .nin = nin, .in = in, .ntype = ntype, .type = type,
 	                         .nout = nout, .out = out };
 	hop_result r[HOP_KERNEL_ARGS];
-	int n = 0, given = 0;
-	if (!hop_enter(t, "kernel", file, line, check, &c))
+	hop_value made[HOP_KERNEL_ARGS];
+	if (!hop_enter(t, "kernel", file, line, check, &c) || !result_types(t, file, line, &c, r))
 		return 0;
-	for (int i = 0; i < c.k->narg; i++) {
-		const hop_kernel_arg *a = &c.k->arg[i];
-		if (a->use == HOP_KERNEL_INOUT)
-			r[n++] = like(t, file, line, a, in[c.k->in[i]]);
-		else if (a->like)
-			r[n++] = like(t, file, line, a, in[c.k->in[arg_named(c.k, a->like)]]);
-		else if (a->use == HOP_KERNEL_OUT) {
-			struct given g = { c.k, i, &type[given] };
-			if (!hop_enter(t, "kernel", file, line, check_type, &g))
-				return 0;
-			r[n++] = type[given++];
-		}
-	}
-	hop_raw a[] = { { .p = name }, { .i = n, .p = r } };
-	const hop_foreign *f = hop_foreign_find(hop_here(t)->root->ctx, name, strlen(name));
-	return hop_raw_op(t, file, line, f->pure ? HOP_OP_host_pure : HOP_OP_host, a, nin, in, nout, out);
+	hop_raw a[] = { { .p = name }, { .i = c.k->nout, .p = r },
+	                { .i = c.f->nwrite, .p = c.f->writes } };
+	int op = c.f->pure ? HOP_OP_host_pure : HOP_OP_host;
+	return hop_raw_op(t, file, line, op, a, nin, in, HOP_KERNEL_ARGS, made) ? order(&c, made) : 0;
 }

@@ -15,13 +15,13 @@ static void know(hop_trace *t)
 {
 	hop_ctx *c = hop_here(t)->root->ctx;
 	hop_kernel_def d = { .size = sizeof d, .name = "user_kernel", .narg = 2, .arg = args,
-	                     .body = "for (int64_t i = 0; i < x_n; i++)\n	y[i] = 0.75 * x[i];\n" };
+		                 .body = "for (int64_t i = 0; i < x_n; i++)\n	y[i] = 0.75 * x[i];\n"};
 	hop_kernel_def w = { .size = sizeof w, .name = "pile", .narg = 2, .arg = in_place,
 	                     .body = "for (int64_t i = 0; i < x_n; i++)\n	acc[i] += 2 * x[i];\n"
 	                             "acc[0] *= 2;\n" };
 
 	hop_kernel_def m = { .size = sizeof m, .name = "mix", .narg = 2, .arg = in_place,
-	                     .body = "for (int64_t i = 0; i < x_n; i++)\n	acc[i] += x[i];\n" };
+		                 .body = "for (int64_t i = 0; i < x_n; i++)\n	acc[i] += x[i];\n"};
 
 	if (hop_foreign_find(c, "user_kernel", 11))
 		return;

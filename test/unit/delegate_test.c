@@ -288,6 +288,25 @@ static void test_refusals(void **state)
 	hop_fn_release(fn);
 }
 
+/* Ahead of time there is no engine. */
+static void test_ahead(void **state)
+{
+	char dir[] = "/tmp/hop-delegate-XXXXXX", path[64], command[64];
+	const char *name = "f";
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/model", dir);
+	hop_fn *fn = capture(plain, "count");
+	assert_int_equal(hop_aot_write(ctx, 1, &fn, &name, path, NULL), HOP_EREFUSED);
+	assert_non_null(strstr(hop_message(ctx), "this region is for engine `count`"));
+	hop_fn_release(fn);
+	fn = capture(plain, "count, hop");
+	assert_int_equal(hop_aot_write(ctx, 1, &fn, &name, path, NULL), HOP_OK);
+	hop_fn_release(fn);
+	snprintf(command, sizeof command, "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 static void test_wrong(void **state)
 {
 	(void)state;
@@ -427,7 +446,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values), cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_transforms), cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_wrong), cmocka_unit_test(test_carve), cmocka_unit_test(test_exec),
+		cmocka_unit_test(test_wrong), cmocka_unit_test(test_ahead), cmocka_unit_test(test_carve),
+		cmocka_unit_test(test_exec),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -324,6 +326,101 @@ static void test_gradient(void **state)
 	hop_array_release(out[1]);
 }
 
+/* Lanes one by one, and all in one call. */
+static void scaled(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y = { 0 };
+	hop_kernel(t, user, 2, in, 0, NULL, 1, &y);
+	hop_return(t, y);
+}
+
+static void test_lanes(void **state)
+{
+	hop_spec s[2] = { hop_spec0(HOP_f64), hop_spec1(HOP_f64, 2) };
+	double a[] = { 2, 3, 5 }, x[] = { 1, 2, 3, 4, 5, 6 };
+	int64_t na = 3, nx[] = { 3, 2 };
+	hop_array *in[2], *out;
+	(void)state;
+	assert_int_equal(hop_array_new(ctx, HOP_f64, 1, &na, a, &in[0]), HOP_OK);
+	assert_int_equal(hop_array_new(ctx, HOP_f64, 2, nx, x, &in[1]), HOP_OK);
+	for (int whole = 0; whole < 2; whole++) {
+		hop_fn *f, *g;
+		assert_int_equal(hop_capture(ctx, scaled, whole ? "scale_all" : "scale", 2, s, &f), HOP_OK);
+		assert_int_equal(hop_vmap_with(f, HOP_VMAP_OPTS(.nin = 2, .nout = 1, .in = (int[]){ 0, 0 }),
+		                               &g), HOP_OK);
+		calls = 0;
+		if (hop_call(g, 2, in, 1, &out))
+			fail_msg("%s", hop_message(ctx));
+		for (int i = 0; i < 6; i++)
+			assert_true(((const double *)hop_array_data(out))[i] == a[i / 2] * x[i]);
+		assert_int_equal(calls, whole ? 1 : 3);
+		assert_int_equal(lanes_seen, whole ? 3 : 1);
+		hop_array_release(out);
+		hop_fn_release(f);
+		hop_fn_release(g);
+	}
+	hop_array_release(in[0]);
+	hop_array_release(in[1]);
+}
+
+/* ---- ahead of time ---- */
+
+static void ahead(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value a[] = { hop_cast(t, hop_f(t, 2), HOP_f64), in[0] }, y = { 0 };
+	hop_value b[] = { a[0], in[0], in[1] };
+	hop_kernel(t, user, user && !strcmp(user, "axpy_body") ? 3 : 2,
+	           user && !strcmp(user, "axpy_body") ? b : a, 0, NULL, 1, &y);
+	hop_return(t, y);
+}
+
+static hop_status write_ahead(const char *kernel, const char *path, const char *target)
+{
+	hop_spec s = hop_spec_sym(hop_spec1(HOP_f64, 2), 0, "n", 0, 100);
+	const char *name = "f";
+	hop_fn *f;
+	assert_int_equal(hop_capture(ctx, ahead, (void *)(uintptr_t)kernel, 2, (hop_spec[]){ s, s }, &f),
+	                 HOP_OK);
+	hop_status st = hop_aot_write(ctx, 1, &f, &name, path,
+	                              HOP_AOT_OPTS(.target = target, .emit_c = !strcmp(target, "c")));
+	hop_fn_release(f);
+	return st;
+}
+
+typedef int ahead_fn(const double *x, const double *y, double *out, int64_t n, void *workspace,
+                     const void *hooks);
+
+static void test_ahead(void **state)
+{
+	char dir[] = "/tmp/hop-kernel-XXXXXX", path[64], command[300];
+	double x[] = { 1, 2, 3 }, y[] = { 10, 20, 30 }, out[3];
+	_Alignas(64) char room[4096];
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/model", dir);
+	assert_int_equal(write_ahead("scale", path, "llvm"), HOP_EREFUSED);
+	assert_non_null(strstr(hop_message(ctx), "kernel `scale` has no symbol"));
+	assert_int_equal(write_ahead("axpy_body", path, "llvm"), HOP_EREFUSED);
+	assert_non_null(strstr(hop_message(ctx), "kernel `axpy_body` is C source"));
+	assert_int_equal(write_ahead("scale_all", path, "llvm"), HOP_OK);
+	if (write_ahead("axpy_body", path, "c"))
+		fail_msg("%s", hop_message(ctx));
+	snprintf(command, sizeof command, "cd %s && ${HOP_CC:-cc} -shared -fPIC -o model.so model.c -lm",
+	         dir);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof path, "%s/model.so", dir);
+	void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	assert_non_null(h);
+	ahead_fn *f;
+	*(void **)&f = dlsym(h, "model_f");
+	assert_int_equal(f(x, y, out, 3, room, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		assert_true(out[i] == y[i] + 2 * x[i]);
+	dlclose(h);
+	snprintf(command, sizeof command, "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+}
+
 static int setup(void **state)
 {
 	static const hop_kernel_arg floats[] = {
@@ -337,6 +434,9 @@ static int setup(void **state)
 	hop_status st =
 		hop_kernel_add(ctx, HOP_KERNEL_DEF(.name = "scale", .fn = scale, .narg = 3,
 		                                   .arg = scale_args)) ||
+		hop_kernel_add(ctx, HOP_KERNEL_DEF(.name = "scale_all", .fn = scale, .narg = 3,
+		                                   .arg = scale_args, .lanes = true,
+		                                   .symbol = "my_scale")) ||
 		hop_kernel_add(ctx, HOP_KERNEL_DEF(.name = "bump", .fn = bump, .narg = 1, .arg = seen_arg,
 		                                   .unknown = true)) ||
 		hop_kernel_add(ctx, HOP_KERNEL_DEF(.name = "fails", .fn = fails, .narg = 3,
@@ -372,6 +472,7 @@ int main(void)
 		cmocka_unit_test(test_in_place), cmocka_unit_test(test_unread),
 		cmocka_unit_test(test_wrong_call), cmocka_unit_test(test_wrong_def),
 		cmocka_unit_test(test_wrong_source), cmocka_unit_test(test_gradient),
+		cmocka_unit_test(test_lanes), cmocka_unit_test(test_ahead),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
