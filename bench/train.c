@@ -22,16 +22,14 @@ static void steps(void *user)
 		hop_array_release(losses);
 }
 
-int bench_train(void)
+static int train_in(const char *name, hop_dtype products)
 {
+	struct how how = { STEPS, products };
 	struct work w;
-	hop_ctx *c;
-	double start, captured, compiled, t;
+	hop_ctx *c = with_loader();
+	double start = bench_now(), captured, compiled, t;
 
-	if (hop_ctx_new(HOP_CTX_OPTS(.threads = 1), &c))
-		return 1;
-	start = bench_now();
-	prepare(c, &w.s, &w.f);
+	prepare(c, &how, &w.s, &w.f);
 	captured = bench_now();
 	steps(&w);
 	compiled = bench_now();
@@ -39,10 +37,16 @@ int bench_train(void)
 	if (w.st)
 		printf("train: %s\n", hop_message(c));
 	else
-		printf("train f32 %.0f %.0f %.1f\n", (captured - start) * 1e3, (compiled - captured - t) * 1e3,
-		       t * 1e3);
+		printf("train %s %.0f %.0f %.1f\n", name, (captured - start) * 1e3,
+		       (compiled - captured - t) * 1e3, t * 1e3);
 	hop_tree_release(&trained_tree, &w.s);
 	hop_fn_release(w.f);
 	hop_ctx_free(c);
 	return w.st != HOP_OK;
+}
+
+int bench_train(void)
+{
+	setenv("HOP_THREADS", "1", 1);
+	return train_in("f32", HOP_f32) | train_in("bf16", HOP_bf16);
 }

@@ -69,23 +69,26 @@ EXAMPLE(BackwardState, IN(S(3), S(10)), GIVES(60))
 	hop_return(t, gx);                                    /* 2 x, ten times */
 }
 
-/* The gradient does not go through a. */
+/* What is computed inside is a constant to the gradient. */
 EXAMPLE(wrap_with_set_grad_enabled, IN(S(3)), GIVES(9))
 {
 	hop_value x = in[0], a, loss, gx;
 	HOP_GRAD(t, loss, 1, x, gx) {
-		a = hop_stop_gradient(t, hop_mul(t, x, x));
+		HOP_NO_GRAD(t)
+			a = hop_mul(t, x, x);
 		loss = hop_mul(t, a, x);
 	}
 	hop_return(t, gx);                                    /* of 9 x, not of x x x */
 }
 ALSO(no_grad, wrap_with_set_grad_enabled)
 
-/* A product in bf16, whose 8 bits do not hold 1/256 beside 1. */
-EXAMPLE(wrap_with_autocast, IN(V(1.00390625, 1), V(1, 1)), GIVES(2))
+/* Products are in bf16, whose 8 bits do not hold 1/256 beside 1; the sum behind them is not. */
+EXAMPLE(wrap_with_autocast, IN(V(1.00390625, 1), V(1, 1)), GIVES(2.00390625))
 {
-	hop_value x = hop_cast(t, in[0], HOP_bf16), w = hop_cast(t, in[1], HOP_bf16);
-	hop_return(t, hop_cast(t, hop_matmul(t, x, w), HOP_f32));
+	hop_value x = hop_cast(t, in[0], HOP_f32), w = hop_cast(t, in[1], HOP_f32), y;
+	HOP_AUTOCAST(t, HOP_bf16)
+		y = hop_matmul(t, x, w);
+	hop_return(t, hop_addf(t, hop_cast(t, y, HOP_f32), 0.00390625));
 }
 ALSO(autocast, wrap_with_autocast)
 
