@@ -114,7 +114,7 @@ static hop_value loss_of(hop_trace *t, const struct net *p, hop_value sentences)
 	x = hop_add(t, hop_gather(t, p->words, 0, read), p->places);
 	for (int i = 0; i < LAYERS; i++) {
 		const struct layer *w = &p->layer[i];
-		HOP_REGION(t, "layer", x) {
+		HOP_CHECKPOINT(t, HOP_CHECKPOINT_OPTS(.name = "layer"), x) {
 			x = hop_add(t, x, attend(t, w, x, mask));
 			x = hop_add(t, x, think(t, w, x));
 		}
