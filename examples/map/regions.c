@@ -106,6 +106,37 @@ PROGRAM(hints_wrapper)
 	hop_fn_release(g);
 }
 
+BODY(to_half)
+{
+	hop_return(t, hop_cast(t, in[0], HOP_bf16));
+}
+
+BODY(from_half)
+{
+	hop_return(t, hop_cast(t, in[0], HOP_f64));
+}
+
+BODY(product)
+{
+	hop_value y = hop_pack(t, hop_matmul(t, in[0], in[1]), to_half, from_half, NULL);
+	hop_return(t, hop_sum_all(t, hop_mul(t, y, y)));
+}
+
+/* Bodies around what reverse mode saves: the product crosses to the backward half in 16 bits. */
+PROGRAM(dynamo_bypassing_wrapper)
+{
+	hop_spec s[2] = { hop_spec2(HOP_f64, 8, 8), hop_spec2(HOP_f64, 8, 8) }, saved;
+	hop_fn *f, *fwd, *bwd;
+
+	must(c, hop_capture(c, product, NULL, 2, s, &f));
+	must(c, hop_split(f, 1, (int[]){ 0 }, 1, &fwd, &bwd));
+	expect_that(hop_fn_nout(fwd) == 2 && hop_fn_out_type(fwd, 1, &saved));
+	expect_that(saved.dtype == HOP_bf16);
+	hop_fn_release(f);
+	hop_fn_release(fwd);
+	hop_fn_release(bwd);
+}
+
 /* Code that is compiled is called on the program's own memory: no allocation, no lock. */
 PROGRAM(inductor_compiled_code)
 {
