@@ -21,7 +21,7 @@ static void put_flags(int flags)
 		{ HOP_F_P, "pure" }, { HOP_F_C, "commutative" }, { HOP_F_L, "linear" },
 		{ HOP_F_E, "elementwise" }, { HOP_F_F, "for floats" }, { HOP_F_V, "view" },
 		{ HOP_F_H, "heavy" }, { HOP_F_R, "holds bodies" }, { HOP_F_U, "may run for ever" },
-		{ HOP_F_X, "effect" }, { HOP_F_O, "only looks" },
+		{ HOP_F_X, "effect" }, { HOP_F_O, "only looks" }, { HOP_F_G, "for gradients, where it stands" },
 	};
 	bool some = false;
 	printf("\"flags\": [");

@@ -338,6 +338,12 @@ int hop_op_custom(hop_trace *t, const char *file, int line, int nin,
                 const hop_fn *bwd,
                 const hop_fn *jvp,
                 const hop_fn *batch);
+int hop_op_hook(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t ntold,
+                const char *tells,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *body);
 int hop_op_replay(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int64_t ncarry,

@@ -17,7 +17,7 @@ struct lanes {
 
 bool hop_ad_needs_mask(const hop_graph *g)
 {
-	if (g->has_effect)
+	if (g->holds & HOP_HOLDS_EFFECT)
 		return true;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		hop_graphs sub = hop_node_subs(&g->node[i]);

@@ -149,7 +149,7 @@ static bool is_heavy(const hop_cutter *c, const hop_node *n)
 		if (hop_cut_local(c, c->j->type[n->in[k].id]))
 			return false;
 	if (hop_optab[n->op].flags & HOP_F_R)
-		return true;
+		return !(hop_optab[n->op].flags & HOP_F_G);
 	if (hop_optab[n->op].flags & (HOP_F_E | HOP_F_V) || !n->nin)
 		return false;
 	int64_t in = 0, out = 0;

@@ -43,7 +43,7 @@ int64_t hop_cut_saved(const hop_cutter *c);
 void    hop_cut_tags(hop_cutter *c);
 /* A node that is its first operand: name, packed. */
 bool    hop_cut_names(const hop_node *n);
-/* What the host does is done once; what it is packed by does not run here. */
+/* What the host does is done once; what packs, and what hooks do, does not run here. */
 bool    hop_cut_once(const hop_node *n);
 /* Bytes of root v as it crosses; the type of piece k of what a packed node makes of it. */
 int64_t hop_cut_crossing(const hop_cutter *c, uint32_t v);

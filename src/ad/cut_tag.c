@@ -57,7 +57,8 @@ bool hop_cut_names(const hop_node *n)
 
 bool hop_cut_once(const hop_node *n)
 {
-	return !hop_cut_names(n) && hop_node_holds(n) & HOP_HOLDS_HOST;
+	return !hop_cut_names(n) && !(hop_optab[n->op].flags & HOP_F_G) &&
+	       hop_node_holds(n) & HOP_HOLDS_HOST;
 }
 
 int64_t hop_cut_crossing(const hop_cutter *c, uint32_t v)

@@ -1,8 +1,11 @@
 /* pure.c -- a graph without its effects. What reverse mode computes a second time must not
- * be said a second time; what was asserted the first time still holds. */
+ * be said a second time; what was asserted the first time still holds. Bodies that only derivatives
+ * run keep theirs: they have not been seen yet. */
 #include "ad/ad.h"
 
 #include <string.h>
+
+#include "ir/sig.h"
 
 hop_status hop_ad_pure_node(hop_env *e, hop_arena *a, const hop_node *n, hop_node *out_n)
 {
@@ -13,7 +16,7 @@ hop_status hop_ad_pure_node(hop_env *e, hop_arena *a, const hop_node *n, hop_nod
 	void *attr = hop_attr_copy(e, a, n->op, n->attr, NULL, -1);
 	const hop_graph **sub = hop_attr_subs(n->op, attr, &nsub);
 	for (int i = 0; i < nsub; i++)
-		if (sub[i])
+		if (sub[i] && hop_sig_runs(n, i))
 			HOP_TRY(hop_ad_pure(e, sub[i], &sub[i]));
 	out_n->attr = attr;
 	return HOP_OK;

@@ -38,6 +38,7 @@ static const hop_pass passes[] = {
 	PLAIN("plain",    hop_opt_plain,     true,  "drop names and packing; checkpoints are calls now"),
 	PLAIN("quiet",    hop_opt_quiet,     true,  "drop what hop_progress says, unless it is shown"),
 	PLAIN("expand",   hop_opt_expand,    true,  "replays as the loops that run them"),
+	PLAIN("unhook",   hop_opt_unhook,    true,  "values instead of their hooks: no derivative follows"),
 	PLAIN("unroll",   hop_opt_unroll,    true,  "several steps at a time where scans or regions say so"),
 	PLAIN("inline",   hop_opt_inline,    true,  "put small and single callees where they are called"),
 	PLAIN("clean",    clean,             true,  "fold, bind, cse and dce until nothing changes"),

@@ -56,7 +56,7 @@ static const char *effect_of(const hop_graph *g)
 		if (hop_optab[n->op].flags & HOP_F_X)
 			return hop_optab[n->op].name;
 		for (int64_t j = 0; j < sub.n; j++)
-			if (sub.v[j] && sub.v[j]->has_effect)
+			if (sub.v[j] && sub.v[j]->holds & HOP_HOLDS_EFFECT)
 				return effect_of(sub.v[j]);
 	}
 	return "an effect";
@@ -78,7 +78,7 @@ static hop_status check_counts(hop_infer *f, hop_assoc *a)
 	if (a->exclusive && !a->ninit)
 		return hop_infer_fail(f, HOP_EREFUSED, "%s: an exclusive scan begins with init: give "
 		                      "one for each xs", op);
-	if (a->combine->has_effect)
+	if (a->combine->holds & HOP_HOLDS_EFFECT)
 		return hop_infer_fail(f, HOP_EREFUSED, "%s: combine has an effect (%s), but in which "
 		                      "order it runs is not said: move it out, or use scan", op,
 		                      effect_of(a->combine));

@@ -87,6 +87,13 @@
  *         between lanes -> results, each with the leading axis. lanewise: batched, it runs lane
  *         by lane.
  *
+ * hook    in: x (float), ntold zeros, operands.     out: x.
+ *         body(the cotangent of x, operands) -> what goes on as the cotangent of x, and a value for each
+ *         name in `tells`, which are separated by commas. ntold is 0, or as many as there are names
+ *         when a gradient is to give the values out: they are the cotangents of the zeros, whose types
+ *         they have. Tangents do not see a hook. The operands get gradients from what the body did with
+ *         them, when a gradient is differentiated again, and none before.
+ *
  * replay  the reverse of a loop whose states were not kept. Only transforms make it.
  *         in: trips (steps that ran), stride, count (i64 scalars); ncarry carries as the loop
  *         began; nx xs of type [length, t]; consts; for each carry the states kept, of type

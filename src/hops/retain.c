@@ -1,6 +1,7 @@
 /* retain.c -- gradients of values inside. Each mark v becomes v - z, with z one more parameter: what
- * is found for -z is the gradient of v, and z is zero when it runs, so that no bit of v changes. In the
- * body of a scan or map z is a slice of a stack, and so is the gradient. */
+ * is found for -z is the gradient of v, and z is zero when it runs, so that no bit of v changes. What a
+ * hook tells comes out in the same way: as the cotangent of a zero that it takes. In the body of a scan
+ * or map z is a slice of a stack, and so is the gradient. */
 #include <string.h>
 
 #include "hops/body.h"
@@ -9,6 +10,7 @@
 struct mark {
 	const char     *name;
 	const hop_type *type;          /* over the size parameters of the graph it is in */
+	bool            told;          /* by a hook */
 };
 
 typedef struct marks {
@@ -37,6 +39,25 @@ static bool steps(const hop_node *n)
 
 static hop_status collect(hop_env *e, hop_loc loc, const hop_graph *g, marks *out);
 
+static bool tells(const hop_node *n)
+{
+	return n->op == HOP_OP_hook && HOP_ATTR(n, hook)->tells.n && !HOP_ATTR(n, hook)->ntold;
+}
+
+static void add_told(hop_env *e, const hop_node *n, marks *out)
+{
+	const struct hop_attr_hook *a = HOP_ATTR(n, hook);
+	const char *s = a->tells.s, *end = s + a->tells.n;
+	for (uint32_t k = 1; s < end; k++) {
+		const char *to = memchr(s, ',', (size_t)(end - s));
+		to = to ? to : end;
+		add(e, out, (struct mark){ hop_arena_str(&e->tmp, s, (size_t)(to - s)),
+		                           hop_body_type(e, hop_graph_out_type(a->body, k), a->sargs),
+		                           true });
+		s = to + 1;
+	}
+}
+
 /* Those in the bodies of a node, one body after the other, with the types that the bodies see. */
 static hop_status inside(hop_env *e, hop_loc loc, const hop_node *n, marks *out)
 {
@@ -61,7 +82,9 @@ static hop_status collect(hop_env *e, hop_loc loc, const hop_graph *g, marks *ou
 		if (n->op == HOP_OP_retain_grad) {
 			hop_str s = HOP_ATTR(n, retain_grad)->name;
 			add(e, out, (struct mark){ hop_arena_str(&e->tmp, s.s, (size_t)s.n),
-			                           g->type[n->out0.id] });
+			                           g->type[n->out0.id], false });
+		} else if (tells(n)) {
+			add_told(e, n, out);
 		} else {
 			HOP_TRY(inside(e, loc, n, &in));
 		}
@@ -72,7 +95,7 @@ static hop_status collect(hop_env *e, hop_loc loc, const hop_graph *g, marks *ou
 				return hop_fail(e, n->loc, HOP_ESHAPE, "grad: the gradients of %s have too many axes "
 				                "to be stacked", in.v[k].name);
 			t = steps(n) ? hop_type_prepend(e, t, hop_steps_of(n).length) : t;
-			add(e, out, (struct mark){ in.v[k].name, t });
+			add(e, out, (struct mark){ in.v[k].name, t, in.v[k].told });
 		}
 		for (uint32_t k = first; k < out->n; k++)
 			for (int d = 0; d < out->v[k].type->rank; d++)
@@ -93,6 +116,22 @@ struct room {
 };
 
 static hop_status probed(hop_env *e, const hop_graph *g, const struct room *r, hop_graph **out_g);
+
+/* A hook that gives out what it tells: z[0..] are the zeros for it. */
+static hop_val listen(hop_env *e, hop_build *b, const hop_graph *g, const hop_node *n, uint32_t nz,
+                      const hop_val *in, const hop_val *z, hop_size *smap, int nsmap)
+{
+	hop_node w = *n;
+	struct hop_attr_hook a = *HOP_ATTR(n, hook);
+	hop_val *all = HOP_NEWN(&e->tmp, hop_val, n->nin + nz);
+	a.ntold = nz;
+	all[0] = in[0];
+	memcpy(all + 1, z, nz * sizeof *all);
+	memcpy(all + 1 + nz, in + 1, (n->nin - 1) * sizeof *all);
+	w.attr = &a;
+	w.nin = n->nin + nz;
+	return hop_emit_copy(b, g, &w, all, smap, nsmap);
+}
 
 /* A node whose bodies have marks: z[0..] are the operands for them. */
 static hop_val widen(hop_env *e, hop_build *b, const hop_graph *g, const hop_node *n, const marks *m,
@@ -161,6 +200,10 @@ static hop_status probed(hop_env *e, const hop_graph *g, const struct room *r, h
 		b.loc = n->loc;
 		if (n->op == HOP_OP_retain_grad) {
 			v = hop_emit(&b, sub, in[0], z[next++]);
+		} else if (tells(n)) {
+			add_told(e, n, &own);
+			v = listen(e, &b, g, n, own.n, in, z + next, smap, nsym);
+			next += own.n;
 		} else if (inside(e, n->loc, n, &own)) {
 			b.st = e->diag.st;
 			break;
@@ -199,7 +242,7 @@ static hop_status sorted(hop_env *e, hop_loc loc, const marks *m, uint32_t **out
 }
 
 static hop_status close_zeros(hop_env *e, const hop_graph *g, const hop_graph *j, const marks *m,
-                              const hop_graph **out_g)
+                              const uint32_t *at, const hop_graph **out_g)
 {
 	hop_build b;
 	hop_graph *made = NULL;
@@ -210,8 +253,9 @@ static hop_status close_zeros(hop_env *e, const hop_graph *g, const hop_graph *j
 	for (uint32_t k = 0; k < m->n; k++)
 		in[g->nparam + k] = hop_emit_zeros(&b, m->v[k].type);
 	hop_body_inline(&b, j, in, out);
-	for (uint32_t k = j->nout - m->n; k < j->nout && !b.st; k++)
-		out[k] = hop_emit(&b, neg, out[k]);
+	for (uint32_t k = 0, first = j->nout - m->n; k < m->n && !b.st; k++)
+		if (!m->v[at[k]].told)
+			out[first + k] = hop_emit(&b, neg, out[first + k]);
 	hop_status st = hop_seal(&b, j->nout, out, g->name, &made);
 	*out_g = made;
 	return st;
@@ -242,7 +286,24 @@ hop_status hop_ask_grad_marked(hop_env *e, hop_loc loc, const hop_graph *g, int 
 	HOP_TRY(hop_ask_grad(e, loc, p, nwrt + (int)m.n, all, &j));
 	*out_n = m.n;
 	*out_name = name;
-	return close_zeros(e, g, j, &m, out_g);
+	return close_zeros(e, g, j, &m, at, out_g);
+}
+
+/* A hook that tells nothing: attr's body gives the gradient alone. */
+static hop_status silence(hop_env *e, struct hop_attr_hook *a)
+{
+	hop_build b;
+	hop_graph *made;
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, a->body->nparam);
+	hop_val *out = HOP_NEWN(&e->tmp, hop_val, a->body->nout);
+	hop_body_open(&b, e, a->body);
+	for (uint32_t i = 0; i < a->body->nparam; i++)
+		in[i] = hop_build_param(&b, a->body->type[i]);
+	hop_body_inline(&b, a->body, in, out);
+	HOP_TRY(hop_seal(&b, 1, out, NULL, &made));
+	a->body = made;
+	a->tells = (hop_str){ 0, "" };
+	return HOP_OK;
 }
 
 hop_status hop_marks_drop(hop_env *e, const hop_graph *g, const hop_graph **out_g)
@@ -272,6 +333,8 @@ hop_status hop_marks_drop(hop_env *e, const hop_graph *g, const hop_graph **out_
 			const hop_graph **sub = hop_attr_subs(n.op, attr, &nsub);
 			for (int k = 0; k < nsub && !b.st; k++)
 				b.st = sub[k] ? hop_marks_drop(e, sub[k], &sub[k]) : HOP_OK;
+			if (tells(&n) && !b.st)
+				b.st = silence(e, attr);
 			n.attr = attr;
 		}
 		v = n.op == HOP_OP_retain_grad ? in[0] : b.st ? HOP_BAD

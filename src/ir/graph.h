@@ -132,7 +132,7 @@ enum hop_flag {
 	HOP_F_X = 64, HOP_F_U = 128, HOP_F_H = 256, HOP_F_F = 512, HOP_F_O = 1024, HOP_F_XO = 1088,
 	HOP_F_W = 2048, HOP_F_XW = 2112, HOP_F_PW = 2049,
 	HOP_F_PE = 9, HOP_F_PEF = 521, HOP_F_PL = 5, HOP_F_PLV = 21, HOP_F_PCE = 11, HOP_F_PLE = 13,
-	HOP_F_PCLE = 15, HOP_F_PH = 257, HOP_F_RU = 160
+	HOP_F_PCLE = 15, HOP_F_PH = 257, HOP_F_RU = 160, HOP_F_G = 4096, HOP_F_RG = 4128
 };
 
 typedef struct hop_field {
@@ -187,10 +187,10 @@ struct hop_graph {
 	const uint32_t  *def;         /* [nvalue] defining node, UINT32_MAX for parameters */
 	const hop_val   *out;
 	const hop_check *check;       /* by the symbols they wait for; none follows from another */
-	bool             has_effect;  /* some node, or a node of a body, is an effect */
+	bool             has_effect;  /* some node, or a node of a body that runs, is an effect */
 	bool             acts;        /* the same but for progress: not to be lost, nor done twice */
 	bool             has_guard;   /* some node is a guard */
-	uint8_t          holds;       /* HOP_HOLDS_*: what it or a body of it has */
+	uint16_t         holds;       /* HOP_HOLDS_*: what it or a body of it has */
 	uint32_t         depth;       /* 1 + that of its deepest body */
 	const char      *name;        /* as printed; NULL = inline; not hashed */
 	uint32_t         refs;        /* outside holders; atomic */
@@ -240,17 +240,18 @@ void        hop_node_syms(const hop_node *n, hop_sym_fn *f, void *user);
  * must come first. The same for one size. */
 void        hop_node_mentions(const hop_node *n, uint32_t nsym, uint8_t *need);
 void        hop_size_mentions(hop_size s, uint32_t nsym, uint8_t *need);
-/* Is it an effect, or does a body of it hold one? */
+/* Is it an effect, or does a body that it runs hold one? */
 bool        hop_node_effect(const hop_node *n);
 /* One that somebody would miss, which nobody does of progress? */
 bool        hop_node_acts(const hop_node *n);
-/* Which of these, itself or in a body? */
-/* MARK: retain_grad; HOST: a function of the host, which is not run a second time; ASKS: one of
- * them that is an effect, which each lane asks by itself; UNROLL: a call or scan that says how many
- * steps run at a time; NAME: name, packed, checkpoint */
+/* Which of these, itself or in a body? MARK: gradients that are to be given out; HOST: a function of the
+ * host, which is not run a second time; ASKS: one of them that is an effect, which each lane asks by
+ * itself; UNROLL: a call or scan that says how many steps run at a time; NAME: name, packed,
+ * checkpoint; EFFECT: in bodies that only derivatives run, too */
 enum { HOP_HOLDS_MARK = 1, HOP_HOLDS_WATCH = 2, HOP_HOLDS_PRINT = 4, HOP_HOLDS_HOST = 8,
-       HOP_HOLDS_ASKS = 16, HOP_HOLDS_UNROLL = 32, HOP_HOLDS_NAME = 64 };
-uint8_t     hop_node_holds(const hop_node *n);
+       HOP_HOLDS_ASKS = 16, HOP_HOLDS_UNROLL = 32, HOP_HOLDS_NAME = 64, HOP_HOLDS_EFFECT = 128,
+       HOP_HOLDS_HOOK = 256 };
+uint16_t    hop_node_holds(const hop_node *n);
 /* Operands that it changes in place: as many of its last results are what they become, in this
  * order. Those of a row with W whose attribute `writes` says so. */
 hop_ints    hop_node_writes(const hop_node *n);

@@ -1,6 +1,7 @@
 /* optab.c -- the table of ops, read from ops.def and hops.def, and the generic walk over
  * attributes that the table makes possible. Knows no op by name. */
 #include "ir/rule.h"
+#include "ir/sig.h"
 
 #include <string.h>
 
@@ -159,7 +160,7 @@ bool hop_node_effect(const hop_node *n)
 	if (hop_optab[n->op].flags & HOP_F_X)
 		return true;
 	for (int i = 0; i < sub.n; i++)
-		if (sub.v[i] && sub.v[i]->has_effect)
+		if (sub.v[i] && sub.v[i]->has_effect && hop_sig_runs(n, i))
 			return true;
 	return false;
 }
@@ -175,8 +176,15 @@ bool hop_node_acts(const hop_node *n)
 	return false;
 }
 
+/* What a hook tells is a mark until a gradient has asked for it. */
+static uint16_t tells(const hop_node *n)
+{
+	const struct hop_attr_hook *a = HOP_ATTR(n, hook);
+	return a->tells.n && !a->ntold ? HOP_HOLDS_MARK : 0;
+}
+
 /* What it holds by itself. */
-static uint8_t own_holds(const hop_node *n)
+static uint16_t own_holds(const hop_node *n)
 {
 	switch (n->op) {
 	case HOP_OP_retain_grad:
@@ -187,6 +195,8 @@ static uint8_t own_holds(const hop_node *n)
 		return HOP_HOLDS_PRINT;
 	case HOP_OP_name: case HOP_OP_packed: case HOP_OP_checkpoint:
 		return HOP_HOLDS_NAME;
+	case HOP_OP_hook:
+		return HOP_HOLDS_HOOK | tells(n);
 	case HOP_OP_call:
 		return HOP_ATTR(n, call)->unroll ? HOP_HOLDS_UNROLL : 0;
 	case HOP_OP_scan:
@@ -196,10 +206,12 @@ static uint8_t own_holds(const hop_node *n)
 	return !(flags & HOP_F_W) ? 0 : flags & HOP_F_X ? HOP_HOLDS_HOST | HOP_HOLDS_ASKS : HOP_HOLDS_HOST;
 }
 
-uint8_t hop_node_holds(const hop_node *n)
+uint16_t hop_node_holds(const hop_node *n)
 {
 	hop_graphs sub = hop_node_subs(n);
-	uint8_t holds = own_holds(n);
+	uint16_t holds = own_holds(n);
+	if (hop_optab[n->op].flags & HOP_F_X)
+		holds |= HOP_HOLDS_EFFECT;
 	for (int i = 0; i < sub.n; i++)
 		if (sub.v[i])
 			holds |= sub.v[i]->holds;

@@ -16,10 +16,12 @@
  * only: stop (this was the last step), go (there is a step to run). Of rules only: dsame, a
  * tangent or cotangent for each of those that is a float, and at, the solution at which a rule is
  * asked, or what it is told of the operands. Cotangents of results stand with saved: which results
- * have one the rule's own attributes say. */
+ * have one the rule's own attributes say. Of hooks: val, which the result is; told, zeros whose
+ * cotangents are what a hook tells. */
 #define HOP_ROLES(R) \
 	R(count) R(pred) R(index) R(carry) R(init) R(x) R(left) R(right) R(same) \
-	R(y) R(out) R(saved) R(steps) R(stop) R(go) R(dsame) R(sol) R(at) R(info)
+	R(y) R(out) R(saved) R(steps) R(stop) R(go) R(dsame) R(sol) R(at) R(info) \
+	R(val) R(told)
 
 enum hop_role {
 	HOP_R_none,

@@ -176,13 +176,13 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 	hop_map_put(&v->seen, &g, sizeof g, v);
 	HOP_TRY(numbers(v, g));
 	bool effect = false, acts = false, guard = false;
-	uint8_t holds = 0;
+	uint16_t holds = 0;
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		hop_graphs sub = hop_node_subs(&g->node[i]);
 		guard |= g->node[i].guard;
 		acts |= hop_node_acts(&g->node[i]);
 		holds |= hop_node_holds(&g->node[i]);
-		effect |= (hop_optab[g->node[i].op].flags & HOP_F_X) != 0;
+		effect |= hop_node_effect(&g->node[i]);
 		for (int j = 0; j < sub.n; j++) {
 			if (!sub.v[j])
 				continue;
@@ -191,7 +191,6 @@ static hop_status graph(struct verifier *v, const hop_graph *g)
 			if (graph(v, sub.v[j]))
 				return hop_note(v->env, g->node[i].loc, "in body %d of %s", j,
 				                hop_optab[g->node[i].op].name);
-			effect |= sub.v[j]->has_effect;
 		}
 	}
 	if (guard != g->has_guard)

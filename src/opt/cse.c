@@ -86,7 +86,7 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
                        hop_val *out)
 {
 	hop_map *seen = w->user;
-	if (hop_node_effect(n) || !n->nout)
+	if (hop_node_holds(n) & HOP_HOLDS_EFFECT || hop_optab[n->op].flags & HOP_F_G || !n->nout)
 		return hop_rw_keep(w, n, in, attr, out);
 	hop_buf key;
 	hop_buf_open(&key, w->env);

@@ -26,7 +26,7 @@ static bool movable(const hop_graph *g, const hop_node *n)
 	int flags = hop_optab[n->op].flags;
 	if (n->attr && hop_attr_sym(n->op, (void *)(uintptr_t)n->attr))
 		return false;
-	if (!(flags & (HOP_F_P | HOP_F_R)) || flags & HOP_F_W || local_sizes(g, n))
+	if (!(flags & (HOP_F_P | HOP_F_R)) || flags & (HOP_F_W | HOP_F_G) || local_sizes(g, n))
 		return false;
 	for (int64_t i = 0; i < sub.n; i++)
 		if (sub.v[i] && hop_ad_needs_mask(sub.v[i]))

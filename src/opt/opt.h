@@ -16,6 +16,8 @@ hop_status hop_opt_quiet(hop_env *e, const hop_graph *g, const hop_graph **out_g
 /* The reverse of a loop in bounded memory as the loops that run it. Further derivatives want it
  * as it was: only compilation does this. */
 hop_status hop_opt_expand(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Hooks go: what is compiled is not differentiated any more. */
+hop_status hop_opt_unhook(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Scans run as many steps at a time as they, or the region around them, say. */
 hop_status hop_opt_unroll(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Effects that only look go. */

@@ -16,7 +16,7 @@ hop_status hop_opt_mute(hop_env *e, const hop_graph *g, const hop_graph **out_g)
 {
 	static const hop_rw_pass pass = { 'O' << 8 | 'q', node, NULL };
 	*out_g = g;
-	return g->has_effect ? hop_rw_graph(e, &pass, g, out_g) : HOP_OK;
+	return g->holds & HOP_HOLDS_EFFECT ? hop_rw_graph(e, &pass, g, out_g) : HOP_OK;
 }
 
 hop_status hop_opt_quiet(hop_env *e, const hop_graph *g, const hop_graph **out_g)

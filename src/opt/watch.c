@@ -19,7 +19,7 @@ hop_status hop_opt_unwatch(hop_env *e, const hop_graph *g, const hop_graph **out
 {
 	static const hop_rw_pass pass = { 'O' << 8 | 'w', leave_out, NULL };
 	*out_g = g;
-	return g->has_effect ? hop_rw_graph(e, &pass, g, out_g) : HOP_OK;
+	return g->holds & HOP_HOLDS_EFFECT ? hop_rw_graph(e, &pass, g, out_g) : HOP_OK;
 }
 
 static void tick(hop_build *b, int what)

@@ -1333,6 +1333,22 @@ int hop_op_custom(hop_trace *t, const char *file, int line, int nin,
 	return hop_raw_op(t, file, line, HOP_OP_custom, a, nin, in, cap, out);
 }
 
+int hop_op_hook(hop_trace *t, const char *file, int line, int nin,
+                const hop_value *in, int cap, hop_value *out,
+                int64_t ntold,
+                const char *tells,
+                int nsargs, const hop_dim *sargs,
+                const hop_fn *body)
+{
+	const hop_raw a[] = {
+		{ .i = ntold },
+		{ .p = tells },
+		{ .i = nsargs, .p = sargs },
+		{ .p = body },
+		{ .i = 0 } };
+	return hop_raw_op(t, file, line, HOP_OP_hook, a, nin, in, cap, out);
+}
+
 int hop_op_replay(hop_trace *t, const char *file, int line, int nin,
                 const hop_value *in, int cap, hop_value *out,
                 int64_t ncarry,

@@ -385,6 +385,47 @@ static void make_custom(gen_scope *s)
 		gen_add(s, (hop_val){ v.id + i });
 }
 
+/* ---- hook ---- */
+
+/* g, in -> g and what body makes of in, less the same: what every law expects of a gradient. */
+static hop_status hook_body(gen_scope *s, const hop_type *t, const hop_graph *body, hop_graph **out_g)
+{
+	hop_build b;
+	hop_val in[GEN_IN], v[2];
+	HOP_TRY(hop_ad_pure(s->g->e, body, &body));
+	hop_body_open(&b, s->g->e, body);
+	hop_val g = hop_build_param(&b, t);
+	for (uint32_t i = 0; i < body->nparam; i++)
+		in[i] = hop_build_param(&b, body->type[i]);
+	for (int k = 0; k < 2; k++)
+		hop_body_inline(&b, body, in, &v[k]);
+	if (!b.st)
+		g = hop_emit(&b, add, g, hop_emit(&b, sub, v[0], v[1]));
+	return hop_seal(&b, 1, &g, NULL, out_g);
+}
+
+static void make_hook(gen_scope *s)
+{
+	hop_val in[1 + GEN_IN];
+	hop_graph *g;
+	struct hop_attr_hook a = { .ntold = 0 };
+	in[0] = gen_any_float(s);
+	uint32_t n = gen_capture(s, in + 1);
+	if (s->b.st)
+		return;
+	const hop_type *t = hop_typeof(&s->b, in[0]);
+	if (gen_body(s, n, in + 1, 1, &t, &g))
+		return;
+	hop_status st = hook_body(s, t, g, &g);
+	if (st) {
+		s->b.st = st;
+		return;
+	}
+	a.body = g;
+	a.sargs = gen_sargs(s);
+	gen_add(s, hop_emit_op(&s->b, HOP_OP_hook, &a, 1 + n, in));
+}
+
 static void make_steps(gen_scope *s)
 {
 	make_scan(s, false);
@@ -397,8 +438,8 @@ static void make_map(gen_scope *s)
 
 /* Every operator, as often as it should be drawn. */
 static void (*const operators[])(gen_scope *) = {
-	make_call, make_checkpoint, make_cond, make_cond, make_switch, make_while, make_steps, make_steps, make_map,
-	make_map, make_custom, gen_root, gen_linear_solve, gen_assoc,
+	make_call, make_checkpoint, make_cond, make_cond, make_switch, make_while, make_steps, make_steps,
+	make_map, make_map, make_custom, make_hook, gen_root, gen_linear_solve, gen_assoc,
 };
 
 void gen_operator(gen_scope *s)
