@@ -14,6 +14,7 @@
 #include "hop/file.h"
 #include "hop/fn.h"
 #include "hop/formula.h"
+#include "hop/hook.h"
 #include "hop/host.h"
 #include "hop/implicit.h"
 #include "hop/jit.h"

@@ -153,7 +153,7 @@ static bool same_leaf(const hop_trace *a, const hop_leaf *x, const hop_trace *b,
 static bool same_draft(const hop_trace *a, const hop_trace *b)
 {
 	if (a->b.nnode != b->b.nnode || a->b.nvalue != b->b.nvalue || a->nleaf != b->nleaf ||
-	    a->nret != b->nret || a->stop.id != b->stop.id)
+	    a->nret != b->nret || a->nhook != b->nhook || a->stop.id != b->stop.id)
 		return false;
 	for (size_t i = 0; i < a->nleaf; i++)
 		if (!same_leaf(a, &a->leaf[i], b, &b->leaf[i]))

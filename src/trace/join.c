@@ -20,8 +20,8 @@ static void walk_body(hop_join *j, int k, const hop_outs *o)
 	hop_arena *a = &t->arena;
 	hop_order r;
 	hop_val *out = HOP_NEWN(a, hop_val, o->n + j->nw);
-	memcpy(out, o->v, o->n * sizeof *out);
-	memcpy(out + o->n, j->wout[k], j->nw * sizeof *out);
+	for (uint32_t i = 0; i < o->n + j->nw; i++)
+		out[i] = hop_hooks_read(t, i < o->n ? o->v[i] : j->wout[k][i - o->n]);
 	hop_build_order(&t->b, a, o->n + j->nw, out, &r);
 	j->seq[k] = r.seq;
 	j->nseq[k] = r.nseq;
@@ -52,6 +52,11 @@ static uint32_t body_w(hop_join *j, const hop_trace *body, uint32_t store)
 	if (s->owner == body)
 		return UINT32_MAX;
 	return find_w(j, hop_store_mirror(j->t, s->owner, s->index));
+}
+
+bool hop_join_writes(hop_join *j, const hop_trace *body, uint32_t store)
+{
+	return body_w(j, body, store) != UINT32_MAX;
 }
 
 /* Writes are statements, so their order is the program's. */
@@ -94,7 +99,7 @@ static void collect_written(hop_join *j)
 }
 
 /* Contents in the parent of what a leaf of a body stands for. */
-static hop_val parent_val(hop_join *j, hop_trace *body, const hop_leaf *l)
+hop_val hop_join_outer(hop_join *j, hop_trace *body, const hop_leaf *l)
 {
 	if (l->kind == HOP_LEAF_VIEW)
 		return hop_value_read(j->t, body->slot[l->slot].outer);
@@ -125,7 +130,7 @@ static void collect_values(hop_join *j, int nfirst, const hop_value *first)
 			const hop_leaf *l = &j->body[k]->leaf[j->order[k][i]];
 			pv[k][i] = HOP_BAD;
 			if (l->kind != HOP_LEAF_PARAM && body_w(j, j->body[k], l->index) == UINT32_MAX)
-				pv[k][i] = parent_val(j, j->body[k], l);
+				pv[k][i] = hop_join_outer(j, j->body[k], l);
 		}
 	}
 	if (t->b.st)
@@ -168,6 +173,8 @@ bool hop_join_open(hop_join *j, hop_trace *t, int n, const hop_outs *o, int nfir
 		j->body[k] = o[k].body;
 	collect_written(j);
 	for (int k = 0; k < n && !t->b.st; k++) {
+		if (!hop_hooks_close(j, j->body[k]))
+			return false;
 		walk_body(j, k, &o[k]);
 		for (uint32_t i = 0; i < o[k].n; i++) {
 			const hop_type *type = hop_typeof(&j->body[k]->b, o[k].v[i]);
@@ -347,13 +354,13 @@ hop_status hop_join_seal(hop_join *j, int k, const hop_layout *l, uint32_t nout,
 	copy_checks(db, &nb, smap, nsym, (int)db->nsym);
 	hop_val *res = HOP_NEWN(a, hop_val, nout + l->nextra + l->nzero);
 	for (uint32_t i = 0; i < nout; i++)
-		res[i] = map[out[i].id];
+		res[i] = map[hop_hooks_read(body, out[i]).id];
 	const hop_val *left = out + nout;
 	for (uint32_t i = 0; i < l->nextra; i++)
 		res[nout++] = (hop_val){ l->extra[i] };
 	for (uint32_t i = 0; i < l->nzero; i++)
 		res[nout++] = l->zero[i] ? hop_emit_zeros(&nb, hop_type_subst(e, l->zero[i], smap, nsym))
-		                         : map[left++->id];
+		                         : map[hop_hooks_read(body, *left++).id];
 	hop_graph *g = NULL;
 	hop_status st = hop_seal(&nb, nout, res, name, &g);
 	if (st)

@@ -71,6 +71,10 @@ void hop_draft_subst(hop_trace *body, const hop_val *map)
 		subst_all((hop_val *)body->b.node[i].in, body->b.node[i].nin, map);
 	for (size_t i = 0; i < body->nstore; i++)
 		subst_all(&body->store[i].cur, 1, map);
+	for (size_t i = 0; i < body->nhook; i++) {
+		subst_all(&body->hook[i].v, 1, map);
+		subst_all(body->hook[i].cap, body->hook[i].ncap, map);
+	}
 	subst_all(body->out, body->nret, map);
 	subst_all(&body->stop, 1, map);
 }

@@ -363,7 +363,7 @@ hop_value hop_at_cast(hop_trace *t, const char *file, int line, hop_value x, hop
 static void make_clone(hop_trace *t, void *arg)
 {
 	struct move *m = arg;
-	m->r = hop_value_new(t, hop_value_read(t, m->x));
+	m->r = hop_value_new(t, hop_value_apart(t, hop_value_read(t, m->x)));
 }
 
 hop_value hop_at_clone(hop_trace *t, const char *file, int line, hop_value x)

@@ -179,6 +179,7 @@ static void body_open(hop_trace *t, void *arg)
 	c->in_scan = a->in_scan;
 	c->in_custom = a->in_custom;
 	c->in_rule = a->in_rule;
+	c->in_hook = a->in_hook;
 	c->in_grad = a->in_grad;
 	c->nin = a->in ? 0 : (uint32_t)a->n;
 	c->inname = a->name;

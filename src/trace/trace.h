@@ -71,6 +71,17 @@ typedef struct hop_leaf {
 	uint32_t           slot;       /* HOP_LEAF_VIEW */
 } hop_leaf;
 
+/* A hook on a value of the draft, until the trace is closed (hook.c). */
+typedef struct hop_noted {
+	hop_val          v;
+	hop_loc          loc;
+	const hop_graph *body;
+	hop_sizes        sargs;
+	hop_str          tells;
+	uint32_t         ncap;
+	hop_val         *cap;          /* what the body uses, as contents here */
+} hop_noted;
+
 /* A place where a block stands, and the scopes that it opened when it was last there: what a value
  * that has outlived its scope is told by. */
 typedef struct hop_site {
@@ -118,7 +129,7 @@ struct hop_trace {
 	uint32_t     serial;
 	int          depth;            /* enclosing traces */
 	bool         eager, returned;
-	bool         in_scan, in_custom;
+	bool         in_scan, in_custom, in_hook;
 	enum hop_in_rule { HOP_IN_NO_RULE, HOP_IN_BWD, HOP_IN_JVP } in_rule;     /* of a custom */
 	bool         in_grad;          /* reverse mode is taken of it */
 	const char  *closed;           /* a keyed region's body: its name. It sees no value of outside */
@@ -156,6 +167,14 @@ struct hop_trace {
 	uint32_t     nmark, ntold;
 	uint32_t    *mark;             /* fwd of a custom: slots without derivative */
 	struct hop_told *told;         /* bwd and jvp of a custom: of values captured */
+	size_t       nhook, hookcap;
+	hop_noted   *hook;             /* as they were registered */
+	hop_val     *swap;             /* [nswap] closed: what readers of a value read; NULL = itself */
+	uint32_t     nswap;
+	uint32_t     nsaid;            /* the body of a hook: what it tells */
+	size_t       saidcap;
+	hop_val     *said;
+	const char **saidname;
 	hop_val      stop;             /* scan: or of the stop conditions; HOP_BAD = none */
 	/* eager */
 	size_t       nten, tencap;
@@ -201,7 +220,7 @@ typedef struct hop_body_args {
 	void                  *user;
 	const char            *what;
 	const char            *closed; /* the name of the keyed region that it is the body of */
-	bool                   eager, in_scan, in_custom, in_grad;
+	bool                   eager, in_scan, in_custom, in_grad, in_hook;
 	bool                   in_jvp; /* forward mode is taken of it */
 	bool                   exempt; /* a rule of a derivative: no mode around it holds */
 	enum hop_in_rule       in_rule;
@@ -238,6 +257,8 @@ const hop_cell *hop_cell_of(hop_trace *t, hop_value v);
 hop_val   hop_slot_read(hop_trace *t, uint32_t slot);
 hop_val   hop_value_read(hop_trace *t, hop_value v);
 const hop_type *hop_value_type(hop_trace *t, hop_value v);      /* NULL after a failure */
+/* v as a value of its own: a copy has a gradient, and so hooks, that what it is a copy of has not. */
+hop_val   hop_value_apart(hop_trace *t, hop_val v);
 /* A view of x by one more step; attr is copied. */
 hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr);
 hop_val   hop_view_emit(hop_build *b, const hop_view_step *w, hop_val base);
@@ -352,6 +373,10 @@ hop_status hop_join_seal(hop_join *j, int body, const hop_layout *l, uint32_t no
 /* Refuse bodies that write to captured storages: unordered or differentiated ones. */
 bool hop_join_pure(hop_join *j, const char *op);
 bool hop_body_pure(hop_trace *t, const hop_trace *body, const char *op);
+/* Is this store of a body one that some body writes? And contents in the parent of what a leaf stands
+ * for. */
+bool    hop_join_writes(hop_join *j, const hop_trace *body, uint32_t store);
+hop_val hop_join_outer(hop_join *j, hop_trace *body, const hop_leaf *l);
 /* Give the written storages their new contents, in the parent. */
 void hop_join_wrote(hop_join *j, const hop_val *v);
 /* Call a closed graph here: emits it, or runs it when eager. out has g->nout places. */
@@ -360,6 +385,13 @@ hop_status hop_call_here(hop_trace *t, const hop_graph *g, hop_sizes sargs,
 /* The same with what `like` asks for; NULL = nothing. */
 hop_status hop_call_like_here(hop_trace *t, const struct hop_attr_call *like, const hop_graph *g,
                               hop_sizes sargs, const hop_val *in, hop_val *out);
+
+/* ---- hook.c ---- */
+
+/* Hooks of a body that is complete: those on values of outside are the parent's from now on, the others
+ * become nodes of the draft. False after a failure. What readers of v then read. */
+bool    hop_hooks_close(hop_join *j, hop_trace *body);
+hop_val hop_hooks_read(const hop_trace *body, hop_val v);
 
 /* ---- eager.c ---- */
 

@@ -84,8 +84,9 @@ void hop_grad_end(hop_trace *t, void *arg)
 	uint32_t n;
 	t->b.st = hop_ask_grad_marked(hop_env_of(t), t->b.loc, x->g, x->nwrt, x->wrt, &g, &n, &name);
 	if (!t->b.st && n && x->block) {
-		hop_trace_fail(t, HOP_EREFUSED, "%s: the gradient of %s is asked for by retain_grad: a block "
-		               "has no place for it, use hop_grad_at", x->block, name[0]);
+		hop_trace_fail(t, HOP_EREFUSED, "%s: the gradient of %s is asked for by retain_grad, or it is "
+		               "told by a hook: a block has no place for it, use hop_grad_at", x->block,
+		               name[0]);
 		return;
 	}
 	if (!t->b.st && hop_xform_room(t, x, g->nout))

@@ -240,6 +240,15 @@ const hop_type *hop_value_type(hop_trace *t, hop_value v)
 	return s < 0 ? NULL : t->slot[s].type;
 }
 
+hop_val hop_value_apart(hop_trace *t, hop_val v)
+{
+	if (hop_is_bad(v) || t->eager || !hop_type_diff(hop_typeof(&t->b, v)))
+		return v;
+	const hop_type *type = hop_typeof(&t->b, v);
+	struct hop_attr_reshape a = { .dims = { type->rank, type->dim } };
+	return hop_emit_op(&t->b, HOP_OP_reshape, &a, 1, &v);
+}
+
 /* ---- views ---- */
 
 hop_value hop_value_view(hop_trace *t, hop_value x, int op, const void *attr)

@@ -160,7 +160,7 @@ static const struct { const char *name; int op; } kinds[] = {
 static hop_val combine(hop_trace *t, const struct writing *w, const hop_type *type)
 {
 	if (w->w == HOP_WRITE_COPY)
-		return hop_promote_cast(t, w->y, (hop_dtype)type->dtype);
+		return hop_value_apart(t, hop_promote_cast(t, w->y, (hop_dtype)type->dtype));
 	hop_val v = hop_point(t, kinds[w->w].op, 2, (hop_value[]){ w->x, w->y });
 	if (hop_is_bad(v))
 		return v;

@@ -522,6 +522,57 @@ BODY(outer_in_function)
 	hop_return(t, x);
 }
 
+/* ---- hooks ---- */
+
+BODY(break_hook)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_HOOK(t, x, g) {
+		g = hop_neg(t, g);
+		break;
+	}
+	hop_return(t, x);
+}
+
+BODY(hook_of_whole)
+{
+	hop_value x = in[0], k = hop_cast(t, x, HOP_i64);
+	(void)user;
+	HOP_HOOK(t, k, g)
+		g = hop_neg(t, g);
+	hop_return(t, x);
+}
+
+BODY(hook_loses)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_HOOK(t, x, g)
+		g = HOP_NONE;
+	hop_return(t, x);
+}
+
+BODY(hook_shortens)
+{
+	hop_value x = in[1];
+	(void)user;
+	HOP_HOOK(t, x, g)
+		g = hop_sum_all(t, g);
+	hop_return(t, x);
+}
+
+BODY(tell_in_if)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_HOOK(t, x, g) {
+		HOP_IF(t, hop_lt(t, g, hop_f(t, 0)))
+			hop_tell(t, g, "g");
+	}
+	hop_return(t, x);
+}
+
 /* ---- failures end every loop, and what is open is found ---- */
 
 BODY(fails_inside)
@@ -598,6 +649,11 @@ static const struct wrong_block wrong_blocks[] = {
 	WRONG(take_vector, ALL),
 	WRONG(map_writes, ALL),
 	WRONG(outer_in_function, ALL),
+	WRONG(break_hook, CAPTURED | TWICE),
+	WRONG(hook_of_whole, ALL),
+	WRONG(hook_loses, CAPTURED | TWICE),
+	WRONG(hook_shortens, CAPTURED | TWICE),
+	WRONG(tell_in_if, CAPTURED | TWICE),
 	WRONG(fails_inside, ALL),
 };
 

@@ -394,6 +394,39 @@ BODY(after_return, hop_return(t, in[0]); hop_sin(t, in[0]))
 BODY(tree_zeros, hop_tree_zeros_like(t, &pair_tree, NULL, out); DONE)
 BODY(tree_axpy, hop_tree_axpy(t, &pair_tree, in[S], in, NULL, out); DONE)
 
+BODY(hook_fn, hop_hook(t, in[X], NULL, NULL); hop_return(t, in[X]))
+BODY(hook_value, hop_hook(t, unset, half_, NULL); hop_return(t, in[X]))
+BODY(hook_whole, hop_hook(t, in[K], half_, NULL); hop_return(t, in[X]))
+BODY(hook_number, hop_hook(t, hop_f(t, 2), half_, NULL); hop_return(t, in[X]))
+BODY(clip_zero, hop_clip_grad_norm(t, in[X], 0); hop_return(t, in[X]))
+BODY(clip_less, hop_clip_grad_value(t, in[X], -1); hop_return(t, in[X]))
+BODY(clip_whole, hop_clip_grad_value(t, in[K], 1); hop_return(t, in[X]))
+BODY(scale_nan, hop_scale_grad(t, in[X], NAN); hop_return(t, in[X]))
+BODY(tell_here, hop_tell(t, in[X], "x"); hop_return(t, in[X]))
+/* A hook's body is not called eagerly: these are inside of a gradient. */
+#define HOOKED(name, body) \
+	BODY(name##_, hop_hook(t, in[0], body, NULL); hop_return(t, hop_sum_all(t, in[0]))) \
+	BODY(name, hop_grad_at(t, name##_, NULL, 1, in, 1, WRT(0), OUT); DONE)
+BODY(tells_no_name_, hop_tell(t, in[0], NULL); hop_return(t, in[0]))
+BODY(tells_comma_, hop_tell(t, in[0], "a,b"); hop_return(t, in[0]))
+BODY(tells_whole_, hop_tell(t, hop_i(t, 1), "one"); hop_return(t, in[0]))
+BODY(tells_unset_, hop_tell(t, unset, "x"); hop_return(t, in[0]))
+BODY(tells_twice_, hop_tell(t, in[0], "x"); hop_tell(t, in[0], "x"); hop_return(t, in[0]))
+BODY(hook_writes_, hop_value w = hop_clone(t, in[0]); outside = &w; hop_hook(t, in[0], writes_, NULL);
+     hop_return(t, hop_sum_all(t, in[0])))
+BODY(hook_writes, hop_grad_at(t, hook_writes_, NULL, 1, in, 1, WRT(0), OUT); DONE)
+HOOKED(hook_none, none_)
+HOOKED(hook_two, twice_two_)
+HOOKED(hook_forgets, forgets_)
+HOOKED(hook_short, short_)
+HOOKED(hook_dtype, whole_)
+HOOKED(hook_twice, twice_)
+HOOKED(tell_no_name, tells_no_name_)
+HOOKED(tell_comma, tells_comma_)
+HOOKED(tell_whole, tells_whole_)
+HOOKED(tell_unset, tells_unset_)
+HOOKED(tell_twice, tells_twice_)
+
 static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = {
 #define W(name, words) { #name, words, name }
 	W(cond_then_false, "then branch of cond"), W(cond_then_true, "then branch of cond"),
@@ -551,6 +584,18 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(turn_none, "linear_transpose: no cotangents"),
 	W(turn_few, "linear_transpose: 0 cotangents for 1"),
 	W(turn_shape, "linear_transpose: the cotangent of result 0"),
+	W(hook_fn, "body of hook"), W(hook_value, "hook: a value that was never set"),
+	W(hook_whole, "hook: i64 has no gradient"), W(hook_number, "hook: a number has no gradient"),
+	W(clip_zero, "clip_grad_norm: the norm is 0"), W(clip_less, "clip_grad_value: the bound is -1"),
+	W(clip_whole, "hook: i64 has no gradient"), W(scale_nan, "scale_grad: the factor is"),
+	W(tell_here, "tell: it belongs directly into the body of a hook"),
+	W(hook_writes, "hook: a captured tensor is written"), W(hook_none, "hook: the body gives 0"),
+	W(hook_two, "hook: the body gives 2 results"), W(hook_forgets, "body of hook ended"),
+	W(hook_short, "hook: the gradient is f64[3], what the body makes of it f64[2]"),
+	W(hook_dtype, "hook: the gradient is f64[3], what the body makes of it i64[3]: cast"),
+	W(hook_twice, "return: nothing may follow"), W(tell_no_name, "tell: a name"),
+	W(tell_comma, "tell: a name without commas"), W(tell_whole, "tell: one is i64"),
+	W(tell_unset, "tell: a value that was never set"), W(tell_twice, "are called x"),
 	W(tree_zeros, "tree_zeros_like: a list"), W(tree_axpy, "tree_axpy: a list"),
 #undef W
 };
