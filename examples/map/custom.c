@@ -46,27 +46,22 @@ EXAMPLE(custom_function_call, IN(S(1.4), S(2)), GIVES(1, 6))
 	hop_return(t, out[0], out[1]);
 }
 
-/* The gradient of what a bwd was given is a value that the forward part kept. */
-BODY(scale_fwd)
+/* What is done with a gradient is given when it is run; what it was comes out beside it. */
+BODY(told_what)
 {
-	hop_save(t, 1, &in[1]);
-	hop_return(t, in[0]);
-}
-
-BODY(scale_bwd)
-{
-	hop_return(t, hop_mul(t, in[1], in[0]), hop_zeros_like(t, in[0]));
-}
-
-EXAMPLE(BackwardState, IN(S(3), S(10)), GIVES(60))
-{
-	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = scale_fwd, .bwd = scale_bwd };
-	hop_value x = in[0], y, loss, gx;
-	HOP_GRAD(t, loss, 1, x, gx) {
-		hop_custom(t, &rule, NULL, 2, (hop_value[]){ x, in[1] }, 1, &y);
-		loss = hop_mul(t, y, y);
+	hop_value x = in[0], how = in[1];
+	HOP_HOOK(t, x, g) {
+		hop_tell(t, hop_abs(t, g), "size");
+		g = hop_mul(t, g, how);
 	}
-	hop_return(t, gx);                                    /* 2 x, ten times */
+	hop_return(t, hop_mul(t, x, x));
+}
+
+EXAMPLE(BackwardState, IN(S(-3), S(10)), GIVES(-60, 6))
+{
+	hop_value out[3] = { HOP_NONE, HOP_NONE, HOP_NONE };
+	hop_grad_at(t, told_what, NULL, 2, in, 1, (const int[]){ 0 }, 3, out);
+	hop_return(t, out[1], out[2]);
 }
 
 /* What is computed inside is a constant to the gradient. */
@@ -92,24 +87,33 @@ EXAMPLE(wrap_with_autocast, IN(V(1.00390625, 1), V(1, 1)), GIVES(2.00390625))
 }
 ALSO(autocast, wrap_with_autocast)
 
-/* The identity, whose gradient is 1 at most. */
-BODY(hook_fwd)
-{
-	hop_return(t, in[0]);
-}
-
-BODY(hook_bwd)
-{
-	hop_return(t, hop_clampf(t, in[0], -1, 1));
-}
-
+/* The gradient of a value is 1 at most, for all that reads it, before the hook too. */
 EXAMPLE(register_hook, IN(V(0.2, 3)), GIVES(0.4, 1))
 {
-	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = hook_fwd, .bwd = hook_bwd };
 	hop_value x = in[0], y, loss, gx;
 	HOP_GRAD(t, loss, 1, x, gx) {
-		hop_custom(t, &rule, NULL, 1, &x, 1, &y);
-		loss = hop_sum_all(t, hop_mul(t, y, y));
+		y = hop_mul(t, x, x);
+		HOP_HOOK(t, x, g) {
+			g = hop_clampf(t, g, -1, 1);
+		}
+		loss = hop_sum_all(t, y);
+	}
+	hop_return(t, gx);
+}
+
+/* A function of the gradient that the forward pass does not enter. */
+BODY(halved)
+{
+	hop_return(t, hop_mulf(t, in[0], 0.5));
+}
+
+EXAMPLE(trace_wrapped, IN(S(3)), GIVES(3))
+{
+	hop_value x = in[0], y, loss, gx;
+	HOP_GRAD(t, loss, 1, x, gx) {
+		y = hop_mul(t, x, x);
+		hop_hook(t, y, halved, NULL);
+		loss = y;
 	}
 	hop_return(t, gx);
 }
