@@ -16,6 +16,12 @@ typedef struct hop_exec hop_exec;
 typedef void hop_parallel_fn(void *user, void (*body)(void *arg, int64_t begin, int64_t end),
                              void *arg, int64_t n);
 
+/** What depends on captured arrays (hop_use) and on no input. */
+enum hop_constants {
+	HOP_CONSTANTS_EACH_RUN,          /**< is computed by every run */
+	HOP_CONSTANTS_ONCE               /**< is computed when it is compiled, and kept: hop_exec_refresh */
+};
+
 typedef struct hop_compile_opts {
 	size_t           size;           /**< sizeof in the caller's build; grows at the end only */
 	int              threads;        /**< 0 = the context's, as many as the machine has; 1 = none */
@@ -28,6 +34,7 @@ typedef struct hop_compile_opts {
 	                                  * allocate */
 	const char      *delegate;       /**< an engine: what it supports becomes regions that it takes
 	                                  * (hop/delegate.h); NULL = only regions that say so */
+	enum hop_constants constants;
 } hop_compile_opts;
 #ifndef __cplusplus
 #define HOP_COMPILE_OPTS(...) (&(hop_compile_opts){ .size = sizeof(hop_compile_opts), __VA_ARGS__ })
@@ -45,6 +52,21 @@ HOP_MUST_USE hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts,
 hop_exec *hop_exec_retain(hop_exec *x);
 void      hop_exec_release(hop_exec *x);                 /**< NULL is fine */
 hop_compile_times hop_exec_times(const hop_exec *x);
+
+/** Of HOP_CONSTANTS_ONCE: compute anew what is kept, from what the captured arrays hold now. Runs at
+ * the same time end with what they began with; later ones have the new values. After a failure the
+ * old ones stay. hop_call and jits do so by themselves, when an array that it is made of has been
+ * written (hop_array_changed). Without such values it does nothing. */
+HOP_MUST_USE hop_status hop_exec_refresh(hop_exec *x);
+/** What is kept: values, their bytes, and how often they have been computed. */
+typedef struct hop_kept {
+	int     values;
+	int64_t bytes, runs;
+} hop_kept;
+hop_kept hop_exec_kept(const hop_exec *x);
+/** The code that hop_call runs, made with these options, before its first call: HOP_EUSE later. */
+HOP_MUST_USE hop_status hop_fn_compile(hop_fn *f, const hop_compile_opts *opts);
+hop_kept hop_fn_kept(const hop_fn *f);                   /**< of that code */
 
 /** One operand in the caller's memory. dim is read when the function has size symbols, and
  * may be NULL otherwise; stride is in elements, NULL = dense row-major. */

@@ -126,6 +126,10 @@ HOP_MUST_USE hop_status hop_array_adopt_strided(hop_ctx *c, hop_dtype d, int ran
 hop_array     *hop_array_retain(hop_array *a);
 void           hop_array_release(hop_array *a);          /**< NULL is fine */
 void          *hop_array_data(hop_array *a);
+/** Say that its elements were written through a pointer, or through another array of the same memory.
+ * What functions write they say themselves. Matters to what is kept of captured arrays:
+ * HOP_CONSTANTS_ONCE. NULL is fine. */
+void           hop_array_changed(hop_array *a);
 const int64_t *hop_array_strides(const hop_array *a);    /**< NULL = dense, as all but the above */
 hop_dtype      hop_array_dtype(const hop_array *a);
 int            hop_array_rank(const hop_array *a);

@@ -46,6 +46,17 @@ static hop_status make(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim, vo
 	return HOP_OK;
 }
 
+uint64_t hop_array_version(const hop_array *a)
+{
+	return __atomic_load_n(&a->version, __ATOMIC_ACQUIRE);
+}
+
+void hop_array_changed(hop_array *a)
+{
+	if (a)
+		__atomic_fetch_add(&a->version, 1, __ATOMIC_RELEASE);
+}
+
 hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
                          hop_array **out_a)
 {

@@ -25,6 +25,7 @@ struct hop_array {
 	void     *data;                /* behind this struct, aligned for any vector unit; or
 	                                  another's */
 	size_t    room;                /* bytes of this block, with data that is behind it */
+	uint64_t  version;             /* how often it was written, as far as we know */
 	hop_drop *drop;                /* of another's data; or NULL */
 	void     *owner;
 };
@@ -36,6 +37,7 @@ hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 /* Its elements to dense memory, and back. */
 void hop_array_pack(const hop_array *a, void *to);
 void hop_array_unpack(hop_array *a, const void *from);
+uint64_t hop_array_version(const hop_array *a);
 /* Whether they may have an element in common. */
 bool hop_array_meet(const hop_array *a, const hop_array *b);
 

@@ -71,6 +71,7 @@ void hop_array_unpack(hop_array *a, const void *from)
 	int64_t s[HOP_RANK];
 	if (!a->bytes)
 		return;
+	hop_array_changed(a);
 	if (a->dense) {
 		memcpy(a->data, from, a->bytes);
 		return;

@@ -60,7 +60,7 @@ hop_status hop_exec_arrays(hop_interp *p, const hop_exec *x, hop_array *const *i
 	hop_arg *ai = HOP_NEWN(&e->tmp, hop_arg, g->nparam);
 	hop_arg *ao = HOP_NEWN(&e->tmp, hop_arg, g->nout);
 	hop_array **res = x->own ? HOP_NEWN(&e->tmp, hop_array *, g->nout) : out;
-	for (uint32_t i = 0; i < g->nparam; i++)
+	for (uint32_t i = 0; i < g->nparam - (uint32_t)x->nhidden; i++)
 		ai[i] = (hop_arg){ .data = in[i]->data, .dim = in[i]->dim };
 	int64_t bytes = hop_exec_workspace(x, ai);
 	if (bytes < 0) {

@@ -6,6 +6,7 @@
 #include "data/record.h"
 #include "driver/direct.h"
 #include "opt/opt.h"
+#include "rt/once.h"
 
 static void drop_exec(void *x)
 {
@@ -65,7 +66,7 @@ hop_status hop_fn_code(hop_env *e, hop_fn *f, const hop_compile_opts *o, hop_exe
 	*out_x = atomic_load(at);
 	if (*out_x)
 		return HOP_OK;
-	HOP_TRY(hop_exec_new(e, f->g, o, out_x));
+	HOP_TRY(hop_exec_of(e, f, o, out_x));
 	f->drop_exec = drop_exec;
 	if (!atomic_compare_exchange_strong(at, &none, *out_x)) {
 		hop_exec_release(*out_x);
@@ -90,6 +91,8 @@ static hop_status compute(struct run *r, const int64_t *syms, hop_array *const *
                           hop_array **y)
 {
 	hop_exec *code = r->interpret ? NULL : code_of(r);
+	if (code)
+		HOP_TRY(hop_exec_fresh(&r->e, code));
 	if (code)
 		return hop_nan_exec(&r->ip, code, syms, x, y);
 	if (r->e.diag.st) {
@@ -134,6 +137,14 @@ static hop_status run_graph(struct run *r)
 	return HOP_OK;
 }
 
+hop_status hop_exec_fresh(hop_env *e, hop_exec *x)
+{
+	hop_status st = hop_once_refresh(x->once, false);
+	return !st ? HOP_OK : hop_fail(e, 0, st, st == HOP_ENOMEM ? "call: no memory for what captured "
+	                               "arrays are made into" : "call: what captured arrays are made "
+	                               "into cannot be computed");
+}
+
 static void say(hop_fn *f, hop_status st)
 {
 	hop_env e;
@@ -157,7 +168,7 @@ static bool call_directly(hop_fn *f, hop_array *const *in, hop_array **out,
                           const hop_run_opts *o, hop_status *st)
 {
 	hop_exec *x = atomic_load(&f->exec);
-	if (!x || !hop_call_direct(f, x, in, out, o, st))
+	if (!x || hop_once_refresh(x->once, false) || !hop_call_direct(f, x, in, out, o, st))
 		return false;
 	if (*st && !hop_run_told(*st))
 		say(f, *st);
@@ -216,68 +227,71 @@ hop_status hop_call_with(hop_fn *f, int nin, hop_array *const *in, int nout, hop
 
 /* ---- the hard door's key ---- */
 
-struct bound {
-	hop_fn *f;
-	hop_mem mem;
-	hop_arg *arg;
-	size_t  bytes;
-};
-
-static void drop_bound(void *p)
+/* The exec keeps the function alive for its arrays. */
+static void drop_fn(void *f)
 {
-	struct bound *b = p;
-	hop_mem m = b->mem;
-	hop_fn_release(b->f);
-	hop_raw_free(&m, b->arg, b->bytes);
-	hop_raw_free(&m, b, sizeof *b);
+	hop_fn_release(f);
 }
 
-/* Captured arrays are bound to the exec, which keeps the function alive for them. */
-static hop_status bind_hidden(hop_env *e, hop_fn *f, hop_exec *x)
+static hop_status compiled(hop_env *e, hop_fn *f, const hop_compile_opts *o, hop_exec **out_x)
 {
-	struct bound *b = hop_raw_try(&e->mem, sizeof *b);
-	size_t bytes = sizeof(hop_arg) * ((size_t)f->nhidden + 1);
-	hop_arg *arg = hop_raw_try(&e->mem, bytes);
-	if (!b || !arg) {
-		hop_raw_free(&e->mem, b, sizeof *b);
-		hop_raw_free(&e->mem, arg, bytes);
-		return hop_fail(e, 0, HOP_ENOMEM, "compile: no memory");
+	hop_exec *x;
+	HOP_TRY(hop_exec_of(e, f, o, &x));
+	if (!x->once && hop_exec_bind(e, x, f->nhidden, f->hidden, 0)) {
+		hop_exec_release(x);
+		return e->diag.st;
 	}
-	for (int i = 0; i < f->nhidden; i++)
-		arg[i] = hop_array_arg(f->hidden[i]);
-	*b = (struct bound){ .f = hop_fn_retain(f), .mem = e->mem, .arg = arg, .bytes = bytes };
-	hop_exec_bind(x, f->nhidden, arg, drop_bound, b);
+	x->drop = drop_fn;
+	x->drop_user = hop_fn_retain(f);
+	*out_x = x;
 	return HOP_OK;
 }
 
-hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts, hop_exec **out_x)
+/* One of the two: out_x NULL = for hop_call. */
+static hop_status guarded(hop_fn *f, const hop_compile_opts *opts, hop_exec **out_x)
 {
 	hop_env e;
 	hop_frame fr;
-	hop_exec *volatile x = NULL;
 	hop_status st;
 	hop_compile_opts own;
-	if (!f || !out_x)
-		return HOP_EUSE;
-	*out_x = NULL;
 	HOP_TRY(hop_opts_read(f->ctx, "compile", opts, &own, sizeof own));
 	hop_env_init(&e, f->ctx, hop_ctx_mem(f->ctx));
 	if (HOP_GUARD(&e, &fr)) {
 		st = hop_guard_nomem(&e, &fr);
 	} else {
-		hop_exec *made;
-		st = hop_exec_new(&e, f->g, &own, &made);
-		x = made;
-		if (!st)
-			st = bind_hidden(&e, f, made);
+		hop_exec *x;
+		if ((unsigned)own.constants > HOP_CONSTANTS_ONCE)
+			st = hop_fail(&e, 0, HOP_EVALUE, "compile: constants is %d: there is "
+			              "HOP_CONSTANTS_EACH_RUN and HOP_CONSTANTS_ONCE", (int)own.constants);
+		else if (out_x)
+			st = compiled(&e, f, &own, out_x);
+		else if (atomic_load(own.watch ? &f->watched : &f->exec))
+			st = hop_fail(&e, 0, HOP_EUSE, "compile: the function has code already: say how before "
+			              "it is called");
+		else
+			st = hop_fn_code(&e, f, &own, &x);
 		hop_guard_end(&e, &fr);
 	}
-	if (st) {
+	if (st)
 		hop_ctx_set_message(f->ctx, &e.diag);
-		hop_exec_release(x);
-	} else {
-		*out_x = x;
-	}
 	hop_env_fini(&e);
 	return st;
+}
+
+hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts, hop_exec **out_x)
+{
+	if (!f || !out_x)
+		return HOP_EUSE;
+	*out_x = NULL;
+	return guarded(f, opts, out_x);
+}
+
+hop_status hop_fn_compile(hop_fn *f, const hop_compile_opts *opts)
+{
+	return f ? guarded(f, opts, NULL) : HOP_EUSE;
+}
+
+hop_kept hop_fn_kept(const hop_fn *f)
+{
+	return hop_exec_kept(f ? atomic_load(&((hop_fn *)(uintptr_t)f)->exec) : NULL);
 }

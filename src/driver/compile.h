@@ -2,6 +2,7 @@
 #ifndef HOP_DRIVER_COMPILE_H
 #define HOP_DRIVER_COMPILE_H
 
+#include "data/fn.h"
 #include "interp/interp.h"
 #include "rt/exec.h"
 
@@ -9,6 +10,21 @@
  * ones, bound to arrays the exec keeps. */
 hop_status hop_exec_new(hop_env *e, const hop_graph *g, const hop_compile_opts *o,
                         hop_exec **out_x);
+
+/* The same of a function. Its captured arrays are the caller's to pass, unless the options ask for
+ * constants and there are some: then they are bound to the exec (nhidden), and f must outlive it. */
+hop_status hop_exec_of(hop_env *e, hop_fn *f, const hop_compile_opts *o, hop_exec **out_x);
+/* The code of an optimised graph, for x: program, code and times. */
+hop_status hop_exec_code(hop_env *e, const hop_graph *opt, const hop_target *t, const hop_machine *m,
+                         const hop_target_opts *to, hop_exec *x);
+
+/* ---- constants.c ---- */
+
+/* Divide opt, what became of the graph of f, where captured arrays allow it; x gets what is computed
+ * once, and *out_rest is what is left to compile. */
+hop_status hop_exec_divide(hop_env *e, hop_fn *f, const hop_graph *opt, const hop_target *t,
+                           const hop_machine *m, const hop_target_opts *to, hop_exec *x,
+                           const hop_graph **out_rest);
 
 /* ---- widen.c ---- */
 

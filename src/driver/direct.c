@@ -89,6 +89,8 @@ static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 		hop_array *to = hop_fn_array(c->f, c->in, (uint32_t)f->wrote[i]);
 		if (to->dense)
 			mem->copy(NULL, to->data, c->wrote[i]->data, to->bytes);
+		if (to->dense)
+			hop_array_changed(to);
 		else
 			hop_array_unpack(to, c->wrote[i]->data);
 	}

@@ -19,6 +19,8 @@ static inline hop_arg hop_array_arg(const hop_array *a)
 /* The function's code, made by whoever comes first (call.c). o: as of hop_exec_new. */
 hop_status hop_fn_code(hop_env *e, hop_fn *f, const hop_compile_opts *o, hop_exec **out_x);
 
+/* What is kept of captured arrays, computed anew if they were written (call.c). */
+hop_status hop_exec_fresh(hop_env *e, hop_exec *x);
 /* False: it does not fit in some way, nothing was run, and out is as it was. Else *out_st is
  * what hop_run_with said, and out[] are new arrays if that is HOP_OK. */
 bool hop_call_direct(hop_fn *f, hop_exec *x, hop_array *const *in, hop_array **out,

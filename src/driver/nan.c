@@ -4,6 +4,7 @@
  * host is interpreted from the start, since it must not ask twice. */
 #include "driver/compile.h"
 #include "opt/opt.h"
+#include "rt/once.h"
 
 #include <string.h>
 
@@ -67,7 +68,7 @@ static hop_status asserted(hop_interp *p, const hop_graph *g, const int64_t *sym
 hop_status hop_nan_exec(hop_interp *p, const hop_exec *x, const int64_t *syms, hop_array *const *in,
                         hop_array **out)
 {
-	const hop_graph *g = x->own ? x->own : x->g;
+	const hop_graph *g = x->own ? x->own : x->once ? x->once->g : x->g;
 	int64_t at;
 	int worst = 0, least = p->nan == HOP_NAN_ONLY ? 2 : 1;
 	if (p->nan && g->holds & HOP_HOLDS_HOST)

@@ -1,7 +1,7 @@
 /* exec.c -- compiled graphs as objects: their threads, what is bound to them, and letting them go.
  * Making their code is the driver's, running it is run.c. */
 #include "data/engine.h"
-#include "rt/exec.h"
+#include "rt/once.h"
 
 #include <string.h>
 
@@ -42,13 +42,19 @@ hop_status hop_exec_threads(hop_env *e, hop_exec *x, const hop_compile_opts *o)
 	return HOP_OK;
 }
 
-void hop_exec_bind(hop_exec *x, int nhidden, const hop_arg *arg, void (*drop)(void *),
-                   void *user)
+hop_status hop_exec_bind(hop_env *e, hop_exec *x, int n, hop_array *const *array, int nkept)
 {
-	x->nhidden = nhidden;
+	size_t bytes = sizeof(hop_arg) * (size_t)(n + nkept);
+	hop_arg *arg = hop_raw_try(&x->mem, bytes);
+	if (!arg)
+		return hop_fail(e, 0, HOP_ENOMEM, "compile: no memory");
+	memset(arg, 0, bytes);
+	for (int i = 0; i < n; i++)
+		arg[i] = (hop_arg){ .data = array[i]->data, .dim = array[i]->dim,
+		                    .stride = array[i]->dense ? NULL : array[i]->stride };
+	x->nhidden = n + nkept;
 	x->hidden = arg;
-	x->drop = drop;
-	x->drop_user = user;
+	return HOP_OK;
 }
 
 hop_exec *hop_exec_retain(hop_exec *x)
@@ -64,12 +70,14 @@ void hop_exec_release(hop_exec *x)
 		return;
 	hop_mem m = x->mem;
 	hop_spare_drop(x);
+	hop_once_free(x->once);
 	if (x->drop)
 		x->drop(x->drop_user);
 	hop_code_release(x->code);
 	hop_taken_free(x->taken);
 	if (x->prog)
 		hop_prog_free(x->prog, &m);
+	hop_raw_free(&m, (hop_arg *)(uintptr_t)x->hidden, sizeof(hop_arg) * (size_t)x->nhidden);
 	hop_graph_release(x->g);
 	hop_graph_release(x->own);
 	hop_raw_free(&m, x, sizeof *x);

@@ -29,8 +29,10 @@ struct hop_exec {
 	bool             watch;          /* its watches are there */
 	hop_compile_times times;
 	int              nhidden;
-	const hop_arg   *hidden;         /* [nhidden] the last parameters */
-	void           (*drop)(void *);
+	const hop_arg   *hidden;         /* [nhidden] the last parameters, but for the data of what is
+	                                    kept */
+	struct hop_once *once;           /* once.c: what is kept; or NULL */
+	void           (*drop)(void *);  /* told when the exec dies; or NULL */
 	void            *drop_user;
 	_Atomic(struct hop_spare *) spare;       /* spare.c: memory to work in, kept */
 };
@@ -41,10 +43,9 @@ struct hop_exec {
 hop_exec  *hop_exec_open(hop_env *e, const hop_graph *g);
 /* The threads that the options ask for: the context's, the caller's or none. */
 hop_status hop_exec_threads(hop_env *e, hop_exec *x, const hop_compile_opts *o);
-/* Bind the last nhidden parameters to this memory, which must outlive the exec; `drop` is called
- * with `user` when it dies. */
-void       hop_exec_bind(hop_exec *x, int nhidden, const hop_arg *arg, void (*drop)(void *),
-                         void *user);
+/* Bind the last n parameters to these arrays, which must outlive the exec, and nkept behind them to
+ * what is kept. */
+hop_status hop_exec_bind(hop_env *e, hop_exec *x, int n, struct hop_array *const *array, int nkept);
 
 /* ---- bind.c, run.c ---- */
 

@@ -2,7 +2,7 @@
  * Allocates nothing, except for trails that grow and for the text of effects. */
 #include <string.h>
 
-#include "rt/exec.h"
+#include "rt/once.h"
 
 #include "data/array.h"
 
@@ -121,12 +121,13 @@ int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)
 /* Where each parameter is: the caller's memory, or a dense copy in the workspace. False:
  * there are elements, and no memory was named. */
 static bool place(const hop_exec *x, const int64_t *syms, const hop_arg *in,
-                  const hop_arg *out, void **p, char *packs)
+                  const hop_arg *hidden, const hop_arg *out, void **p, char *packs)
 {
 	const hop_graph *g = x->g;
 	int64_t dim[HOP_MAXRANK], s[HOP_MAXRANK];
+	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
 	for (uint32_t i = 0; i < g->nparam; i++) {
-		const hop_arg *a = param(x, in, i);
+		const hop_arg *a = i < nin ? &in[i] : &hidden[i - nin];
 		const hop_type *t = g->type[i];
 		p[i] = a->data;
 		if (!p[i] && type_bytes(g, t, syms, dim))
@@ -205,15 +206,15 @@ hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out
 	return hop_exec_go(x, syms, in, out, &r, workspace, &own);
 }
 
-hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
-                       const hop_arg *out, const hop_room *r, void *workspace,
-                       const hop_run_opts *o)
+static hop_status go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                     const hop_arg *hidden, const hop_arg *out, const hop_room *r, void *workspace,
+                     const hop_run_opts *o)
 {
 	void **p = workspace;
 	char *w = workspace;
 	hop_running c;
 	hop_running_init(&c, x, (struct hop_tape *)(void *)(w + r->params), o);
-	if (!place(x, syms, in, out, p, w + r->params + r->tapes))
+	if (!place(x, syms, in, hidden, out, p, w + r->params + r->tapes))
 		return HOP_EUSE;
 	int rc = hop_code_launch(x->code, NULL, p, syms, w + r->params + r->tapes + r->packs, &c.rt);
 	hop_code_memory(x->code)->wait(NULL);
@@ -224,4 +225,15 @@ hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in
 		return HOP_OK;
 	return c.st ? c.st : __atomic_load_n(c.rt.cancel, __ATOMIC_RELAXED) ? HOP_ECANCELED
 	                                                                    : HOP_ETARGET;
+}
+
+hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
+                       const hop_arg *out, const hop_room *r, void *workspace,
+                       const hop_run_opts *o)
+{
+	if (!x->once)
+		return go(x, syms, in, x->hidden, out, r, workspace, o);
+	hop_status st = go(x, syms, in, hop_once_enter(x->once), out, r, workspace, o);
+	hop_once_leave(x->once);
+	return st;
 }
