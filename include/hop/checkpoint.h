@@ -48,13 +48,15 @@ typedef struct hop_save_query {
 	int64_t        bytes;          /**< of all its results; -1 = not known when capturing */
 	hop_saving     how;            /**< what names and lists say */
 } hop_save_query;
-/** Asked once for every op of the body, in an order that depends on what the body computes alone. The
- * answer becomes a part of the graph; HOP_SAVING_FREE: as names and lists say. */
+/** Asked once for every op of the body that depends on what comes in, in an order that depends on
+ * what the body computes alone. The answer becomes a part of the graph; HOP_SAVING_FREE: as names and
+ * lists say. */
 typedef hop_saving hop_save_policy(void *user, const hop_save_query *q);
 
 /** Lists have commas between their words, each the name of an op ("dot"), a class ("heavy": products
  * and solvers, "reductions", "elementwise", "random", "operators": loops, branches, regions, "all"),
- * or a name behind a colon (":attn"). A name says more than an op, an op more than a class. */
+ * or a name behind a colon (":attn"). A name says more than an op, an op more than a class. A class
+ * saves no views: what they show is saved. */
 typedef struct hop_checkpoint_opts {
 	size_t           size;         /**< sizeof in the caller's build; grows at the end only */
 	const char      *name;         /**< of the region; or NULL */

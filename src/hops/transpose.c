@@ -219,6 +219,8 @@ static void vanishing(hop_env *e, const hop_graph *g, const bool *in, const bool
 			on[n->out0.id + k] = depends;
 		if (n->op == HOP_OP_linear_solve)
 			solution_vanishes(n, a, o);
+		else if (n->op == HOP_OP_packed)
+			o[0] = a[0];
 		else if (hop_optab[n->op].flags & HOP_F_R)
 			bodies_vanish(e, n, a, d, o);
 		else if (n->nout)

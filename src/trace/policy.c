@@ -1,5 +1,5 @@
-/* policy.c -- what is saved of a checkpoint's body: by lists of names, ops and classes, and by asking the
- * user. The answers are made a part of the graph by checkpoint.c. */
+/* policy.c -- what is saved of a checkpoint's body: by lists of names, ops and classes, and by asking
+ * the user. The answers are made a part of the graph by checkpoint.c. */
 #include "trace/checkpoint.h"
 
 #include <string.h>
@@ -123,14 +123,18 @@ static hop_saving by_lists(const struct list *l, const hop_ask *a)
 {
 	int best = 0;
 	hop_saving how = HOP_SAVING_FREE;
+	bool view = hop_optab[a->n->op].flags & HOP_F_V;
 	const char *w;
 	size_t n;
 	for (int i = 0; i < 4; i++)
-		for (const char *at = l[i].words; next(&at, &w, &n); )
-			if (weight(a, w, n) > best) {
-				best = weight(a, w, n);
+		for (const char *at = l[i].words; next(&at, &w, &n); ) {
+			int k = weight(a, w, n);
+			bool save = l[i].how == HOP_MUST_SAVE || l[i].how == HOP_PREFER_SAVE;
+			if (k > best && !(view && save && k == 1)) {     /* what it shows is saved instead */
+				best = k;
 				how = l[i].how;
 			}
+		}
 	return how;
 }
 
@@ -172,6 +176,22 @@ static void read_names(hop_trace *t, const hop_graph *g, const char **name, hop_
 	}
 }
 
+/* Which values depend on a parameter: others are constants, and made where they are needed. */
+static bool *find_made(hop_trace *t, const hop_graph *g)
+{
+	bool *made = HOP_NEWN(&t->arena, bool, g->nvalue);
+	memset(made, 1, g->nparam);
+	for (uint32_t i = 0; i < g->nnode; i++) {
+		const hop_node *n = &g->node[i];
+		bool any = hop_node_holds(n) & HOP_HOLDS_HOST;
+		for (uint32_t k = 0; k < n->nin; k++)
+			any |= made[n->in[k].id];
+		for (uint32_t k = 0; k < n->nout; k++)
+			made[n->out0.id + k] = any;
+	}
+	return made;
+}
+
 hop_ask *hop_policy_asks(hop_trace *t, const hop_checkpoint_opts *o, const hop_graph *g,
                          uint32_t *out_n)
 {
@@ -180,11 +200,12 @@ hop_ask *hop_policy_asks(hop_trace *t, const hop_checkpoint_opts *o, const hop_g
 	hop_saving *how = HOP_NEWN(&t->arena, hop_saving, g->nvalue);
 	hop_ask *ask = HOP_NEWN(&t->arena, hop_ask, g->nnode);
 	uint32_t n = 0;
+	const bool *made = find_made(t, g);
 	lists_of(o, l);
 	read_names(t, g, name, how);
 	for (uint32_t i = 0; i < g->nnode; i++) {
 		const hop_node *d = &g->node[i];
-		if (!d->nout || d->op == HOP_OP_name || d->op == HOP_OP_packed)
+		if (!d->nout || d->op == HOP_OP_name || d->op == HOP_OP_packed || !made[d->out0.id])
 			continue;
 		hop_ask *a = &ask[n];
 		a->n = d;

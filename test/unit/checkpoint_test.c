@@ -139,6 +139,63 @@ static void test_host(void **state)
 	hop_fn_release(f);
 }
 
+/* ---- other derivatives see through it ---- */
+
+static void same_value(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, in[0]);
+}
+
+/* Linear in x; a gradient is asked for inside if user says so. */
+static void linear(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value h = in[0];
+	HOP_CHECKPOINT(t, HOP_CHECKPOINT_OPTS(.must_save = "all", .pack = same_value, .unpack = same_value),
+	               h) {
+		h = hop_name(t, hop_mulf(t, h, 3), "three");
+		if (user)
+			h = hop_retain_grad(t, h, "h");
+		h = hop_pack(t, hop_mulf(t, h, 2), same_value, same_value, NULL);
+	}
+	hop_return(t, hop_sum_all(t, h));
+}
+
+static void test_others(void **state)
+{
+	hop_fn *f, *g, *lin;
+	hop_array *x, *one, *y[4];
+	double v[2] = { 0.5, 2 }, w = 1;
+	hop_spec s = hop_spec1(HOP_f64, 2);
+	int64_t n = 2;
+	int on = 1;
+	(void)state;
+	assert_int_equal(hop_array_new(ctx, HOP_f64, 1, &n, v, &x), HOP_OK);
+	assert_int_equal(hop_array_new(ctx, HOP_f64, 0, NULL, &w, &one), HOP_OK);
+	assert_int_equal(hop_capture(ctx, linear, NULL, 1, &s, &f), HOP_OK);
+	assert_int_equal(hop_linear_transpose(f, 1, (int[]){ 0 }, &g), HOP_OK);
+	assert_int_equal(hop_call(g, 1, &one, 1, y), HOP_OK);
+	assert_true(hop_array_at(y[0], 0) == 6 && hop_array_at(y[0], 1) == 6);
+	hop_array_release(y[0]);
+	hop_fn_release(g);
+	assert_int_equal(hop_linearize(f, 1, (int[]){ 0 }, &g, &lin), HOP_OK);
+	hop_fn_release(g);
+	hop_fn_release(lin);
+	hop_fn_release(f);
+	assert_int_equal(hop_capture(ctx, linear, &on, 1, &s, &f), HOP_OK);
+	assert_int_equal(hop_grad(f, 1, (int[]){ 0 }, &g), HOP_OK);
+	assert_int_equal(hop_fn_nout(g), 3);
+	assert_int_equal(hop_call(g, 1, &x, 3, y), HOP_OK);
+	assert_true(hop_array_at(y[0], 0) == 15 && hop_array_at(y[1], 0) == 6);
+	assert_true(hop_array_at(y[2], 0) == 2 && hop_array_at(y[2], 1) == 2);
+	for (int i = 0; i < 3; i++)
+		hop_array_release(y[i]);
+	hop_fn_release(g);
+	hop_fn_release(f);
+	hop_array_release(one);
+	hop_array_release(x);
+}
+
 /* ---- the report ---- */
 
 static void net(hop_trace *t, const hop_value *in, void *user)
@@ -237,7 +294,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_offload), cmocka_unit_test(test_host), cmocka_unit_test(test_report),
-		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_wrong), cmocka_unit_test(test_others),
 	};
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }
