@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "support/cell.h"
+#include "support/host_fns.h"
 
 #define REFUSE(op, cap, words, reason)
 const char *const cell_op[NOPERATOR] = {
@@ -69,7 +70,7 @@ int cell_run(int op, const char *cap, cell_fn *f, int arg)
 		hop_ctx *c;
 
 		alarm(60);
-		if (hop_ctx_new(NULL, &c))
+		if (hop_ctx_new(NULL, &c) || host_fns_add(c))
 			_exit(2);
 		const char *words = refused(op, cap);
 		st = words ? expect_words(c, op, f, arg, words) : f(c, op, arg);

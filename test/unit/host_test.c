@@ -265,6 +265,9 @@ static void test_wrong(void **state)
 	assert_int_equal(hop_capture(ctx, in_loop, NULL, 1, &spec, &f), HOP_OK);
 	assert_int_equal(hop_vjp(f, 1, (int[]){ 0 }, &g), HOP_ENODIFF);
 	assert_non_null(strstr(hop_message(ctx), "the host function `twice` has no gradient"));
+	assert_int_equal(hop_aot_write(ctx, 1, &f, (const char *[]){ "f" }, "/tmp/hop_host_test", NULL),
+	                 HOP_EREFUSED);
+	assert_non_null(strstr(hop_message(ctx), "build: the program calls `twice` of the host"));
 	hop_fn_release(f);
 	(void)y;
 }
