@@ -561,11 +561,11 @@ void hop_ctx_free(hop_ctx *c)
 	hop_fork_remove(&c->fork);
 	if (c->shared)
 		c->drop_shared(c->shared);
-	for (size_t i = c->graphs.n; c->free_graph && i-- > 0;)
-		c->free_graph(c, c->graphs.ent[i].val);
-	for (struct own *o = c->own; o; o = o->next)
+	for (struct own *o = c->own; o; o = o->next)           /* compiled code among it holds graphs */
 		if (o->drop)
 			o->drop(o->p);
+	for (size_t i = c->graphs.n; c->free_graph && i-- > 0;)
+		c->free_graph(c, c->graphs.ent[i].val);
 	table_free(c, &c->graphs);
 	table_free(c, &c->memo);
 	for (int k = 0; k < HOP_NINTERN; k++)
