@@ -31,6 +31,51 @@ PROGRAM(invoke_leaf_function)
 	hop_array_release(x);
 }
 
+/* ---- objects ---- */
+
+static hop_status add_to(void *self, const hop_host_call *call)
+{
+	*(double *)self += *(double *)call->in[0].data;
+	return HOP_OK;
+}
+
+static hop_status total_of(void *self, const hop_host_call *call)
+{
+	*(double *)call->out[0].data = *(double *)self;
+	return HOP_OK;
+}
+
+BODY(count_up)
+{
+	hop_value account = in[0], total, x;
+	hop_result type = hop_result_of(HOP_f64, 0, NULL);
+	HOP_FOR(t, i, 4) {
+		x = hop_cast(t, i, HOP_f64);
+		hop_method(t, "account.add", account, 1, &x, 0, NULL, NULL);
+	}
+	hop_method(t, "account.total", account, 0, NULL, 1, &type, &total);
+	hop_return(t, total);
+}
+
+/* An object has a handle, a number; methods that change it are called in order. */
+PROGRAM(call_torchbind)
+{
+	static const hop_method_def methods[] = {
+		{ .name = "add", .run = add_to }, { .name = "total", .run = total_of }
+	};
+	double money = 10;
+	int64_t handle;
+	hop_array *account, *total;
+
+	must(c, hop_class_add(c, HOP_CLASS_DEF(.name = "account", .nmethod = 2, .method = methods)));
+	must(c, hop_object_new(c, "account", &money, &handle));
+	must(c, hop_array_new(c, HOP_i64, 0, NULL, &handle, &account));
+	run(c, count_up, 1, &account, 1, &total);
+	expect(c, 1, &total, 16);
+	hop_array_release(account);
+	hop_object_release(c, handle);
+}
+
 /* ---- kernels: what is in and what is out is declared ---- */
 
 /* A kernel as source, compiled when it is added: y = x + 1. */

@@ -1,5 +1,13 @@
-/* indices.c -- places that are values, and what is written there. */
+/* indices.c -- dtypes of products, places that are values; and what stands around operators in graphs
+ * of PyTorch. */
 #include "map.h"
+
+/* Factors in bf16, whose 8 bits do not hold 1/256 beside 1; the sum is an f32, which does. */
+EXAMPLE(out_dtype, IN(V(1, 0.00390625), V(1, 1)), GIVES(1.00390625, 1))
+{
+	hop_value x = hop_cast(t, in[0], HOP_bf16), w = hop_cast(t, in[1], HOP_bf16);
+	hop_return(t, hop_matmul_as(t, x, w, HOP_f32), hop_matmul(t, x, w));
+}
 
 /* A row by a number that is data; 7 is clamped to the last. */
 EXAMPLE(mod_index, IN(M(3, 2, 1, 2, 3, 4, 5, 6), V(2, 0, 7)), GIVES(5, 6, 1, 2, 5, 6))
@@ -21,7 +29,7 @@ EXAMPLE(TransformGetItemToIndex, IN(V(5, 6, 7), S(2)), GIVES(6, 7))
 	hop_return(t, hop_index(t, in[0], 0, 1), hop_take(t, in[0], at));
 }
 
-/* ---- what stands around operators in graphs of PyTorch ---- */
+/* ---- around operators ---- */
 
 /* Sizes are of types, and symbols where they are not known; as data they are i64. */
 EXAMPLE(sym_size, IN(M(2, 3, 1, 2, 3, 4, 5, 6)), GIVES(3))
@@ -72,3 +80,26 @@ EXAMPLE(native_dropout, IN(S(7), V(1, 2, 3)), GIVES(1))
 	left = hop_or(t, hop_eq(t, y, hop_f(t, 0)), hop_eq(t, y, hop_mulf(t, in[1], 2)));
 	hop_return(t, hop_all(t, left, 0, NULL));
 }
+
+/* From one call to the other, what is computed is a constant to the gradient. */
+EXAMPLE(_set_grad_enabled, IN(S(3)), GIVES(9))
+{
+	hop_value x = in[0], a, loss, gx;
+	HOP_GRAD(t, loss, 1, x, gx) {
+		hop_mode_push(t, HOP_MODE_NO_GRAD, HOP_f32);
+		a = hop_mul(t, x, x);
+		hop_mode_pop(t);
+		loss = hop_mul(t, a, x);
+	}
+	hop_return(t, gx);
+}
+
+EXAMPLE(_enter_autocast, IN(V(1.00390625, 1), V(1, 1)), GIVES(2))
+{
+	hop_value x = hop_cast(t, in[0], HOP_f32), w = hop_cast(t, in[1], HOP_f32), y;
+	hop_mode_push(t, HOP_MODE_AUTOCAST, HOP_bf16);
+	y = hop_matmul(t, x, w);
+	hop_mode_pop(t);
+	hop_return(t, y);
+}
+ALSO(_exit_autocast, _enter_autocast)

@@ -106,6 +106,16 @@ PROGRAM(hints_wrapper)
 	hop_fn_release(g);
 }
 
+/* Whole numbers and a scale for weights; the scheme is a hint, by which an engine may know it. */
+EXAMPLE(invoke_quant, IN(V(1, 2), M(2, 2, 3, -4, 5, 6), S(0.5)), GIVES(6.5, 4))
+{
+	hop_value w = hop_cast(t, in[1], HOP_i32), y = in[0];
+	HOP_REGION_WITH(t, "quant", HOP_REGION_OPTS(.hints = "scheme=int8,keep_low=1"), y)
+		y = hop_matmul(t, y, hop_mul(t, hop_cast(t, w, HOP_f64), in[2]));
+	hop_return(t, y);
+}
+ALSO(invoke_quant_packed, invoke_quant)
+
 BODY(to_half)
 {
 	hop_return(t, hop_cast(t, in[0], HOP_bf16));
