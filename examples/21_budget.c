@@ -1,6 +1,6 @@
-/* Memory against work: the gradient of a network of twelve layers, split in two halves under budgets from
- * 0 to 1. What the report says before a run is what crosses from one half to the other in a run. With an
- * argument, the processor time of each, too: examples/21_budget time */
+/* Memory against work: the gradient of a network of twelve layers, split in two halves under budgets
+ * from 0 to 1. What the report says before a run is what crosses from one half to the other in a run.
+ * With an argument, the processor time of each, too: examples/21_budget time */
 #include "example.h"
 
 #include <time.h>
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 		measure(c, f, in, &p[i], first);
 	}
 	for (int k = 0; argc > 1 && k < REPEATS; k++)
-		for (int i = 0; i <= 10; i++) {                /* by turns: the machine may have others to serve */
+		for (int i = 0; i <= 10; i++) {                /* by turns: others may use the machine */
 			double t = now();
 			both(c, p[i].fwd, p[i].bwd, in, grad);
 			t = now() - t;

@@ -4,6 +4,7 @@
 #define HOP_TRANSFORM_HPP
 
 #include "hop/body.hpp"
+#include "hop/checkpoint.h"
 #include "hop/transform.h"
 
 namespace hop {
@@ -171,6 +172,29 @@ auto vmap(const X &inputs, B &&body, const vmap_opts &o, place at = place())
 	                            detail::cap(out), out.data());
 	b.done(t);
 	return detail::taken<R>(t, out.data(), n);
+}
+
+/** A region whose inside a reverse pass computes again (hop_checkpoint); opts may be nullptr. */
+template <typename X, typename B>
+auto checkpoint(const hop_checkpoint_opts *opts, const X &inputs, B &&body, place at = place())
+{
+	typedef detail::result_of<B> R;
+	hop_trace *t = detail::inner_of(inputs);
+	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<R>();
+	int nin = static_cast<int>(in.size());
+	auto b = detail::bodies_of(at, { { nin } }, body);
+	typedef decltype(b) Bodies;
+	int n = hop_at_checkpoint(t, at.file, at.line, &Bodies::template run<0>, &b, opts, nin, in.data(),
+	                          detail::cap(out), out.data());
+	b.done(t);
+	return detail::taken<R>(t, out.data(), n);
+}
+
+/** x, with a name by which policies and reports call it (hop_name). */
+inline value name(const value &x, const char *name, hop_saving how = HOP_SAVING_FREE,
+                  place at = place())
+{
+	return detail::give(x.t, hop_at_name(x.t, at.file, at.line, x.v, name, how));
 }
 
 /** x, marked: a gradient gives that of x too. */
