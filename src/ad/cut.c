@@ -169,10 +169,10 @@ static void ban(hop_cutter *c, bool heavy, bool prefer)
 	}
 }
 
-/* Operands that a forward node reads when it is computed again: a name what it names alone. */
+/* Operands that a forward node reads when it is computed again: what packs a value does not run then. */
 static uint32_t reads(const hop_node *n)
 {
-	return hop_cut_names(n) ? 1 : n->nin;
+	return n->op == HOP_OP_packed ? 1 : n->nin;
 }
 
 /* Symbol k is a vertex, too: reached from the operands of its binder. */

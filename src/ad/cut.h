@@ -41,7 +41,7 @@ int64_t hop_cut_saved(const hop_cutter *c);
 
 /* Fill in root, tag, called, packer. */
 void    hop_cut_tags(hop_cutter *c);
-/* A node that is its first operand: name, packed. */
+/* A node that is its first operand: name, packed, hook, unless the host is asked by it. */
 bool    hop_cut_names(const hop_node *n);
 /* What the host does is done once; what packs, and what hooks do, does not run here. */
 bool    hop_cut_once(const hop_node *n);

@@ -52,7 +52,8 @@ void hop_cut_tags(hop_cutter *c)
 
 bool hop_cut_names(const hop_node *n)
 {
-	return n->op == HOP_OP_name || n->op == HOP_OP_packed;
+	return n->op == HOP_OP_name || n->op == HOP_OP_packed ||
+	       (n->op == HOP_OP_hook && !(hop_node_holds(n) & HOP_HOLDS_HOST));
 }
 
 bool hop_cut_once(const hop_node *n)

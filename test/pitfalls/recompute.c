@@ -382,6 +382,37 @@ PITFALL(322, "a checkpoint returns a value twice, and its input")
 	slopes2(twice, NULL, LIST(F(0.5, 2)), WRT(0));
 }
 
+static void halved(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_return(t, hop_mulf(t, in[0], 0.5));
+}
+
+/* x: with a hook on what is saved, or without. */
+BODY(hooked)
+{
+	hop_value h = in[0];
+	for (int i = 0; i < 3; i++)
+		HOP_CHECKPOINT(t, HOP_CHECKPOINT_OPTS(.must_save = "sin"), h) {
+			h = hop_sin(t, h);
+			if (user)
+				hop_hook(t, h, halved, NULL);
+			h = hop_exp(t, h);
+		}
+	hop_return(t, hop_sum_all(t, h));
+}
+
+PITFALL(325, "a hook on a value costs no bytes: it is saved once")
+{
+	int on = 1;
+	double g = 1, x = 0.4, h = x;
+	for (int i = 0; i < 3; i++) {
+		g *= 0.5 * cos(h) * exp(sin(h));
+		h = exp(sin(h));
+	}
+	gradient(hooked, &on, LIST(F(x)), WRT(0), LIST(F(g)));
+	must(saves(hooked, &on, 1, LIST(F(0.4, 1, 2)), NULL) == saves(hooked, NULL, 1, LIST(F(0.4, 1, 2)), NULL));
+}
+
 /* ---- packing ---- */
 
 struct squeeze { bool prints, outside; int way; };
