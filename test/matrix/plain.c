@@ -75,6 +75,12 @@ static int reparse(hop_ctx *c, const char *text)
 	return bad;
 }
 
+/* What the operator is in the text: of a mode, what it leaves there. */
+static const char *word_of(int op)
+{
+	return op == OP_NO_GRAD ? "stop_gradient" : op == OP_AUTOCAST ? "bf16" : cell_op[op];
+}
+
 static int text(hop_ctx *c, int op, int arg)
 {
 	subject s = { .n = 1, .ops = { op } };
@@ -85,7 +91,7 @@ static int text(hop_ctx *c, int op, int arg)
 	if (cell_ok(c, hop_capture(c, subject_body, &s, 2, in, &f), "capture"))
 		return 1;
 	const char *t = hop_fn_text(f);
-	int bad = t && strstr(t, cell_op[op]) ? reparse(c, t) : cell_bad("no text");
+	int bad = t && strstr(t, word_of(op)) ? reparse(c, t) : cell_bad("no text");
 	hop_fn_release(f);
 	return bad;
 }
