@@ -69,24 +69,20 @@ void ref_custom(const ref *r, int n, const double *x, double *out)
 	ref_inner(r, n, x, out);
 }
 
-/* A custom function keeps its writes to itself: what it captures is constant to it. */
+/* What a custom function captures is constant to it; its inputs it may write. */
 static void write_fwd(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value own = hop_clone(t, in[1]);
-
 	(void)user;
-	body_write_all(t, own, in[0]);
-	hop_return(t, hop_addf(t, in[0], 1), own);
+	body_write_all(t, in[1], in[0]);
+	hop_return(t, hop_addf(t, in[0], 1));
 }
 
 static void write_run(hop_trace *t, hop_value *acc, hop_value x, hop_value *out)
 {
 	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = write_fwd, .bwd = body_pair };
-	hop_value in[2] = { x, *acc }, all[2] = { HOP_NONE, HOP_NONE };
+	hop_value in[2] = { x, *acc };
 
-	hop_custom(t, &rule, NULL, 2, in, 2, all);
-	*out = all[0];
-	*acc = all[1];
+	hop_custom(t, &rule, NULL, 2, in, 1, out);
 }
 
 int mutation_custom(hop_ctx *c)
