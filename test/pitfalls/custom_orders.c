@@ -260,6 +260,13 @@ PITFALL(363, "lanes are computed by a body of the rule's own, before and behind 
 	         LIST(F2(3, 1, 2, 2, 2), F(38.25)));
 	gives(lanes_twice, (void *)&lane_rule, LIST(F3(2, 2, 1, 1, 2, 3, 4), w),
 	      LIST(F2(2, 2, 6.75, 12.75, 18.75, 24.75)));
+	gives(lane, (void *)&lane_rule, LIST(F(1, 2), F(3, 4)), LIST(F0(33)));
+	gives(lanes_sum, (void *)&lane_rule, LIST(UNKNOWN(x, "lanes"), w), LIST(F0(36 + 2.25)));
+	gradient(lanes_sum, (void *)&lane_rule,
+	         LIST(unknown_at(UNKNOWN(x, "lanes"), 1, "n"), UNKNOWN(w, "n")), WRT(0, 1),
+	         LIST(F2(3, 1, 2, 2, 2), F(38.25)));
+	gives(lanes_sum, (void *)&lane_rule, LIST(EMPTY2(HOP_f64, 0, 1), w), LIST(F0(0)));
+	gives(lanes_sum, (void *)&each_rule, LIST(EMPTY2(HOP_f64, 0, 1), w), LIST(F0(0)));
 	/* what is known of the flags is decided when it is compiled */
 	must(times("cond ", OPTIMISED, lanes_sum, (void *)&lane_rule, LIST(x, w)) == 0);
 }
@@ -273,8 +280,18 @@ BODY(spin_fwd)                                         /* halved until it is sma
 	hop_return(t, x);
 }
 BODY(spin_bwd) { hop_return(t, hop_mul(t, in[0], in[1])); }
+BODY(spin_batch)                                       /* the same of all lanes: would not end for NaN */
+{
+	hop_value x = in[0], on = hop_gt(t, hop_sum(t, hop_abs(t, x), WRT(1)), hop_f(t, 1));
+	HOP_WHILE(t, hop_any(t, on, WRT(0)), x, on) {
+		x = hop_select(t, hop_unsqueeze(t, on, 1), hop_mulf(t, x, 0.5), x);
+		on = hop_not(t, hop_le(t, hop_sum(t, hop_abs(t, x), WRT(1)), hop_f(t, 1)));
+	}
+	hop_return(t, x);
+}
 static const hop_custom_rule spin_rules[] = {
-	RULE(.fwd = spin_fwd, .bwd = spin_bwd), RULE(.fwd = spin_fwd, .bwd = spin_bwd, .lanewise = true)
+	RULE(.fwd = spin_fwd, .bwd = spin_bwd), RULE(.fwd = spin_fwd, .bwd = spin_bwd, .lanewise = true),
+	RULE(.fwd = spin_fwd, .bwd = spin_bwd, .batch = spin_batch)
 };
 BODY(spin_branch)                                      /* x, p: in a branch that lanes may not take */
 {
@@ -312,6 +329,9 @@ PITFALL(364, "lanes run one after the other, and give what they give together")
 	lanes(lane_slope, (void *)&plain_rule, LIST(F2(3, 1, 1, 2, 3), F(2)), AXES(0, -1));
 	lanes(spin_slope, (void *)&spin_rules[0], LIST(x, p), AXES(0, 0));
 	lanes(spin_slope, (void *)&spin_rules[1], LIST(x, p), AXES(0, 0));
+	lanes(spin_slope, (void *)&spin_rules[2], LIST(x, p), AXES(0, 0));
+	lanes(spin_slope, (void *)&spin_rules[2], LIST(x, B(0, 0, 0)), AXES(0, 0));
+	lanes(spin_slope, (void *)&spin_rules[2], LIST(F2(2, 2, 1, 2, 1, NAN), B(1, 0)), AXES(0, 0));
 }
 
 BODY(batch_captures) { hop_return(t, hop_mul(t, in[0], *(hop_value *)user)); }
