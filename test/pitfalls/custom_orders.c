@@ -476,18 +476,40 @@ BODY(kept_steps)                                       /* and where nothing is r
 	}
 	hop_return(t, hop_sum_all(t, all));
 }
+BODY(all_steps)                                        /* and all of it in a checkpoint */
+{
+	hop_value y;
+	hop_checkpoint(t, kept_steps, NULL, NULL, 2, in, 1, &y);
+	hop_return(t, y);
+}
 BODY(steps_agree)
 {
-	hop_value a[2], b[2];
+	hop_value a[2], b[2], c[2];
 	hop_grad_at(t, dropped_steps, NULL, 2, in, WRT(0), 2, a);
 	hop_grad_at(t, kept_steps, NULL, 2, in, WRT(0), 2, b);
-	hop_return(t, hop_eq(t, hop_sum_all(t, hop_abs(t, hop_sub(t, a[1], b[1]))), hop_f(t, 0)));
+	hop_grad_at(t, all_steps, NULL, 2, in, WRT(0), 2, c);
+	hop_value d = hop_add(t, hop_abs(t, hop_sub(t, a[1], b[1])), hop_abs(t, hop_sub(t, c[1], b[1])));
+	hop_return(t, hop_eq(t, hop_sum_all(t, d), hop_f(t, 0)));
+}
+BODY(told_kept)                                        /* the rule's effects, in a checkpoint */
+{
+	hop_value y;
+	hop_checkpoint(t, by_rule, user, NULL, 1, in, 1, &y);
+	hop_return(t, y);
+}
+BODY(told_kept_slope)
+{
+	hop_value out[2];
+	hop_grad_at(t, told_kept, user, 1, in, WRT(0), 2, out);
+	hop_return(t, out[1]);
 }
 
 PITFALL(368, "a rule draws random numbers: both ways the same, run again, and of an unknown size")
 {
 	holds(dropped_same, NULL, LIST(UNKNOWN(F(1, 2, 3, 4, 5, 6, 7), "n"), I0(42)));
 	holds(steps_agree, NULL, LIST(UNKNOWN(F(1, 2, 3, 4), "n"), I0(7)));
+	prints(told_kept_slope, (void *)&told_rules[0], LIST(F0(0.5)), "there 0.5\nback 0.5\n");
+	gradient(told_kept, (void *)&sine_rule, LIST(F(0.7)), WRT(0), LIST(F(2 * sin(0.7))));
 }
 
 BODY(clip_bwd) { hop_return(t, hop_clampf(t, in[0], -1, 1)); }
