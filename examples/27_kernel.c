@@ -6,8 +6,10 @@
 #define OUT HOP_KERNEL_OUT
 #define INOUT HOP_KERNEL_INOUT
 
-static const hop_kernel_arg point[] = { { "x", IN, HOP_f64, 1, NULL }, { "y", OUT, HOP_f64, 1, "x" } };
-static const hop_kernel_arg heat[] = { { "dt", IN, HOP_f64, 0, NULL }, { "u", INOUT, HOP_f64, 1, NULL } };
+static const hop_kernel_arg point[] = { { "x", IN, HOP_f64, 1, NULL },
+                                        { "y", OUT, HOP_f64, 1, "x" } };
+static const hop_kernel_arg heat[] = { { "dt", IN, HOP_f64, 0, NULL },
+                                       { "u", INOUT, HOP_f64, 1, NULL } };
 
 static void add_kernels(hop_ctx *c)
 {
@@ -58,7 +60,7 @@ static void loss(hop_trace *t, const hop_value *in, void *user)
 
 static void cool(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value u = in[0], dt = hop_cast(t, hop_f(t, 0.25), HOP_f64);
+	hop_value u = in[0], dt = hop_f(t, 0.25);
 	(void)user;
 	HOP_FOR(t, i, 20, u)
 		hop_kernel(t, "heat", 2, (hop_value[]){ dt, u }, 0, NULL, 1, &u);

@@ -96,9 +96,13 @@ hop_status hop_engine_take(hop_env *e, const hop_engine *engine, hop_loc loc,
 {
 	char message[512] = "";
 	hop_engine_region ask = *r;
-	hop_taken *t = hop_raw_new(e, sizeof *t);
-	*t = (hop_taken){ .engine = engine };
-	t->f = (hop_foreign){ .mem = e->mem, .name = name, .run = run, .user = t, .what = "engine" };
+	hop_taken *t = hop_raw_try(&e->mem, sizeof *t);
+	if (!t)
+		return hop_fail(e, loc, HOP_ENOMEM, "region: no memory for what engine `%s` takes",
+		                engine->name);
+	*t = (hop_taken){ .engine = engine, .name = name };
+	t->f = (hop_foreign){ .mem = e->mem, .name = engine->name, .run = run, .user = t,
+	                      .what = "engine" };
 	ask.size = sizeof ask;
 	ask.user = engine->user;
 	ask.message = message;

@@ -11,6 +11,7 @@
 typedef struct hop_taken {
 	struct hop_taken *next;
 	const hop_engine *engine;
+	const char       *name;            /* by which nodes call it; interned */
 	const hop_graph  *g;               /* which it was */
 	const char       *hints;           /* and with which of them: interned */
 	void             *handle;

@@ -94,7 +94,7 @@ const hop_foreign *hop_foreign_find(hop_ctx *c, const char *name, size_t n)
 const hop_foreign *hop_foreign_here(const hop_env *e, const char *name, size_t n)
 {
 	for (const hop_taken *t = e->taken; t; t = t->next)
-		if (strlen(t->f.name) == n && !memcmp(t->f.name, name, n))
+		if (strlen(t->name) == n && !memcmp(t->name, name, n))
 			return &t->f;
 	return hop_foreign_find(e->ctx, name, n);
 }

@@ -44,11 +44,7 @@ hop_status hop_kernel_keep(hop_env *e, hop_user_kernel *k, bool unknown)
 	for (int i = 0; i < k->narg; i++)
 		if (k->arg[i].use == HOP_KERNEL_INOUT)
 			writes[d.nwrite++] = k->at[i];
-	hop_status st = hop_foreign_add(e, &d, &f);
-	if (st) {
-		hop_kernel_drop(k);
-		return st;
-	}
+	HOP_TRY(hop_foreign_add(e, &d, &f));
 	f->kernel = k;
 	f->what = "kernel";
 	return HOP_OK;

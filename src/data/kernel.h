@@ -22,7 +22,8 @@ typedef struct hop_user_kernel {
 
 /* The hop_host_fn of all of them; its user is the kernel. */
 hop_status hop_kernel_run(const hop_host_call *call);
-/* Takes the record: it is freed when the context goes, or now, after a failure. unknown: an effect. */
+/* Makes it known: it is dropped when the context goes; after a failure it is the caller's. unknown: an
+ * effect. */
 hop_status hop_kernel_keep(hop_env *e, hop_user_kernel *k, bool unknown);
 /* Room for n arguments; of the hook. */
 hop_user_kernel *hop_kernel_new(hop_env *e, int narg);

@@ -139,7 +139,7 @@ static hop_status stand_in(struct run *r, const hop_node *n, const hop_taken *t,
 		for (int i = 0; i < ty->rank; i++)
 			dim[ndim++] = ty->dim[i];
 	}
-	struct hop_attr_host a = { .fn = { (int64_t)strlen(t->f.name), t->f.name },
+	struct hop_attr_host a = { .fn = { (int64_t)strlen(t->name), t->name },
 	                           .types = { ndim, dim, g->nout, head } };
 	w.b.loc = n->loc;
 	hop_val v = hop_emit_op(&w.b, g->has_effect ? HOP_OP_host : HOP_OP_host_pure, &a, g->nparam,

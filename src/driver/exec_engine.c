@@ -3,19 +3,26 @@
 #include <string.h>
 
 #include "data/engine.h"
+#include "opt/opt.h"
 #include "rt/exec.h"
 
 enum { MANY = 128 };             /* inputs and results */
 
+/* The code, and what regions of its function look like when engines are asked: replays expanded. */
+struct fast {
+	hop_mem          mem;
+	hop_exec        *x;
+	const hop_graph *g;            /* retained */
+};
+
 static hop_status prepare(const hop_engine_region *r, void **out_handle)
 {
-	hop_exec *x = r->user;
-	const hop_graph *own = x->own ? x->own : x->g;
-	if (r->graph != own)
+	const struct fast *f = r->user;
+	if (r->graph != f->g)
 		return hop_engine_refuse(r, "this is code for one function, and the region is another, or a "
 		                         "derivative or a batch of it: say \"NAME, hop\" where those are to be "
 		                         "compiled");
-	*out_handle = x;
+	*out_handle = f->x;
 	return HOP_OK;
 }
 
@@ -40,28 +47,59 @@ static hop_status run(void *handle, const hop_host_call *c)
 
 static void drop(void *user)
 {
-	hop_exec_release(user);
+	struct fast *f = user;
+	hop_mem mem = f->mem;
+	hop_exec_release(f->x);
+	hop_graph_release((hop_graph *)(uintptr_t)f->g);
+	hop_raw_free(&mem, f, sizeof *f);
+}
+
+static hop_status check(hop_env *e, const hop_exec *x)
+{
+	const char *why = x->ctx != e->ctx ? "the code is of another context"
+	                : x->nhidden ? "the function captured arrays: make them inputs"
+	                : x->own ? "a result has a size that only a run knows"
+	                : x->g->nparam + x->g->nout > MANY ? "it has more than 128 inputs and results"
+	                : NULL;
+	return why ? hop_fail(e, 0, HOP_EREFUSED, "exec_add: %s", why) : HOP_OK;
+}
+
+static hop_status open(hop_env *e, hop_exec *x, struct fast **out_f)
+{
+	const hop_graph *g;
+	HOP_TRY(check(e, x));
+	HOP_TRY(hop_opt_expand(e, x->g, &g));
+	*out_f = hop_raw_new(e, sizeof **out_f);
+	**out_f = (struct fast){ e->mem, hop_exec_retain(x), hop_graph_retain((hop_graph *)(uintptr_t)g) };
+	return HOP_OK;
+}
+
+static hop_status guarded(hop_env *e, hop_exec *x, struct fast **out_f)
+{
+	hop_frame fr;
+	if (HOP_GUARD(e, &fr))
+		return hop_guard_nomem(e, &fr);
+	hop_status st = open(e, x, out_f);
+	hop_guard_end(e, &fr);
+	return st;
 }
 
 hop_status hop_exec_add(hop_ctx *c, const char *name, hop_exec *x)
 {
-	hop_engine e = { .size = sizeof e, .name = name, .user = x, .prepare = prepare, .run = run,
-	                 .drop = drop };
+	struct fast *f = NULL;
 	hop_env env;
-	hop_status st = HOP_OK;
 	if (!c || !x)
 		return HOP_EUSE;
 	hop_env_init(&env, c, hop_ctx_mem(c));
-	if (x->ctx != c || x->nhidden || x->own ||
-	    x->g->nparam + x->g->nout > MANY)
-		st = hop_fail(&env, 0, HOP_EREFUSED, "exec_add: %s",
-		              x->ctx != c ? "the code is of another context"
-		              : x->nhidden ? "the function captured arrays: make them inputs"
-		              : x->own ? "a result has a size that only a run knows" : "too many inputs");
+	hop_status st = guarded(&env, x, &f);
 	if (st)
 		hop_ctx_set_message(c, &env.diag);
 	hop_env_fini(&env);
-	if (!st && !(st = hop_engine_add(c, &e)))
-		hop_exec_retain(x);
+	if (st)
+		return st;
+	st = hop_engine_add(c, HOP_ENGINE(.name = name, .user = f, .prepare = prepare, .run = run,
+	                                  .drop = drop));
+	if (st)
+		drop(f);
 	return st;
 }

@@ -213,10 +213,12 @@ static hop_status add(hop_env *e, const hop_kernel_def *d)
 	}
 	declare(e, d, k);
 	hop_status st = make_code(e, d, k);
+	if (!st)
+		st = hop_kernel_keep(e, k, d->unknown);
 	hop_guard_end(e, &f);
 	if (st)
 		hop_kernel_drop(k);
-	return st ? st : hop_kernel_keep(e, k, d->unknown);
+	return st;
 }
 
 hop_status hop_kernel_add(hop_ctx *c, const hop_kernel_def *def)

@@ -11,6 +11,7 @@ struct kernel_call {
 	const hop_user_kernel *k;
 	int                nin, ntype, nout;
 	const hop_value   *in;
+	hop_value         *own;            /* [nin] the same, numbers as what is declared */
 	const hop_result  *type;
 	hop_value         *out;
 };
@@ -50,6 +51,24 @@ static int given(const hop_user_kernel *k)
 	return n;
 }
 
+/* Argument i: of its type, or a number, which becomes one of it. */
+static hop_value operand(hop_trace *t, const hop_user_kernel *k, int i, hop_value v)
+{
+	const hop_kernel_arg *a = &k->arg[i];
+	const hop_cell *cell = hop_cell_of(t, v);
+	if (!cell)
+		return v;
+	if (cell->weak && !a->rank)
+		return hop_value_new(t, hop_promote_cast(t, v, a->dtype));
+	const hop_type *ty = hop_value_type(t, v);
+	if (ty && (ty->dtype != a->dtype || ty->rank != a->rank))
+		hop_trace_fail(t, HOP_ETYPE, "kernel %s: argument %d, %s, is %s of rank %d, it takes %s of rank "
+		               "%d: cast or reshape it", k->name, i, arg_name(a),
+		               hop_dtype_name((hop_dtype)ty->dtype), ty->rank, hop_dtype_name(a->dtype),
+		               a->rank);
+	return v;
+}
+
 static void check(hop_trace *t, void *arg)
 {
 	struct kernel_call *c = arg;
@@ -67,19 +86,9 @@ static void check(hop_trace *t, void *arg)
 		               c->nout);
 		return;
 	}
-	for (int i = 0; i < k->narg; i++) {
-		const hop_kernel_arg *a = &k->arg[i];
-		const hop_type *ty = a->use == HOP_KERNEL_OUT ? NULL : hop_value_type(t, c->in[k->at[i]]);
-		if (a->use != HOP_KERNEL_OUT && !ty)
-			return;
-		if (ty && (ty->dtype != a->dtype || ty->rank != a->rank)) {
-			hop_trace_fail(t, HOP_ETYPE, "kernel %s: argument %d, %s, is %s of rank %d, it takes %s "
-			               "of rank %d: cast or reshape it", k->name, i, arg_name(a),
-			               hop_dtype_name((hop_dtype)ty->dtype), ty->rank, hop_dtype_name(a->dtype),
-			               a->rank);
-			return;
-		}
-	}
+	for (int i = 0; i < k->narg && !t->b.st; i++)
+		if (k->arg[i].use != HOP_KERNEL_OUT)
+			c->own[k->at[i]] = operand(t, k, i, c->in[k->at[i]]);
 }
 
 static int arg_named(const hop_user_kernel *k, const char *name)
@@ -120,7 +129,7 @@ static bool result_types(hop_trace *t, const char *file, int line, const struct 
 		if (a->use != HOP_KERNEL_OUT)
 			continue;
 		if (a->like) {
-			*r++ = like(t, file, line, a, c->in[c->k->at[arg_named(c->k, a->like)]]);
+			*r++ = like(t, file, line, a, c->own[c->k->at[arg_named(c->k, a->like)]]);
 			continue;
 		}
 		struct given g = { c->k, i, &c->type[at] };
@@ -147,11 +156,12 @@ int hop_at_kernel(hop_trace *t, const char *file, int line, const char *name, in
 	struct kernel_call c = { .name = name, .nin = nin, .in = in, .ntype = ntype, .type = type,
 	                         .nout = nout, .out = out };
 	hop_result r[HOP_KERNEL_ARGS];
-	hop_value made[HOP_KERNEL_ARGS];
+	hop_value own[HOP_KERNEL_ARGS], made[HOP_KERNEL_ARGS];
+	c.own = own;
 	if (!hop_enter(t, "kernel", file, line, check, &c) || !result_types(t, file, line, &c, r))
 		return 0;
 	hop_raw a[] = { { .p = name }, { .i = c.k->nout, .p = r },
 	                { .i = c.f->nwrite, .p = c.f->writes } };
 	int op = c.f->pure ? HOP_OP_host_pure : HOP_OP_host;
-	return hop_raw_op(t, file, line, op, a, nin, in, HOP_KERNEL_ARGS, made) ? order(&c, made) : 0;
+	return hop_raw_op(t, file, line, op, a, nin, own, HOP_KERNEL_ARGS, made) ? order(&c, made) : 0;
 }

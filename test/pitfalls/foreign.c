@@ -114,7 +114,8 @@ BODY(same)
 
 PITFALL(413, "two arguments of a kernel are parts of one buffer, or all of it, and one is written")
 {
-	kernel("add_to", add_to, false, ARGS({ "x", IN, HOP_f64, 1, NULL }, { "y", INOUT, HOP_f64, 1, NULL }));
+	kernel("add_to", add_to, false,
+	       ARGS({ "x", IN, HOP_f64, 1, NULL }, { "y", INOUT, HOP_f64, 1, NULL }));
 	leaves(views, NULL, LIST(F(1, 2, 4)), LIST(F(4, 5), F(1, 2, 4)), LIST(F(1, 2, 4)));
 	leaves(same, NULL, LIST(F(1, 2, 4)), LIST(F(5, 4, 5), F(1, 2, 4)), LIST(F(1, 2, 4)));
 }

@@ -244,7 +244,8 @@ static void test_transforms(void **state)
 	hop_fn_release(g);
 	hop_fn_release(fn);
 	fn = capture(plain, "count");
-	assert_int_equal(hop_vmap_with(fn, HOP_VMAP_OPTS(.nin = 1, .nout = 1, .in = (int[]){ 0 }), &h), HOP_OK);
+	assert_int_equal(hop_vmap_with(fn, HOP_VMAP_OPTS(.nin = 1, .nout = 1, .in = (int[]){ 0 }), &h),
+	                 HOP_OK);
 	int64_t dim[] = { 2, 2 };
 	hop_array *m, *r;
 	assert_int_equal(hop_array_new(ctx, HOP_f64, 2, dim, (double[]){ 1, 2, 3, 4 }, &m), HOP_OK);
@@ -276,7 +277,7 @@ static void test_refusals(void **state)
 	refused(plain, "nobody", HOP_EVALUE, "no engine `nobody` is known to this context, but `");
 	refused(plain, "never", HOP_EREFUSED, "engine `never` refuses region part: not on a Monday");
 	refused(plain, "never, nobody", HOP_EVALUE, "no engine `nobody`");
-	refused(plain, "angry", HOP_EVALUE, "engine `angry:0`: the device is gone");
+	refused(plain, "angry", HOP_EVALUE, "engine `angry`: the device is gone");
 	hop_fn *fn = capture(plain, "never, hop");
 	assert_int_equal(run_fn(fn, NULL, 3, x, 1, out), HOP_OK);
 	assert_true(near(y[2], f(2) + 1));

@@ -126,7 +126,7 @@ static hop_status go(hop_body *f, void *user, enum way w, int64_t n, const doubl
 
 static hop_value axpy(hop_trace *t, const char *name, double a, hop_value x, hop_value y)
 {
-	hop_value in[] = { hop_cast(t, hop_f(t, a), HOP_f64), x, y }, out = { 0 };
+	hop_value in[] = { hop_f(t, a), x, y }, out = { 0 };
 	hop_kernel(t, name, 3, in, 0, NULL, 1, &out);
 	return out;
 }
@@ -155,7 +155,7 @@ static void in_branch(hop_trace *t, const hop_value *in, void *user)
 /* What nobody reads is left out, unless nothing is known of it; equal ones are one. */
 static void unread(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value a[] = { hop_cast(t, hop_f(t, 2), HOP_f64), in[0] }, y, z, w, v;
+	hop_value a[] = { hop_f(t, 2), in[0] }, y, z, w, v;
 	(void)user;
 	hop_kernel(t, "scale", 2, a, 0, NULL, 1, &v);
 	hop_kernel(t, "scale", 2, a, 0, NULL, 1, &y);
@@ -367,7 +367,7 @@ static void test_lanes(void **state)
 
 static void ahead(hop_trace *t, const hop_value *in, void *user)
 {
-	hop_value a[] = { hop_cast(t, hop_f(t, 2), HOP_f64), in[0] }, y = { 0 };
+	hop_value a[] = { hop_f(t, 2), in[0] }, y = { 0 };
 	hop_value b[] = { a[0], in[0], in[1] };
 	hop_kernel(t, user, user && !strcmp(user, "axpy_body") ? 3 : 2,
 	           user && !strcmp(user, "axpy_body") ? b : a, 0, NULL, 1, &y);
