@@ -1,7 +1,11 @@
 /* A transformer learns to go on counting: sentences of words at equal distances. The loop of the
- * training, the gradient in it and its update are one compiled function, which asks a C function for
- * the sentences of each step; its matrices are multiplied in f32 or bf16. test/data/gen_train.py is the
- * same program for PyTorch; test/unit/train_test.c compares the losses. */
+ * training, the gradient in it and its update are one compiled function:
+ *	HOP_CHECKPOINT	of a layer only what comes in is kept; reverse mode computes the rest again
+ *	HOP_HOOK	gradients between layers are clipped
+ *	hop_custom	softmax and cross entropy with a gradient of their own
+ *	hop_host	a C function gives the sentences of each step
+ *	HOP_AUTOCAST	matrices are multiplied in bf16, if that is asked for
+ * test/data/gen_train.py is the same program for PyTorch; test/unit/train_test.c compares the losses. */
 #include "example.h"
 
 enum { STEPS = 50, LAYERS = 4, BATCH = 8, TOKENS = 16, WORDS = 64, DIM = 32, HEADS = 4, INNER = 128 };
@@ -83,26 +87,6 @@ static hop_value entropy(hop_trace *t, hop_value logits, hop_value wanted)
 	return loss;
 }
 
-/* Clipping: the identity, whose gradient is of length CLIP at most. */
-static void same_fwd(hop_trace *t, const hop_value *in, void *user)
-{
-	(void)user;
-	hop_return(t, in[0]);
-}
-
-static void clip_bwd(hop_trace *t, const hop_value *in, void *user)
-{
-	(void)user;
-	hop_return(t, HOP_E(t, "g * min(0.02 / sqrt(sum(g * g) + 1e-12), 1)", HOP_AS(g, in[0])));
-}
-
-static hop_value clipped(hop_trace *t, hop_value x)
-{
-	static const hop_custom_rule rule = { .size = sizeof rule, .fwd = same_fwd, .bwd = clip_bwd };
-	hop_custom(t, &rule, NULL, 1, &x, 1, &x);
-	return x;
-}
-
 /* The loss of guessing each word of the sentences from those before it. */
 static hop_value loss_of(hop_trace *t, const struct net *p, hop_value sentences)
 {
@@ -118,7 +102,8 @@ static hop_value loss_of(hop_trace *t, const struct net *p, hop_value sentences)
 			x = hop_add(t, x, attend(t, w, x, mask));
 			x = hop_add(t, x, think(t, w, x));
 		}
-		x = clipped(t, x);
+		HOP_HOOK(t, x, g)                              /* gradients of length 0.02 at most */
+			g = HOP_E(t, "g * min(0.02 / sqrt(sum(g * g) + 1e-12), 1)", g);
 	}
 	x = hop_matmul(t, hop_layer_norm(t, x, p->gain, p->bias, 1e-5), p->head);
 	x = hop_cast(t, x, HOP_f32);
