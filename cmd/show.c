@@ -4,6 +4,7 @@
 #include "driver/pipeline.h"
 #include "io/file.h"
 #include "loop/lower.h"
+#include "loop/parts.h"
 #include "page/page.h"
 #include "target/c/c.h"
 #include "target/target.h"
@@ -55,7 +56,23 @@ static hop_status find_machine(cmd *c, const char *name, hop_machine *out)
 	                "avx2, avx512 and neon", name);
 }
 
-enum lowered { LOOPS, COPIES, C_TEXT };
+enum lowered { LOOPS, COPIES, C_TEXT, REGIONS };
+
+/* What is compiled, a function a line. */
+static void regions(cmd *c, hop_buf *b)
+{
+	const hop_prog *p = c->prog;
+	int *nests = HOP_NEWN(&c->env->tmp, int, 2 * p->nfunc), *calls = nests + p->nfunc;
+	hop_prog_parts(p, nests, calls);
+	hop_putf(b, "functions: %d\n", p->nfunc);
+	for (int i = 0; i < p->nfunc; i++) {
+		const hop_lfunc *f = &p->func[i];
+		hop_putf(b, "  %dx f%d @%s: %d nest%s, frame ", calls[i], i, f->name, nests[i],
+		         nests[i] == 1 ? "" : "s");
+		hop_size_print(b, f->frame, NULL, 0);
+		hop_putc(b, '\n');
+	}
+}
 
 /* The loop program, bound to a machine unless that is NULL; the copies it could not avoid, each with
  * its reason; or the program as C. */
@@ -74,6 +91,8 @@ static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 		hop_prog_print(&text, c->prog);
 	if (!st && what == C_TEXT)
 		st = hop_c_prog(c->env, c->prog, "entry", false, &text);
+	if (!st && what == REGIONS)
+		regions(c, &text);
 	if (!st && what == COPIES)
 		hop_put(&text, list.n ? list.s : "no copies\n");
 	if (!st)
@@ -131,7 +150,7 @@ static hop_status page(cmd *c, const char *passes, const char *out)
 hop_status cmd_show(cmd *c)
 {
 	const char *after = NULL, *machine = NULL, *passes = NULL, *out = NULL, *budget = NULL;
-	bool copies = false, shared = false, html = false, saved = false;
+	bool copies = false, shared = false, html = false, saved = false, parts = false;
 	int flags = 0;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--locs"))
@@ -144,6 +163,8 @@ hop_status cmd_show(cmd *c)
 			HOP_TRY(cmd_need(c, "--budget", budget));
 		else if (cmd_flag(c, "--shared"))
 			shared = true;
+		else if (cmd_flag(c, "--regions"))
+			parts = true;
 		else if (cmd_flag(c, "--html"))
 			html = true;
 		else if (cmd_value(c, "-o", &out))
@@ -159,16 +180,18 @@ hop_status cmd_show(cmd *c)
 	}
 	if (!html && (out || passes))
 		return hop_fail(c->env, 0, HOP_EUSE, "show: %s is for --html", out ? "-o" : "-p");
-	if (html && (after || machine || copies || shared || flags))
+	if (html && (after || machine || copies || shared || parts || flags))
 		return hop_fail(c->env, 0, HOP_EUSE, "show: --html shows all stages and lines: %s says no more",
 		                after ? "--after" : machine ? "--machine" : copies ? "--copies" :
-		                shared ? "--shared" : "--locs");
+		                shared ? "--shared" : parts ? "--regions" : "--locs");
 	HOP_TRY(cmd_load(c));
 	if (html)
 		return page(c, passes, out);
 	if (shared && after && !hop_pass_find(after))
 		return hop_fail(c->env, 0, HOP_EUSE, "show: --shared is of graphs: --after must name a "
 		                "pass, %s is none", after);
+	if (parts)
+		return lowered(c, REGIONS, NULL);
 	if (copies || (after && (!strcmp(after, "lower") || !strcmp(after, "c"))))
 		return lowered(c, copies ? COPIES : *after == 'c' ? C_TEXT : LOOPS, NULL);
 	if (after && !strcmp(after, "schedule")) {

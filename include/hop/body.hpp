@@ -452,23 +452,8 @@ auto reduce_with(const I &init, const X &xs, B &&combine, int axis = 0, place at
 
 /* ---- regions ---- */
 
-/** A body as a graph of its own; inputs are a value or a pack of them, which the body gets. */
-template <typename X, typename B>
-auto region(const char *name, const X &inputs, B &&body, place at = place())
-{
-	typedef detail::result_of<B> R;
-	hop_trace *t = detail::inner_of(inputs);
-	std::vector<hop_value> in = detail::flat(t, inputs), out = detail::room<R>();
-	int nin = static_cast<int>(in.size());
-	auto b = detail::bodies_of(at, { { nin } }, body);
-	typedef decltype(b) Bodies;
-	int n = hop_at_region(t, at.file, at.line, name, &Bodies::template run<0>, &b, nin, in.data(),
-	                      detail::cap(out), out.data());
-	b.done(t);
-	return detail::taken<R>(t, out.data(), n);
-}
-
-/** The same with options (hop_region_with). */
+/** A body as a graph of its own, with options (hop_region_with); inputs are a value or a pack of them,
+ * which the body gets. */
 template <typename X, typename B>
 auto region(const char *name, const hop_region_opts &opts, const X &inputs, B &&body,
             place at = place())
@@ -485,6 +470,13 @@ auto region(const char *name, const hop_region_opts &opts, const X &inputs, B &&
 	                           in.data(), detail::cap(out), out.data());
 	b.done(t);
 	return detail::taken<R>(t, out.data(), n);
+}
+
+/** The same without options. */
+template <typename X, typename B>
+auto region(const char *name, const X &inputs, B &&body, place at = place())
+{
+	return region(name, hop_region_opts{}, inputs, body, at);
 }
 
 /** The same with a key that is trusted (hop_region_keyed): the body is run where none was captured

@@ -44,6 +44,7 @@ typedef struct hop_compile_opts {
 typedef struct hop_compile_times {
 	double opt, lower, code;
 	bool   from_cache;               /**< code was loaded, not generated */
+	int64_t code_bytes;              /**< of the code; 0 = not known */
 } hop_compile_times;
 
 /** opts may be NULL. HOP_ETARGET when the target's code generator is not there. */
@@ -52,6 +53,18 @@ HOP_MUST_USE hop_status hop_compile(hop_fn *f, const hop_compile_opts *opts,
 hop_exec *hop_exec_retain(hop_exec *x);
 void      hop_exec_release(hop_exec *x);                 /**< NULL is fine */
 hop_compile_times hop_exec_times(const hop_exec *x);
+
+/** A function of compiled code: the program itself first, then bodies that several places call, or that
+ * are kept apart (no_inline), and nests that are equal. */
+typedef struct hop_exec_part {
+	const char *name;                /**< of the region; lives as long as the exec */
+	int         calls;               /**< places that call it; 0 of the first */
+	int         nests;               /**< loop nests and templates in it, callees not counted */
+	double      seconds;             /**< that lowering it took, callees not counted; 0 = it is part of
+	                                  * another, where that is counted */
+} hop_exec_part;
+/** How many there are; the first cap of them are described. In text: `hop show --regions`. */
+int hop_exec_parts(const hop_exec *x, int cap, hop_exec_part *out);
 
 /** Of HOP_CONSTANTS_ONCE: compute anew what is kept, from what the captured arrays hold now. Runs at
  * the same time end with what they began with; later ones have the new values. After a failure the

@@ -29,7 +29,8 @@ hop_status hop_exec_code(hop_env *e, const hop_graph *opt, const hop_target *t, 
 	HOP_TRY(hop_code_new(e, t, x->prog, m, to, &x->code));
 	hop_library_open(x->prog);
 	x->times = (hop_compile_times){ .lower = t1 - t0, .code = now() - t1,
-	                                .from_cache = hop_code_cached(x->code) };
+	                                .from_cache = hop_code_cached(x->code),
+	                                .code_bytes = hop_code_bytes(x->code) };
 	return HOP_OK;
 }
 

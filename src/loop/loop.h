@@ -297,6 +297,7 @@ typedef struct hop_lfunc {
 	int         nreg;              /* registers are 1 .. nreg */
 	hop_size    frame;             /* bytes of workspace, callees' frames included */
 	hop_block   body;
+	double      seconds;           /* that lowering it took, without the functions it calls */
 } hop_lfunc;
 
 /* What an EFFECT does; the run-time finds it by id. */

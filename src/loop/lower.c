@@ -2,6 +2,7 @@
  * order of the passes. How an op is computed is in its cell, not here. */
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "loop/lower.h"
 
@@ -217,11 +218,19 @@ static hop_status func_body(hop_lower *l, const hop_graph *g, const hop_size *sa
 	return HOP_OK;
 }
 
+static double now(void)
+{
+	struct timespec t;
+	timespec_get(&t, TIME_UTC);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 /* Lower g as a function. Size parameter i is the constant sargs[i], or, when that is no
  * constant, a symbol of the function. */
 static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sargs,
                            bool entry, bool no_fuse, hop_lfn **out)
 {
+	double began = now(), before = l->all->spent;
 	hop_lower c = { .env = l->env, .w = l->w, .once = l->once, .prog = l->prog, .opt = l->opt,
 	                .all = l->all, .fn = HOP_NEW(l->w, hop_lfn), .no_fuse = no_fuse,
 	                .q.a = l->q.a };
@@ -245,6 +254,8 @@ static hop_status func_new(hop_lower *l, const hop_graph *g, const hop_size *sar
 	learn(&c.given, g, map, entry);
 	learn(&c.facts, g, map, entry);
 	hop_status st = func_body(&c, g, map);
+	c.fn->f.seconds = now() - began - (l->all->spent - before);
+	l->all->spent += c.fn->f.seconds;
 	*out = c.fn;
 	return st;
 }

@@ -217,6 +217,7 @@ typedef struct hop_lall {
 	hop_map      callees, ncall;
 	hop_map      nests;            /* equal.c */
 	hop_lcopy   *copies;
+	double       spent;            /* seconds, in functions that are done */
 } hop_lall;
 
 /* What is numbered while a function is made. A dry run gives back what it took. */

@@ -1,6 +1,7 @@
 /* exec.c -- compiled graphs as objects: their threads, what is bound to them, and letting them go.
  * Making their code is the driver's, running it is run.c. */
 #include "data/engine.h"
+#include "loop/parts.h"
 #include "rt/once.h"
 
 #include <string.h>
@@ -86,6 +87,22 @@ void hop_exec_release(hop_exec *x)
 hop_compile_times hop_exec_times(const hop_exec *x)
 {
 	return x ? x->times : (hop_compile_times){ 0 };
+}
+
+int hop_exec_parts(const hop_exec *x, int cap, hop_exec_part *out)
+{
+	int n = x ? x->prog->nfunc : 0, *count;
+	if (!n || cap <= 0 || !out)
+		return n;
+	count = hop_raw_try(&x->mem, 2 * (size_t)n * sizeof *count);
+	if (!count)
+		return 0;
+	hop_prog_parts(x->prog, count, count + n);
+	for (int i = 0; i < n && i < cap; i++)
+		out[i] = (hop_exec_part){ .name = x->prog->func[i].name, .calls = count[n + i],
+		                          .nests = count[i], .seconds = x->prog->func[i].seconds };
+	hop_raw_free(&x->mem, count, 2 * (size_t)n * sizeof *count);
+	return n;
 }
 
 int hop_exec_counts(const hop_exec *x)

@@ -101,6 +101,11 @@ bool hop_code_cached(const hop_code *c)
 	return c->cached;
 }
 
+int64_t hop_code_bytes(const hop_code *c)
+{
+	return (int64_t)c->image.size;
+}
+
 const hop_memory *hop_code_memory(const hop_code *c)
 {
 	return c->t->mem;

@@ -97,6 +97,7 @@ int         hop_code_launch(const hop_code *c, void *queue, void *const *params,
 /* Bytes of workspace for these size symbols; false if the sizes are out of range. */
 bool        hop_code_frame(const hop_code *c, const int64_t *syms, int n, int64_t *out_b);
 bool        hop_code_cached(const hop_code *c);      /* its bytes came from the cache */
+int64_t     hop_code_bytes(const hop_code *c);       /* as it is loaded; 0 = not known */
 const hop_memory *hop_code_memory(const hop_code *c);
 
 #endif

@@ -176,11 +176,38 @@ static void test_otherwise(void **state)
 	hop_fn_release(f);
 }
 
+/* ---- what was compiled ---- */
+
+static void test_parts(void **state)
+{
+	(void)state;
+	struct net n = { .how = FUNCTION, .opts = options[1] };
+	hop_exec_part p[4];
+	hop_fn *f = captured(&n);
+	hop_exec *x;
+	assert_int_equal(hop_compile(f, NULL, &x), HOP_OK);
+	assert_int_equal(hop_exec_parts(x, 4, p), 2);
+	assert_string_equal(p[0].name, "body");            /* captured without a name */
+	assert_int_equal(p[0].calls, 0);
+	assert_int_equal(p[0].nests, 1);                   /* the sum */
+	assert_string_equal(p[1].name, "layer");
+	assert_int_equal(p[1].calls, 2);
+	assert_true(p[1].nests >= 3);                      /* tanh, sin and add */
+	assert_true(p[0].seconds > 0 && p[1].seconds > 0);
+	assert_int_equal(hop_exec_parts(x, 1, p), 2);
+	assert_int_equal(hop_exec_parts(x, 0, NULL), 2);
+	assert_int_equal(hop_exec_parts(NULL, 4, p), 0);
+	assert_true(hop_exec_times(x).code_bytes > 0);
+	hop_exec_release(x);
+	hop_fn_release(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_values), cmocka_unit_test(test_texts),
 		cmocka_unit_test(test_transforms), cmocka_unit_test(test_otherwise),
+		cmocka_unit_test(test_parts),
 	};
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }
