@@ -513,3 +513,19 @@ PITFALL(324, "unpack has what pack returned, and gives what was packed")
 	refuses_capture(no_return, NULL, LIST(F(0.3)), HOP_ETYPE,
 	                "packed: operand 0 is f64[1] in the node, but bf16[1] in what unpack gives");
 }
+
+PITFALL(326, "checkpoints and packing of sizes that only a run knows")
+{
+	struct squeeze s = { 0 };
+	for (int k = WHOLE; k < NKIND; k++) {
+		struct net o = { .kind = k, .layers = 2, .random = true };
+		slopes(net, &o, LIST(UNKNOWN(F(0.3, 1, -0.7), "n"), I0(7)), WRT(0));
+		slopes(net, &o, LIST(UNKNOWN(F(0.3), "n"), I0(7)), WRT(0));
+	}
+	for (s.way = 0; s.way < 2; s.way++) {
+		gives(packing_back, &s, LIST(UNKNOWN(F(0.5), "n")),
+		      LIST(F(s.way ? cos(0.25) : 6 * pow(0.5, 5))));
+		gives(packing_back, &s, LIST(UNKNOWN(F(0.5, 1), "n")),
+		      LIST(F(s.way ? cos(0.25) : 6 * pow(0.5, 5), s.way ? 2 * cos(1) : 6)));
+	}
+}
