@@ -452,6 +452,21 @@ auto reduce_with(const I &init, const X &xs, B &&combine, int axis = 0, place at
 
 /* ---- regions ---- */
 
+/** A mode (hop/mode.h) of the trace of x, to the end of its life:
+ *	{ hop::mode low(x, HOP_MODE_AUTOCAST, HOP_bf16); y = matmul(x, w); } */
+class mode {
+	hop_at_mode m;
+public:
+	mode(const value &x, hop_mode_kind kind, hop_dtype dtype = HOP_bf16, place at = place())
+		: m(hop_mode_open(detail::inner(x.t), at.file, at.line, kind, dtype))
+	{
+		detail::check(x.t);
+	}
+	mode(const mode &) = delete;
+	mode &operator=(const mode &) = delete;
+	~mode() { hop_mode_done(&m); }
+};
+
 /** A body as a graph of its own, with options (hop_region_with); inputs are a value or a pack of them,
  * which the body gets. */
 template <typename X, typename B>

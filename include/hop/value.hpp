@@ -18,10 +18,10 @@ namespace hop {
 /** Any failure: its status, and as what() the whole message. */
 class error : public std::runtime_error {
 public:
-error(hop_status st, const std::string &text) : std::runtime_error(text), status_(st) {}
-hop_status status() const { return status_; }
+	error(hop_status st, const std::string &text) : std::runtime_error(text), status_(st) {}
+	hop_status status() const { return status_; }
 private:
-hop_status status_;
+	hop_status status_;
 };
 
 /** The line of a call, as a parameter that is never given. */
@@ -56,7 +56,7 @@ struct arg;
 
 /** An index or a bound: a number, or a size of a value. */
 struct dim : hop_dim {
-	template <typename N, typename = std::enable_if_t<std::is_integral<N>::value> >
+	template <typename N, typename = std::enable_if_t<std::is_integral<N>::value>>
 	dim(N n) : hop_dim(hop_n(static_cast<int64_t>(n))) {}
 	dim(hop_dim d) : hop_dim(d) {}
 };
@@ -65,38 +65,38 @@ struct dim : hop_dim {
  * another value: nothing is written. The default one is not set. */
 class value {
 public:
-hop_trace *t = nullptr;
-hop_value  v = { 0, 0 };
+	hop_trace *t = nullptr;
+	hop_value  v = { 0, 0 };
 
-value() = default;
-explicit value(hop_trace *trace) : t(trace) {}            /* a variable that a block will set */
-value(hop_trace *trace, hop_value handle) : t(trace), v(handle) {}
-operator hop_value() const { return v; }
+	value() = default;
+	explicit value(hop_trace *trace) : t(trace) {}        /* a variable that a block will set */
+	value(hop_trace *trace, hop_value handle) : t(trace), v(handle) {}
+	operator hop_value() const { return v; }
 
-int rank(place at = place()) const
+	int rank(place at = place()) const
 	{
-	int r = hop_at_rank(detail::inner(t), at.file, at.line, v);
-	detail::check(t);
-	return r;
-}
-hop_dtype dtype(place at = place()) const
+		int r = hop_at_rank(detail::inner(t), at.file, at.line, v);
+		detail::check(t);
+		return r;
+	}
+	hop_dtype dtype(place at = place()) const
 	{
-	hop_dtype d = hop_at_dtype_of(detail::inner(t), at.file, at.line, v);
-	detail::check(t);
-	return d;
-}
-hop::dim dim(int axis, place at = place()) const
+		hop_dtype d = hop_at_dtype_of(detail::inner(t), at.file, at.line, v);
+		detail::check(t);
+		return d;
+	}
+	hop::dim dim(int axis, place at = place()) const
 	{
-	hop_dim d = hop_at_dim_of(detail::inner(t), at.file, at.line, v, axis);
-	detail::check(t);
-	return d;
-}
-/** Element i of axis 0: hop_index of a number, hop_gather of a value. */
-value operator[](const arg &i) const;
-value &operator+=(const arg &y);
-value &operator-=(const arg &y);
-value &operator*=(const arg &y);
-value &operator/=(const arg &y);
+		hop_dim d = hop_at_dim_of(detail::inner(t), at.file, at.line, v, axis);
+		detail::check(t);
+		return d;
+	}
+	/** Element i of axis 0: hop_index of a number, hop_gather of a value. */
+	value operator[](const arg &i) const;
+	value &operator+=(const arg &y);
+	value &operator-=(const arg &y);
+	value &operator*=(const arg &y);
+	value &operator/=(const arg &y);
 };
 
 /** An operand: a value or a number, and the line where it stands. */
@@ -108,7 +108,7 @@ struct arg {
 	place    at;
 
 	arg(const value &x, place p = place()) : v(x), kind(VALUE), at(p) {}
-	template <typename N, typename = std::enable_if_t<std::is_arithmetic<N>::value> >
+	template <typename N, typename = std::enable_if_t<std::is_arithmetic<N>::value>>
 	arg(N x, place p = place()) : kind(std::is_integral<N>::value ? INT : REAL), at(p)
 	{
 		if (kind == INT)

@@ -1,5 +1,6 @@
-/* modes.c -- modes of a trace: gradients off and on, casts, and the dtype of products. What other systems
- * keep as a state of the thread or as nodes of the graph is decided here when a call is captured. */
+/* modes.c -- modes of a trace: gradients off and on, casts, and the dtype of products. What other
+ * systems keep as a state of the thread or as nodes of the graph is decided here when a call is
+ * captured. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,8 +102,8 @@ BODY(still_on)
 
 PITFALL(336, "a mode ends where its block ends, however it is left")
 {
-	refuses(left, NULL, LIST(F(1)), HOP_EUSE, "HOP_NO_GRAD: the block was left by break: it ends at its closing "
-	        "brace, or by continue");
+	refuses(left, NULL, LIST(F(1)), HOP_EUSE, "HOP_NO_GRAD: the block was left by break: it ends at "
+	        "its closing brace, or by continue");
 	refuses(still_on, NULL, LIST(F(1)), HOP_EUSE, "the function ended inside a mode");
 }
 
@@ -218,8 +219,8 @@ PITFALL(341, "products say what they add up in, with gradients; others are refus
 	gives(wide, NULL, LIST(F(16, 1), I(1048576, 3)), LIST(F0(257), I0(1099511627785)));
 	gradient(wide_loss, NULL, LIST(F(16, 1)), WRT(0), LIST(F(32, 2)));
 	lanes(wide_loss, NULL, LIST(F2(2, 2, 16, 1, 1, 2)), AXES(0));
-	refuses(narrow, NULL, LIST(F(1, 2)), HOP_ETYPE, "matmul_as: products of f64 do not add up to f32: to f64 they "
-	        "may");
+	refuses(narrow, NULL, LIST(F(1, 2)), HOP_ETYPE, "matmul_as: products of f64 do not add up to "
+	        "f32: to f64 they may");
 }
 
 /* ---- fast-math ---- */

@@ -417,10 +417,12 @@ static hop_val op_dot(gen_scope *s)
 	hop_ints none = { 0, NULL }, first = { 1, zero }, second = { 1, one };
 	bool batch = t->rank > 1 && gen_below(s->g, 2);
 	bool wide = t->rank > 1 && gen_count(t) > 40;
-	return gen_tame(s, hop_emit_dot(&s->b, x, y, batch || wide ? first : none,
-	                                batch || wide ? first : none,
-	                                batch || wide ? second : first,
-	                                batch || wide ? second : first));
+	hop_ints same = batch || wide ? first : none, sum = batch || wide ? second : first;
+	struct hop_attr_dot a = { .lbatch = same, .rbatch = same, .lsum = sum, .rsum = sum };
+	if (gen_count(t) % 3 == 0)             /* added up in another dtype; no number is drawn for it */
+		a.dtype = HOP_f64;
+	y = hop_emit_dot_like(&s->b, x, y, &a);
+	return gen_tame(s, s->b.st ? HOP_BAD : hop_emit_cast(&s->b, y, (hop_dtype)t->dtype));
 }
 
 /* Equations and factors of matrices far from singular: the diagonal is more than all the rest of a

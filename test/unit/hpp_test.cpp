@@ -767,9 +767,41 @@ static void misuse(hop::ctx &c)
 	expect(threw, "a spec of rank 17");
 }
 
+static void c_modes(hop_trace *t, const hop_value *in, void *)
+{
+	hop_value y = HOP_NONE, z = HOP_NONE, a = HOP_NONE;
+	HOP_AUTOCAST(t, HOP_bf16) {
+		y = hop_matmul(t, in[0], in[0]);
+		HOP_NO_GRAD(t)
+			z = hop_linear(t, y, in[0], HOP_NONE);
+	}
+	HOP_FAST_MATH(t)
+		a = hop_divf(t, in[0], 3);
+	hop_return(t, y, z, a, hop_matmul_as(t, y, y, HOP_f32), hop_straight(t, in[0], a));
+}
+
+static void modes(hop::ctx &c)
+{
+	std::vector<hop_spec> in = { hop::spec(HOP_f32, { 2, 2 }) };
+	hop::fn f = hop::capture(c, in, [](value x) {
+		value y, z, a;
+		{
+			hop::mode low(x, HOP_MODE_AUTOCAST, HOP_bf16);
+			y = matmul(x, x);
+			hop::mode still(x, HOP_MODE_NO_GRAD);
+			z = linear(y, x);
+		}
+		HOP_FAST_MATH(x.t)
+			a = x / 3;
+		return std::tuple(y, z, a, matmul_as(y, y, HOP_f32), straight(x, a));
+	});
+	same(c, in, f, c_modes);
+}
+
 int main()
 {
 	hop::ctx c;
+	test("modes", [&] { modes(c); });
 	test("operators", [&] { operators(c); });
 	test("moves", [&] { moves(c); });
 	test("composites", [&] { composites(c); });
