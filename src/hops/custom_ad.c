@@ -138,18 +138,37 @@ static hop_status jvp_transposed(hop_build *b, hop_rule *r, hop_sizes sargs,
 	return emit_rule(b, a, j, sargs, in, res);
 }
 
+/* Saved values that are results or operands have their tangents; outs: those that have not. */
+static bool jvp_shared(hop_rule *r, bool *outs)
+{
+	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
+	bool any = false;
+	for (uint32_t k = 0; k < hop_custom_nsaved(a); k++) {
+		uint32_t i = (uint32_t)a->nouts + k, is = hop_custom_result(a, k), from = a->fwd->out[i].id;
+		if (is == UINT32_MAX && from >= a->fwd->nparam) {
+			any |= outs[i];
+			continue;
+		}
+		outs[i] = false;
+		r->dout[i] = is != UINT32_MAX ? r->dout[is] : r->act[from] ? r->din[from] : HOP_ZERO;
+	}
+	return any;
+}
+
 /* Tangents of results that are saved values: those of fwd itself. */
 static hop_status jvp_saved(hop_build *b, hop_rule *r, hop_sizes sargs)
 {
 	const struct hop_attr_custom *a = HOP_ATTR(r->n, custom);
 	hop_env *e = b->env;
-	const hop_graph *g, *j;
-	HOP_TRY(hop_ad_pure(e, a->fwd, &g));           /* the node itself has the effects */
+	const hop_graph *g = a->fwd, *j;
 	bool *outs = HOP_NEWN(&e->tmp, bool, g->nout);
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, 2 * g->nparam);
 	uint32_t n = g->nparam, k = g->nout;
 	hop_ad_active(e, g, r->act, outs);
 	memset(outs, 0, (size_t)a->nouts);
+	if (!jvp_shared(r, outs))
+		return HOP_OK;
+	HOP_TRY(hop_ad_pure(e, a->fwd, &g));           /* the node itself has the effects */
 	HOP_TRY(hop_ad_jvp(e, g, r->act, outs, &j));
 	memcpy(in, r->in, n * sizeof *in);
 	for (uint32_t i = 0; i < g->nparam; i++)

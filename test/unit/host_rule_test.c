@@ -225,9 +225,12 @@ static void test_gradient(void **state)
 	(void)state;
 	OK(hop_capture(ctx, cube_sum, NULL, 1, &spec, &f));
 	OK(hop_grad(f, 1, (int[]){ 0 }, &g));
+	OK(hop_hessian(f, 1, (int[]){ 0 }, NULL, &h));
 	for (enum way w = 0; w <= INTERPRETED; w++) {
 		OK(call1(g, w, 2, v, 1, y));
 		assert_true(y[0] == 12 && y[1] == 3 && seen.calls == 1);
+		OK(call1(h, w, 2, v, hop_fn_nout(h) - 1, y));
+		assert_true(y[0] == 12 && y[1] == 0 && y[2] == 0 && y[3] == -6);
 	}
 	OK(hop_capture(ctx, grow_sum, NULL, 1, &spec, &s));
 	OK(hop_grad(s, 1, (int[]){ 0 }, &j));
@@ -236,6 +239,7 @@ static void test_gradient(void **state)
 		assert_true(fabs(y[0] - exp(2)) < 1e-14 && fabs(y[1] - exp(-1)) < 1e-14);
 		assert_true(seen.calls == 1 && seen.slopes == 1);
 	}
+	hop_fn_release(h);
 	assert_int_equal(hop_hessian(s, 1, (int[]){ 0 }, NULL, &h), HOP_ENODIFF);
 	assert_non_null(strstr(hop_message(ctx), "the host function `grow_slope` has no"));
 	hop_fn_release(f), hop_fn_release(g), hop_fn_release(s), hop_fn_release(j);
