@@ -65,13 +65,21 @@ const hop_engine *hop_engine_find(hop_ctx *c, const char *name, size_t n)
 	return r ? &r->e : NULL;
 }
 
-void hop_engine_names(hop_buf *out, hop_ctx *c)
+const hop_engine *hop_engine_named(hop_env *e, hop_loc loc, const char *what, const char *name,
+                                   size_t n)
 {
-	const char *name;
-	int n = 0;
-	for (; (name = hop_ctx_owned_name(c, HOP_OWN_DELEGATE, n)); n++)
-		hop_putf(out, "%s`%s`", n ? ", " : "", name);
-	hop_put(out, n ? "" : "none");
+	const hop_engine *engine = hop_engine_find(e->ctx, name, n);
+	const char *other;
+	hop_buf known;
+	if (engine)
+		return engine;
+	hop_buf_open(&known, e);
+	for (int i = 0; (other = hop_ctx_owned_name(e->ctx, HOP_OWN_DELEGATE, i)); i++)
+		hop_putf(&known, "%s`%s`", i ? ", " : "", other);
+	hop_fail(e, loc, HOP_EVALUE, "%s: engine `%.*s` is not known to this context, which knows %s: "
+	         "hop_engine_add makes one known", what, (int)n, name, known.n ? known.s : "none");
+	hop_buf_free(&known);
+	return NULL;
 }
 
 /* ---- regions ---- */

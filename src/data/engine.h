@@ -20,8 +20,9 @@ typedef struct hop_taken {
 
 /* The engine of this name, or NULL; its fields are ours. */
 const hop_engine *hop_engine_find(hop_ctx *c, const char *name, size_t n);
-/* "`a`, `b`", or "none". */
-void hop_engine_names(hop_buf *out, hop_ctx *c);
+/* The same; NULL is a failure at loc, which tells those that are known. */
+const hop_engine *hop_engine_named(hop_env *e, hop_loc loc, const char *what, const char *name,
+                                   size_t n);
 /* Ask the engine; a refusal is told at loc. name: of the function of the host. */
 hop_status hop_engine_take(hop_env *e, const hop_engine *engine, hop_loc loc,
                            const hop_engine_region *r, const char *name, hop_taken **out_t);

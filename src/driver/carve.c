@@ -378,16 +378,9 @@ hop_status hop_carve(hop_env *e, const hop_graph *g, const char *name, const hop
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	hop_map done = { .a = &e->tmp };
-	const hop_engine *engine = hop_engine_find(e->ctx, name, strlen(name));
-	if (!engine) {
-		hop_buf known;
-		hop_buf_open(&known, e);
-		hop_engine_names(&known, e->ctx);
-		hop_status st = hop_fail(e, 0, HOP_EVALUE, "compile: no engine `%s` is known to this context, "
-		                         "but %s: hop_engine_add makes one known", name, known.s);
-		hop_buf_free(&known);
-		return st;
-	}
+	const hop_engine *engine = hop_engine_named(e, 0, "compile", name, strlen(name));
+	if (!engine)
+		return e->diag.st;
 	hop_status st = hop_opt_expand(e, g, &g);
 	st = st ? st : carve(e, engine, &done, g, out_g);
 	hop_rewind(&e->tmp, m);

@@ -24,17 +24,7 @@ struct run {
 
 static const hop_engine *find(struct run *r, const hop_node *n, const char *name, size_t len)
 {
-	hop_env *e = r->env;
-	const hop_engine *engine = hop_engine_find(e->ctx, name, len);
-	hop_buf known;
-	if (engine)
-		return engine;
-	hop_buf_open(&known, e);
-	hop_engine_names(&known, e->ctx);
-	hop_fail(e, n->loc, HOP_EVALUE, "region: no engine `%.*s` is known to this context, but %s: "
-	         "hop_engine_add makes one known", (int)len, name, known.s);
-	hop_buf_free(&known);
-	return NULL;
+	return hop_engine_named(r->env, n->loc, "region", name, len);
 }
 
 /* What it runs must be there before it runs, so its results must have known sizes. */

@@ -277,7 +277,8 @@ PITFALL(419, "an engine that nobody knows, by name, with those that are known")
 	engine();
 	ok(hop_capture(ctx, region, "npu", 1, &s, &f));
 	must(hop_compile(f, NULL, &x) == HOP_EVALUE);
-	must(strstr(hop_message(ctx), "region: no engine `npu` is known to this context, but `other`: "
+	must(strstr(hop_message(ctx), "region: engine `npu` is not known to this context, which knows "
+	            "`other`: "
 	            "hop_engine_add makes one known"));
 	hop_fn_release(f);
 }

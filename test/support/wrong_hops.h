@@ -366,6 +366,9 @@ static hop_fn *three, *pairs, *sums, *foreign_fn;
 BODY(sum_, hop_return(t, hop_add(t, in[0], in[1])))
 static hop_ctx *other;
 static hop_array *foreign_array;
+BODY(kernel_name, hop_kernel(t, "nobody", 1, in, 0, NULL, OUT); DONE)
+BODY(kernel_none, hop_kernel(t, NULL, 1, in, 0, NULL, OUT); DONE)
+BODY(apply_to_fn, hop_apply_to(t, NULL, "npu", 1, in, OUT); DONE)
 BODY(apply_fn, hop_apply(t, NULL, 1, in, OUT); DONE)
 BODY(apply_foreign, hop_apply(t, foreign_fn, 1, in, OUT); DONE)
 BODY(apply_nin, hop_apply(t, three, 2, in, OUT); DONE)
@@ -545,6 +548,8 @@ static const struct wrong { const char *name, *words; hop_body *f; } wrongs[] = 
 	W(fori_carry, "fori_loop: carry[0] is f64[3]"), W(fori_trips, "but the limits say"),
 	W(each_fn, "body of foreach_map"), W(each_count, "foreach_map: a count"),
 	W(each_list, "foreach_map: a count"), W(each_room, "room for 0"),
+	W(kernel_name, "kernel: no kernel `nobody`"), W(kernel_none, "kernel: no kernel ``"),
+	W(apply_to_fn, "apply: the function is missing"),
 	W(apply_fn, "apply: the function is missing"), W(apply_foreign, "apply: the function"),
 	W(apply_nin, "apply: the function takes 1"), W(apply_list, "apply: a count"),
 	W(apply_rank, "apply: input 0"), W(apply_size, "apply: input 0 is f64[2]"),

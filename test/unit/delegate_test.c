@@ -274,9 +274,10 @@ static void test_refusals(void **state)
 {
 	double x[] = { 0.5, 1, 2 }, y[3], *out[] = { y };
 	(void)state;
-	refused(plain, "nobody", HOP_EVALUE, "no engine `nobody` is known to this context, but `");
+	refused(plain, "nobody", HOP_EVALUE,
+	        "region: engine `nobody` is not known to this context, which knows `");
 	refused(plain, "never", HOP_EREFUSED, "engine `never` refuses region part: not on a Monday");
-	refused(plain, "never, nobody", HOP_EVALUE, "no engine `nobody`");
+	refused(plain, "never, nobody", HOP_EVALUE, "engine `nobody` is not known");
 	refused(plain, "angry", HOP_EVALUE, "engine `angry`: the device is gone");
 	hop_fn *fn = capture(plain, "never, hop");
 	assert_int_equal(run_fn(fn, NULL, 3, x, 1, out), HOP_OK);
@@ -374,7 +375,7 @@ static void test_carve(void **state)
 	assert_int_equal(run_fn(fn, o, 3, x, 1, out), HOP_OK);
 	assert_true(near(y[1], (sin(1) + exp(1)) * sin(1)) && told.prepared == 1 && told.runs == 1);
 	assert_int_equal(run_fn(fn, HOP_COMPILE_OPTS(.delegate = "nobody"), 3, x, 1, out), HOP_EVALUE);
-	assert_non_null(strstr(hop_message(ctx), "compile: no engine `nobody`"));
+	assert_non_null(strstr(hop_message(ctx), "compile: engine `nobody` is not known"));
 	assert_int_equal(run_fn(fn, HOP_COMPILE_OPTS(.delegate = "angry"), 3, x, 1, out), HOP_OK);
 	hop_fn_release(fn);
 }
