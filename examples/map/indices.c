@@ -29,6 +29,30 @@ EXAMPLE(TransformGetItemToIndex, IN(V(5, 6, 7), S(2)), GIVES(6, 7))
 	hop_return(t, hop_index(t, in[0], 0, 1), hop_take(t, in[0], at));
 }
 
+/* Attention written out, with a bias on the scores that the user chose: later keys count for less. */
+static hop_value attention(hop_trace *t, hop_value q, hop_value k, hop_value v)
+{
+	hop_dim n[2] = { hop_n(2), hop_n(2) };
+	hop_value score = hop_matmul(t, q, hop_transpose(t, k, 0, 1));
+	score = hop_sub(t, score, hop_iota(t, HOP_f64, 2, n, 1));
+	return hop_matmul(t, hop_softmax(t, score, 1), v);
+}
+
+#define QKV IN(M(2, 1, 0, 0), M(2, 1, 5, 7), M(2, 1, 1, 2))
+EXAMPLE(flex_attention, QKV, GIVES(1.2689414, 1.2689414))
+{
+	hop_return(t, attention(t, in[0], in[1], in[2]));
+}
+
+EXAMPLE(flex_attention_backward, QKV, GIVES(0.3932239, 0.3932239))
+{
+	hop_value q = in[0], loss, gq;
+	HOP_GRAD(t, loss, 1, q, gq)
+		loss = hop_sum_all(t, attention(t, q, in[1], in[2]));
+	hop_return(t, gq);
+}
+#undef QKV
+
 /* ---- around operators ---- */
 
 /* Sizes are of types, and symbols where they are not known; as data they are i64. */
@@ -103,3 +127,31 @@ EXAMPLE(_enter_autocast, IN(V(1.00390625, 1), V(1, 1)), GIVES(2))
 	hop_return(t, y);
 }
 ALSO(_exit_autocast, _enter_autocast)
+
+BODY(square)
+{
+	hop_return(t, hop_mul(t, in[0], in[0]));
+}
+
+/* A body for one lane, batched along the first axis. */
+EXAMPLE(_add_batch_dim, IN(V(1, 2, 3)), GIVES(1, 4, 9))
+{
+	hop_value y;
+	hop_vmap_at(t, square, NULL, 1, in, (const int[]){ 0 }, 1, &y);
+	hop_return(t, y);
+}
+
+BODY(squares)
+{
+	hop_value y;
+	hop_vmap_at(t, square, NULL, 1, in, (const int[]){ 0 }, 1, &y);
+	hop_return(t, y);
+}
+
+/* Lanes of lanes. */
+EXAMPLE(_vmap_increment_nesting, IN(M(2, 2, 1, 2, 3, 4)), GIVES(1, 4, 9, 16))
+{
+	hop_value y;
+	hop_vmap_at(t, squares, NULL, 1, in, (const int[]){ 0 }, 1, &y);
+	hop_return(t, y);
+}

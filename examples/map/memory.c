@@ -77,3 +77,33 @@ EXAMPLE(run_dtensor_rng_op, IN(S(7)), GIVES(0))
 	here = hop_uniform(t, hop_fold_in(t, key, hop_i(t, 1)), HOP_f64, 0, NULL);
 	hop_return(t, hop_sub(t, hop_index(t, parts, 0, 1), here));
 }
+
+/* in: x; user: an array w, of which the sum of squares is the same in every run. */
+BODY(by_length)
+{
+	hop_value w = hop_use(t, user);
+	hop_return(t, hop_mul(t, in[0], hop_sum_all(t, hop_mul(t, w, w))));
+}
+
+/* That part is computed once, and again when the array has been written. */
+PROGRAM(run_const_graph)
+{
+	hop_array *w = vector(c, 2, (double[]){ 3, 4 }), *x = scalar(c, 2), *y;
+	hop_spec s = hop_spec0(HOP_f64);
+	hop_fn *f;
+
+	must(c, hop_capture(c, by_length, w, 1, &s, &f));
+	must(c, hop_fn_compile(f, HOP_COMPILE_OPTS(.constants = HOP_CONSTANTS_ONCE)));
+	for (int i = 0; i < 3; i++) {
+		must(c, hop_call(f, 1, &x, 1, &y));
+		expect(c, 1, &y, 50);
+	}
+	expect_that(hop_fn_kept(f).runs == 1);
+	numbers(w)[0] = 0;
+	hop_array_changed(w);
+	must(c, hop_call(f, 1, &x, 1, &y));
+	expect(c, 1, &y, 32);
+	expect_that(hop_fn_kept(f).runs == 2);
+	release(2, (hop_array *[]){ w, x });
+	hop_fn_release(f);
+}
