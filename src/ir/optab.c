@@ -183,27 +183,25 @@ static uint16_t tells(const hop_node *n)
 	return a->tells.n && !a->ntold ? HOP_HOLDS_MARK : 0;
 }
 
-/* What it holds by itself. */
+/* What it holds by itself, as its row says, its traits, and its attributes. */
 static uint16_t own_holds(const hop_node *n)
 {
-	switch (n->op) {
-	case HOP_OP_retain_grad:
-		return HOP_HOLDS_MARK;
-	case HOP_OP_watch:
-		return HOP_HOLDS_WATCH;
-	case HOP_OP_print:
-		return HOP_HOLDS_PRINT;
-	case HOP_OP_name: case HOP_OP_packed: case HOP_OP_checkpoint:
-		return HOP_HOLDS_NAME;
-	case HOP_OP_hook:
-		return HOP_HOLDS_HOOK | tells(n);
-	case HOP_OP_call:
-		return HOP_ATTR(n, call)->unroll ? HOP_HOLDS_UNROLL : 0;
-	case HOP_OP_scan:
-		return HOP_ATTR(n, scan)->unroll ? HOP_HOLDS_UNROLL : 0;
-	}
+	static const uint16_t row[HOP_NOPS] = {
+		[HOP_OP_retain_grad] = HOP_HOLDS_MARK, [HOP_OP_watch] = HOP_HOLDS_WATCH,
+		[HOP_OP_print] = HOP_HOLDS_PRINT, [HOP_OP_name] = HOP_HOLDS_NAME,
+		[HOP_OP_packed] = HOP_HOLDS_NAME, [HOP_OP_checkpoint] = HOP_HOLDS_NAME,
+		[HOP_OP_hook] = HOP_HOLDS_HOOK
+	};
 	int flags = hop_optab[n->op].flags;
-	return !(flags & HOP_F_W) ? 0 : flags & HOP_F_X ? HOP_HOLDS_HOST | HOP_HOLDS_ASKS : HOP_HOLDS_HOST;
+	uint16_t holds = row[n->op];
+	if (flags & HOP_F_W)
+		holds |= flags & HOP_F_X ? HOP_HOLDS_HOST | HOP_HOLDS_ASKS : HOP_HOLDS_HOST;
+	if (n->op == HOP_OP_hook)
+		holds |= tells(n);
+	if ((n->op == HOP_OP_call && HOP_ATTR(n, call)->unroll) ||
+	    (n->op == HOP_OP_scan && HOP_ATTR(n, scan)->unroll))
+		holds |= HOP_HOLDS_UNROLL;
+	return holds;
 }
 
 uint16_t hop_node_holds(const hop_node *n)
