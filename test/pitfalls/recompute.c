@@ -1,6 +1,7 @@
-/* recompute.c -- regions that are computed again on the way back: what is saved is what was asked for, by
- * names, lists, a policy or a budget, and the numbers are the same. Bytes are those of values that cross
- * from the forward to the backward half, and those that compiled code says it needs. */
+/* recompute.c -- regions that are computed again on the way back: what is saved is what was asked
+ * for, by names, lists, a policy or a budget, and the numbers are the same. Bytes are those of
+ * values that cross from the forward to the backward half, and those that compiled code says it
+ * needs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,7 +309,8 @@ static hop_saving wrong_policy(void *user, const hop_save_query *q)
 PITFALL(319, "lists say what is saved: by name, by op, by class; what they cannot say is refused")
 {
 	static const struct { const char *must, *again; int rows; } list[] = {
-		{ "sin", NULL, 2 }, { ":scaled", NULL, 2 }, { " exp , sin", NULL, 1 }, { "elementwise", "exp", 2 },
+		{ "sin", NULL, 2 }, { ":scaled", NULL, 2 }, { " exp , sin", NULL, 1 },
+		{ "elementwise", "exp", 2 },
 		{ "all", ":scaled", 1 }, { "heavy, reductions, random, operators", NULL, 1 },
 		{ ":another", NULL, 1 }, { NULL, "all", 1 },
 	};
@@ -410,7 +412,8 @@ PITFALL(325, "a hook on a value costs no bytes: it is saved once")
 		h = exp(sin(h));
 	}
 	gradient(hooked, &on, LIST(F(x)), WRT(0), LIST(F(g)));
-	must(saves(hooked, &on, 1, LIST(F(0.4, 1, 2)), NULL) == saves(hooked, NULL, 1, LIST(F(0.4, 1, 2)), NULL));
+	int64_t with = saves(hooked, &on, 1, LIST(F(0.4, 1, 2)), NULL);
+	must(with == saves(hooked, NULL, 1, LIST(F(0.4, 1, 2)), NULL));
 }
 
 /* ---- packing ---- */

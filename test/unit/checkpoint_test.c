@@ -1,5 +1,6 @@
-/* checkpoint_test.c -- what a split saves, as a record; values that cross by way of the host; what is asked
- * of the host in a checkpoint is not asked twice. Gradients and memory are in pitfalls/recompute.c. */
+/* checkpoint_test.c -- what a split saves, as a record; values that cross by way of the host; what
+ * is asked of the host in a checkpoint is not asked twice. Gradients and memory are in
+ * pitfalls/recompute.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
