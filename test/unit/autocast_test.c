@@ -255,6 +255,39 @@ static void no_rounding(void **state)
 	rig_run(&r);
 }
 
+/* f32 in f64, large enough for a template; sums are exact in f64, whatever their order. */
+static void as_f64(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_matmul_as(t, in[0], in[1], HOP_f64));
+}
+
+static void large(void **state)
+{
+	enum { M = 9, K = 17, N = 16 };
+	static float x[M][K], y[K][N];
+	static double want[M][N];
+	(void)state;
+	for (int i = 0; i < M * K; i++)
+		x[i / K][i % K] = (float)(1 << 20 | i * 7) / 64;
+	for (int i = 0; i < K * N; i++)
+		y[i / N][i % N] = (float)(1 << 20 | i * 11) / 32;
+	for (int i = 0; i < M; i++)
+		for (int j = 0; j < N; j++)
+			for (int k = 0; k < K; k++)
+				want[i][j] += (double)x[i][k] * y[k][j];
+	hop_array *in[2] = { array(HOP_f32, 2, (int64_t[]){ M, K }, x),
+		                 array(HOP_f32, 2, (int64_t[]){ K, N }, y) }, *out;
+	hop_spec s[2] = { spec_of(in[0]), spec_of(in[1]) };
+	hop_fn *f;
+	if (hop_capture(ctx, as_f64, NULL, 2, s, &f) || hop_call(f, 2, in, 1, &out))
+		fail_msg("%s", hop_message(ctx));
+	is(out, want[0], 0);
+	hop_array_release(in[0]);
+	hop_array_release(in[1]);
+	hop_fn_release(f);
+}
+
 static void narrow(hop_trace *t, const hop_value *in, void *user)
 {
 	hop_return(t, hop_matmul_as(t, in[0], in[0], *(hop_dtype *)user));
@@ -312,6 +345,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(network, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(products, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(no_rounding, rig_up, rig_down),
+		cmocka_unit_test_setup_teardown(large, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(refused, rig_up, rig_down),
 		cmocka_unit_test_setup_teardown(inherited, rig_up, rig_down),
 	};
