@@ -35,6 +35,16 @@ bool hop_trace_opts(hop_trace *t, const void *given, void *out, size_t ours)
 	return false;
 }
 
+/* The call itself, in the trace that it is of: op is NULL for a further step of one. */
+static void call(hop_trace *t, const char *op, hop_make_fn *make, void *arg)
+{
+	t->cast = op ? hop_autocast_of(t->modes, op) : HOP_NDTYPE;
+	make(t, arg);
+	t->cast = HOP_NDTYPE;
+	if (t->eager && !hop_env_of(t)->diag.st && t->root->top == t)
+		hop_eager_settle(t);
+}
+
 bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
                void *arg)
 {
@@ -55,13 +65,8 @@ bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_mak
 	hop_loc loc = file ? hop_loc_get(e, file, line, 0) : 0;
 	t->b.loc = top->b.loc = loc;
 	t->b.as = t->op;
-	if (usable(t)) {
-		t->cast = op ? hop_autocast_of(t->modes, op) : HOP_NDTYPE;
-		make(t, arg);
-		t->cast = HOP_NDTYPE;
-		if (t->eager && !e->diag.st && t->root->top == t)
-			hop_eager_settle(t);
-	}
+	if (usable(t))
+		call(t, op, make, arg);
 	hop_guard_end(e, &f);
 	return !e->diag.st;
 }
