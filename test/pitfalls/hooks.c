@@ -107,6 +107,30 @@ PITFALL(375, "a hook in a region that is called three times prints three times, 
 	prints(thrice_back, NULL, LIST(F0(2)), "gradient 1.0\ngradient 32.0\ngradient 256.0\n");
 }
 
+BODY(recomputed)                                       /* x: layers that keep nothing but their inputs */
+{
+	hop_value x = in[0];
+	for (int i = 0; i < 2; i++)
+		HOP_CHECKPOINT(t, NULL, x) {
+			hop_value y = hop_mul(t, x, x);
+			hop_hook(t, y, say, NULL);
+			x = hop_mul(t, y, hop_f(t, 3));
+		}
+	hop_return(t, x);
+}
+BODY(recomputed_back)
+{
+	hop_value out[2];
+	hop_grad_at(t, recomputed, NULL, 1, in, WRT(0), 2, out);
+	hop_return(t, out[1]);
+}
+
+PITFALL(386, "a hook in a checkpoint prints once, although what it is on is computed twice")
+{
+	prints(recomputed_back, NULL, LIST(F0(1)), "gradient 3.0\ngradient 54.0\n");
+	gives(recomputed_back, NULL, LIST(F0(1)), LIST(F0(108)));
+}
+
 BODY(one_branch)                                       /* x: a value that a branch makes */
 {
 	hop_value y = in[0];
