@@ -55,8 +55,8 @@ typedef struct hop_host_def {
 	                                * may be left out or called once for two. Else it is called as
 	                                * often as it stands there, in order. */
 	enum hop_host_batch batch;
-	int          nwrite;           /**< so many inputs, writes[..], it changes in place: in[..].data of */
-	const int   *writes;           /**< these is its own, and what it leaves there the new value */
+	int          nwrite;           /**< so many inputs it changes in place: those of writes[..] */
+	const int   *writes;           /**< in[..].data of these is its own; what it leaves there is new */
 	/** Result types, where a call gives none: a body on the inputs, whose results have the types that
 	 * the function's have. Nothing of it is kept. Bodies here get `user`. */
 	hop_body    *shape;

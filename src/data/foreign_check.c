@@ -50,8 +50,8 @@ static bool intact(const hop_host_arg *a)
 
 static hop_status past(hop_host_call *c, const char *what, int i)
 {
-	return hop_host_fail(c, HOP_EVALUE, "it wrote outside of %s %d: it has the sizes that were declared, "
-	                     "not others", what, i);
+	return hop_host_fail(c, HOP_EVALUE, "it wrote outside of %s %d: it has the sizes that were "
+	                     "declared, not others", what, i);
 }
 
 hop_status hop_foreign_checked(hop_env *e, const hop_foreign *f, hop_host_call *c)
