@@ -87,10 +87,21 @@ static bool tagged(const hop_cutter *c, const hop_node *n, enum hop_save save)
 	return false;
 }
 
+/* What is pure may be asked again after all, where a result of it cannot be kept. */
+static bool kept(const hop_cutter *c, const hop_node *n)
+{
+	if (hop_node_holds(n) & HOP_HOLDS_ASKS)
+		return true;
+	for (uint32_t k = 0; k < n->nout; k++)
+		if (hop_cut_local(c, c->j->type[n->out0.id + k]))
+			return false;
+	return true;
+}
+
 bool hop_cut_banned(const hop_cutter *c, const hop_node *n, bool heavy, bool prefer)
 {
 	if (hop_cut_once(n))
-		return true;
+		return kept(c, n);
 	if (hop_cut_names(n) || tagged(c, n, HOP_SAVE_must_recompute) ||
 	    tagged(c, n, HOP_SAVE_prefer_recompute))
 		return false;
