@@ -45,12 +45,10 @@ static void call(hop_trace *t, const char *op, hop_make_fn *make, void *arg)
 		hop_eager_settle(t);
 }
 
-bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
-               void *arg)
+/* Guarded; t is the innermost trace, and stays so: a variable that changes might be lost in a jump. */
+static bool enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
+                  void *arg)
 {
-	if (!t || !t->root)
-		return false;
-	t = hop_here(t);
 	if (op)
 		t->op = op;
 	hop_env *e = hop_env_of(t);
@@ -69,6 +67,12 @@ bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_mak
 		call(t, op, make, arg);
 	hop_guard_end(e, &f);
 	return !e->diag.st;
+}
+
+bool hop_enter(hop_trace *t, const char *op, const char *file, int line, hop_make_fn *make,
+               void *arg)
+{
+	return t && t->root && enter(hop_here(t), op, file, line, make, arg);
 }
 
 /* ---- traces ---- */
