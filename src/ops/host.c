@@ -1,7 +1,8 @@
 /* host.c -- host and host_pure: functions of the host, called by name with operands and results in
- * memory. What one of them changes in place is a further result, which begins as the operand. One row is an effect, the other is not; whose function it is says which. Neither is ever
- * run a second time for a derivative, and neither has one: capture wraps it in a custom node if its
- * maker gave it a rule. */
+ * memory. What one of them changes in place is a further result, which begins as the operand. One row
+ * is an effect, the other is not; whose function it is says which. Neither is ever run a second time
+ * for a derivative, and neither has one: capture wraps it in a custom node if its maker gave it a
+ * rule. */
 #include "data/foreign.h"
 #include "ops/ops.h"
 

@@ -180,7 +180,8 @@ PITFALL(396, "weights of an opaque function are inputs of it, and one that it do
 {
 	add_fn((hop_host_def){ .name = "product", .run = product, .shape = as_first, .pure = true,
 	                       .vjp = product_vjp });
-	gradient(learns, NULL, LIST(F(1, 2), F(3, 4), F(5, 6)), WRT(0, 1, 2), LIST(F(3, 4), F(1, 2), F(0, 0)));
+	gradient(learns, NULL, LIST(F(1, 2), F(3, 4), F(5, 6)), WRT(0, 1, 2),
+	         LIST(F(3, 4), F(1, 2), F(0, 0)));
 	slopes(learns, NULL, LIST(F(1, 2), F(3, 4), F(5, 6)), WRT(0, 1, 2));
 }
 
@@ -345,8 +346,8 @@ PITFALL(401, "an object is gone when a program asks it")
 	int64_t h = new_sum(&sum);
 	hop_object_release(ctx, h);
 	refuses_run(of_nothing, &h, LIST(F0(1)), HOP_EVALUE,
-	            "host function `sum.add`: 4294967296 is the handle of no object: it was released, or never "
-	            "made");
+	            "host function `sum.add`: 4294967296 is the handle of no object: it was released, or "
+	            "never made");
 }
 
 BODY(no_rule) { hop_return(t, hop_sum_all(t, ask(t, "more", 1, in))); }

@@ -1,5 +1,5 @@
-/* host_once_test.c -- the host is asked once: under derivatives of loops that keep all, or are run again,
- * in checkpoints, on threads, while NaNs are looked for; and runs that end in the middle. */
+/* host_once_test.c -- the host is asked once: under derivatives of loops that keep all, or are run
+ * again, in checkpoints, on threads, while NaNs are looked for; and runs that end in the middle. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
