@@ -1,6 +1,6 @@
 /* A training loop whose batches come from C code of ours: a data set is an object, `next` of it an
- * effect that fills memory of the program, `place` says where it is, and losses go into a log. All of it runs
- * inside one compiled loop; the same seed gives the same batches again. */
+ * effect that fills memory of the program, `place` says where it is, and losses go into a log. All of
+ * it runs inside one compiled loop; the same seed gives the same batches again. */
 #include "example.h"
 
 enum { ROWS = 64, BATCH = 8, DIM = 3, STEPS = 200 };
