@@ -44,7 +44,7 @@ void    hop_cut_tags(hop_cutter *c);
 /* A node that is its first operand: name, packed, hook, unless the host is asked by it. */
 bool    hop_cut_names(const hop_node *n);
 /* What the host does is done once; what packs, and what hooks do, does not run here. */
-bool    hop_cut_once(const hop_node *n);
+bool    hop_cut_once(const hop_cutter *c, const hop_node *n);
 /* Bytes of root v as it crosses; the type of piece k of what a packed node makes of it. */
 int64_t hop_cut_crossing(const hop_cutter *c, uint32_t v);
 const hop_type *hop_cut_pack_type(const hop_cutter *c, const hop_node *n, uint32_t k);

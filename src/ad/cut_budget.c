@@ -41,7 +41,7 @@ static uint32_t find_items(const hop_cutter *c, uint32_t *item, int64_t *bytes)
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < j->nnode; i++) {
 		const hop_node *d = &j->node[i];
-		if (!c->banned[i] || !upstream[i] || hop_cut_once(d))
+		if (!c->banned[i] || !upstream[i] || hop_cut_once(c, d))
 			continue;
 		for (uint32_t k = 0; k < d->nout; k++) {
 			uint32_t v = d->out0.id + k;

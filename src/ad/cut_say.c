@@ -187,7 +187,7 @@ static const char *why_saved(const hop_cutter *c, uint32_t v)
 {
 	if (v < c->nprimal)
 		return "it is what the rest is computed from";
-	if (hop_cut_once(&c->j->node[c->j->def[v]]))
+	if (hop_cut_once(c, &c->j->node[c->j->def[v]]))
 		return "the host is not asked twice";
 	if (hop_cut_pinned(c, v))
 		return "it must be saved";

@@ -56,10 +56,16 @@ bool hop_cut_names(const hop_node *n)
 	       (n->op == HOP_OP_hook && !(hop_node_holds(n) & HOP_HOLDS_HOST));
 }
 
-bool hop_cut_once(const hop_node *n)
+/* What is pure may be asked again where only the run knows how much there is to keep. */
+bool hop_cut_once(const hop_cutter *c, const hop_node *n)
 {
-	return !hop_cut_names(n) && !(hop_optab[n->op].flags & HOP_F_G) &&
-	       hop_node_holds(n) & HOP_HOLDS_HOST;
+	uint8_t holds = hop_node_holds(n);
+	if (hop_cut_names(n) || hop_optab[n->op].flags & HOP_F_G || !(holds & HOP_HOLDS_HOST))
+		return false;
+	for (uint32_t k = 0; !(holds & HOP_HOLDS_ASKS) && k < n->nout; k++)
+		if (hop_cut_local(c, c->j->type[n->out0.id + k]))
+			return false;
+	return true;
 }
 
 int64_t hop_cut_crossing(const hop_cutter *c, uint32_t v)
@@ -100,7 +106,7 @@ static bool kept(const hop_cutter *c, const hop_node *n)
 
 bool hop_cut_banned(const hop_cutter *c, const hop_node *n, bool heavy, bool prefer)
 {
-	if (hop_cut_once(n))
+	if (hop_cut_once(c, n))
 		return kept(c, n);
 	if (hop_cut_names(n) || tagged(c, n, HOP_SAVE_must_recompute) ||
 	    tagged(c, n, HOP_SAVE_prefer_recompute))
@@ -113,7 +119,7 @@ hop_status hop_cut_stuck(const hop_cutter *c)
 {
 	for (uint32_t i = 0; i < c->j->nnode; i++) {
 		const hop_node *n = &c->j->node[i];
-		for (uint32_t k = 0; hop_cut_once(n) && k < n->nout; k++) {
+		for (uint32_t k = 0; hop_cut_once(c, n) && k < n->nout; k++) {
 			uint32_t v = n->out0.id + k;
 			if (hop_cut_local(c, c->j->type[v]))
 				return hop_fail(c->env, n->loc, HOP_EREFUSED, "%s: reverse mode must keep result %u, "

@@ -245,6 +245,43 @@ static void test_gradient(void **state)
 	hop_fn_release(f), hop_fn_release(g), hop_fn_release(s), hop_fn_release(j);
 }
 
+/* ---- a loop of so many trips as the data say, twice differentiated ---- */
+
+static void cubes(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y[2];
+	(void)user;
+	HOP_WHILE(t, hop_gt(t, hop_sum(t, x, 0, NULL), hop_f(t, 0.5)), x) {
+		hop_host(t, "cube", 1, &x, 2, NULL, y);
+		x = y[0];
+	}
+	hop_return(t, hop_sum(t, x, 0, NULL));
+}
+
+static void cubes_slope(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[2];
+	(void)user;
+	hop_grad_at(t, cubes, NULL, 1, in, 1, (int[]){ 0 }, 2, out);
+	hop_return(t, hop_sum(t, out[1], 0, NULL));
+}
+
+/* 0.9^9 in two trips, since 0.9 and 0.729 are above one half: 72 * 0.9^7. */
+static void test_second(void **state)
+{
+	hop_spec spec = hop_spec1(HOP_f64, 1);
+	double v = 0.9, want = 72 * pow(0.9, 7), y[2];
+	hop_fn *f, *g;
+	(void)state;
+	OK(hop_capture(ctx, cubes_slope, NULL, 1, &spec, &f));
+	OK(hop_grad(f, 1, (int[]){ 0 }, &g));
+	for (enum way w = 0; w <= INTERPRETED; w++) {
+		OK(call1(g, w, 1, &v, 1, y));
+		assert_true(fabs(y[0] - want) < 1e-12 * want);
+	}
+	hop_fn_release(f), hop_fn_release(g);
+}
+
 /* ---- writes ---- */
 
 static hop_value add_into(hop_trace *t, hop_value x, hop_value y)
@@ -412,7 +449,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_shape), cmocka_unit_test(test_gradient), cmocka_unit_test(test_writes),
+		cmocka_unit_test(test_shape), cmocka_unit_test(test_gradient), cmocka_unit_test(test_second),
+		cmocka_unit_test(test_writes),
 		cmocka_unit_test(test_memory), cmocka_unit_test(test_check), cmocka_unit_test(test_wrong)
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
