@@ -51,5 +51,6 @@ hop_status cmd_saved(cmd *c, const hop_graph *g, const char *budget)
 		printf("%s%s", whole.s, bodies.n ? bodies.s : "");
 	hop_buf_free(&bodies);
 	hop_buf_free(&whole);
+	hop_arena_free(&keep, &c->env->mem);
 	return st;
 }

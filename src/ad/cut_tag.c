@@ -59,7 +59,7 @@ bool hop_cut_names(const hop_node *n)
 /* What is pure may be asked again where only the run knows how much there is to keep. */
 bool hop_cut_once(const hop_cutter *c, const hop_node *n)
 {
-	uint8_t holds = hop_node_holds(n);
+	uint16_t holds = hop_node_holds(n);
 	if (hop_cut_names(n) || hop_optab[n->op].flags & HOP_F_G || !(holds & HOP_HOLDS_HOST))
 		return false;
 	for (uint32_t k = 0; !(holds & HOP_HOLDS_ASKS) && k < n->nout; k++)
@@ -93,21 +93,10 @@ static bool tagged(const hop_cutter *c, const hop_node *n, enum hop_save save)
 	return false;
 }
 
-/* What is pure may be asked again after all, where a result of it cannot be kept. */
-static bool kept(const hop_cutter *c, const hop_node *n)
-{
-	if (hop_node_holds(n) & HOP_HOLDS_ASKS)
-		return true;
-	for (uint32_t k = 0; k < n->nout; k++)
-		if (hop_cut_local(c, c->j->type[n->out0.id + k]))
-			return false;
-	return true;
-}
-
 bool hop_cut_banned(const hop_cutter *c, const hop_node *n, bool heavy, bool prefer)
 {
 	if (hop_cut_once(c, n))
-		return kept(c, n);
+		return true;
 	if (hop_cut_names(n) || tagged(c, n, HOP_SAVE_must_recompute) ||
 	    tagged(c, n, HOP_SAVE_prefer_recompute))
 		return false;

@@ -74,11 +74,13 @@ static hop_status cut(struct work *w)
 	hop_env *e = w->e;
 	hop_module *m;
 	hop_buf whole, bodies;
-	hop_cuts cuts = { .whole = &whole, .bodies = &bodies };
+	hop_arena keep;
+	hop_cuts cuts = { .whole = &whole, .bodies = &bodies, .keep = &keep };
 	const hop_cut *c;
 	const hop_graph *joint;
 	HOP_TRY(hop_module_parse(e, w->text, strlen(w->text), "saved", &m));
 	const hop_graph *g = hop_module_find(m, NULL);
+	hop_arena_open(&keep, e);
 	hop_buf_open(&whole, e);
 	hop_buf_open(&bodies, e);
 	e->cuts = w->listen ? &cuts : NULL;
@@ -98,6 +100,7 @@ static hop_status cut(struct work *w)
 	}
 	hop_buf_free(&bodies);
 	hop_buf_free(&whole);
+	hop_arena_free(&keep, &e->mem);
 	hop_module_free(m, &e->mem);
 	return st;
 }

@@ -124,7 +124,7 @@ static void test_ops(void **state)
 static void test_covered(void **state)
 {
 	static const char *const own[] = { "constant", "size_of", "as_size", "random_bits",
-	                                   "uniform", "fold_in" };
+	                                   "uniform", "fold_in", "name", "straight", "host_pure" };
 	(void)state;
 	for (int op = 1; op < HOP_NOPS; op++) {
 		bool found = hop_optab[op].flags & (HOP_F_R | HOP_F_X);
