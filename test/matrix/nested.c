@@ -2,6 +2,7 @@
  * derivative, batches. Also the cell two_levels: the base function, two bodies down, uses a
  * value of the outermost trace, and its gradient is right. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "support/checks.h"
 
@@ -27,11 +28,12 @@ static int two_levels(hop_ctx *c, int op, int arg)
 	return check_value(c, &a) || check_vjp(c, &a) || check_value(c, &b) || check_vjp(c, &b);
 }
 
-int main(void)
+/* nested [K N]: operators K, K + N, ..; all without. */
+int main(int argc, char **argv)
 {
-	int bad = 0;
+	int bad = 0, first = argc > 2 ? atoi(argv[1]) : 0, step = argc > 2 ? atoi(argv[2]) : 1;
 
-	for (int op = 0; op < NOPERATOR; op++) {
+	for (int op = first; op < NOPERATOR && step > 0; op += step) {
 		for (int outer = 0; outer < NOPERATOR; outer++) {
 			char cap[32];
 
