@@ -41,7 +41,12 @@ static bool takes(hop_trace *t, const struct hosting *h)
 			               h->name, (long long)h->f->writes[i], h->nin);
 			return false;
 		}
-	if (!h->given && h->cap && !(h->f && h->f->shape)) {
+	if (!h->given && h->cap && !h->f) {
+		hop_trace_fail(t, HOP_EUSE, "host: no function `%s` is known to this context: hop_host_add makes "
+		               "it known", h->name);
+		return false;
+	}
+	if (!h->given && h->cap && !h->f->shape) {
 		hop_trace_fail(t, HOP_EUSE, "host: `%s` has no shape function, so the types of its results "
 		               "must be given", h->name);
 		return false;

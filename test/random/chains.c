@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "support/checks.h"
+#include "support/host_fns.h"
 
 static uint32_t next(uint32_t *s)
 {
@@ -21,7 +22,7 @@ static int try(const subject *s, uint32_t which)
 	hop_ctx *c;
 	int bad;
 
-	if (hop_ctx_new(NULL, &c))
+	if (hop_ctx_new(NULL, &c) || host_fns_add(c))
 		return 1;
 	bad = check[which % (sizeof check / sizeof *check)](c, s);
 	hop_ctx_free(c);

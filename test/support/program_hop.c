@@ -372,8 +372,10 @@ static void make_custom(gen_scope *s)
 	if (!st && gen_below(s->g, 2))
 		st = custom_jvp(s, g, &jvp);
 	uint32_t how = gen_below(s->g, 3);             /* it is batched: whole, by its own body, by a loop */
-	if (!st && how == 1 && !g->has_effect)
-		st = custom_batch(s, g, &batch);
+	if (!st && how == 1 && !g->has_effect && custom_batch(s, g, &batch)) {
+		hop_diag_clear(s->g->e);       /* a size in it would differ between lanes */
+		batch = NULL;
+	}
 	if (st) {
 		s->b.st = st;
 		return;
@@ -387,20 +389,20 @@ static void make_custom(gen_scope *s)
 
 /* ---- hook ---- */
 
-/* g, in -> g and what body makes of in, less the same: what every law expects of a gradient. */
+/* g, in -> g, or what body makes of in where that is less than itself, which is nowhere: what every law
+ * expects of a gradient. */
 static hop_status hook_body(gen_scope *s, const hop_type *t, const hop_graph *body, hop_graph **out_g)
 {
 	hop_build b;
-	hop_val in[GEN_IN], v[2];
+	hop_val in[GEN_IN], v;
 	HOP_TRY(hop_ad_pure(s->g->e, body, &body));
 	hop_body_open(&b, s->g->e, body);
 	hop_val g = hop_build_param(&b, t);
 	for (uint32_t i = 0; i < body->nparam; i++)
 		in[i] = hop_build_param(&b, body->type[i]);
-	for (int k = 0; k < 2; k++)
-		hop_body_inline(&b, body, in, &v[k]);
+	hop_body_inline(&b, body, in, &v);
 	if (!b.st)
-		g = hop_emit(&b, add, g, hop_emit(&b, sub, v[0], v[1]));
+		g = hop_emit(&b, select, hop_emit(&b, lt, v, v), v, g);
 	return hop_seal(&b, 1, &g, NULL, out_g);
 }
 
@@ -414,8 +416,8 @@ static void make_hook(gen_scope *s)
 	if (s->b.st)
 		return;
 	const hop_type *t = hop_typeof(&s->b, in[0]);
-	if (gen_body(s, n, in + 1, 1, &t, &g))
-		return;
+	if (gen_body(s, n, in + 1, 1, &t, &g) || g->ncheck || g->has_guard)
+		return;                /* a condition of the hook's own is none of the function's */
 	hop_status st = hook_body(s, t, g, &g);
 	if (st) {
 		s->b.st = st;
