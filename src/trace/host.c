@@ -42,8 +42,8 @@ static bool takes(hop_trace *t, const struct hosting *h)
 			return false;
 		}
 	if (!h->given && h->cap && !h->f) {
-		hop_trace_fail(t, HOP_EUSE, "host: no function `%s` is known to this context: hop_host_add makes "
-		               "it known", h->name);
+		hop_trace_fail(t, HOP_EUSE, "host: no function `%s` is known to this context: "
+		               "hop_host_add makes it known", h->name);
 		return false;
 	}
 	if (!h->given && h->cap && !h->f->shape) {
