@@ -416,9 +416,13 @@ static void make_hook(gen_scope *s)
 	if (s->b.st)
 		return;
 	const hop_type *t = hop_typeof(&s->b, in[0]);
-	if (gen_body(s, n, in + 1, 1, &t, &g) || g->ncheck || g->has_guard)
-		return;                /* a condition of the hook's own is none of the function's */
-	hop_status st = hook_body(s, t, g, &g);
+	int risks = s->g->risks;
+	s->g->risks = 0;               /* a condition of the hook's own, sizes too, is none of the function's */
+	hop_status st = gen_body(s, n, in + 1, 1, &t, &g);
+	s->g->risks = risks;
+	if (st || g->ncheck || g->has_guard)
+		return;
+	st = hook_body(s, t, g, &g);
 	if (st) {
 		s->b.st = st;
 		return;
