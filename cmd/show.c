@@ -33,10 +33,10 @@ static hop_status up_to(cmd *c, const char *name, const hop_graph **g)
 /* Machines to look at, whichever one we are on. */
 static const struct { const char *name; hop_machine m; } machines[] = {
 	{ "none",   { 0 } },
-	{ "sse",    { 128, 16, false, true, 1 << 16, 0 } },
-	{ "avx2",   { 256, 16, true,  true, 1 << 16, 0 } },
-	{ "avx512", { 512, 32, true,  true, 1 << 16, 0 } },
-	{ "neon",   { 128, 32, false, true, 1 << 16, 0 } },
+	{ "sse",    { .vbits = 128, .nvreg = 16, .threads = true, .fork = 1 << 16 } },
+	{ "avx2",   { .vbits = 256, .nvreg = 16, .halves = true, .threads = true, .fork = 1 << 16 } },
+	{ "avx512", { .vbits = 512, .nvreg = 32, .halves = true, .threads = true, .fork = 1 << 16 } },
+	{ "neon",   { .vbits = 128, .nvreg = 32, .threads = true, .fork = 1 << 16 } },
 };
 
 static hop_status find_machine(cmd *c, const char *name, hop_machine *out)

@@ -236,6 +236,8 @@ static void put_carries(hop_buf *o, const hop_stmt *s)
 
 static void put_bind(hop_buf *o, const hop_bind *b)
 {
+	static const char *const place[] = { "", "grid", "blocks x", "blocks y", "blocks z", "warps",
+	                                     "threads", "lanes" };
 	if (b->width)
 		hop_putf(o, " vector %d x %d%s", b->width, b->jam, b->light ? " light" : "");
 	if (b->turned)
@@ -250,6 +252,10 @@ static void put_bind(hop_buf *o, const hop_bind *b)
 		hop_putf(o, " slice r%d", b->slice);
 	if (b->least)
 		hop_putf(o, " from %lld", (long long)b->least);
+	if (b->place)
+		hop_putf(o, " over %s", place[b->place]);
+	if (b->each > 1)
+		hop_putf(o, " each %d", b->each);
 }
 
 static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
@@ -340,6 +346,7 @@ static void put_call(hop_buf *o, const hop_stmt *s)
 
 static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 {
+	static const char *const barrier[] = { "warp", "block", "team", "last" };
 	indent(o, depth);
 	switch (s->kind) {
 	case HOP_L_OP:
@@ -385,6 +392,9 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 	case HOP_L_CHECK:
 		hop_putf(o, "check %d", s->callee);
 		break;
+	case HOP_L_BARRIER:
+		hop_putf(o, "barrier %s", barrier[s->callee]);
+		break;
 	}
 	hop_putc(o, '\n');
 }
@@ -408,6 +418,9 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 	if (b->kind == HOP_BUF_TEMP) {
 		if (b->space == HOP_SPACE_RESULT)
 			hop_putf(o, " in param %d", b->index);
+		else if (b->space != HOP_SPACE_FRAME)
+			hop_putf(o, " %s", b->space == HOP_SPACE_SHARED ? "shared" :
+			         b->space == HOP_SPACE_LOCAL ? "local" : "scratch");
 		hop_put(o, " at ");
 		put_size(o, b->offset);
 	}
@@ -427,12 +440,27 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 	hop_putc(o, '\n');
 }
 
+static void put_team(hop_buf *o, const hop_lfunc *f)
+{
+	if (f->level != HOP_LEVEL_KERNEL)
+		return;
+	hop_putf(o, ", %d threads x ", f->team.threads);
+	for (int i = 0; i < 3; i++) {
+		hop_put(o, i ? "," : "");
+		put_size(o, f->team.blocks[i]);
+	}
+	hop_put(o, f->team.resident ? " resident" : f->team.exact ? " exact" : "");
+	if (f->shared)
+		hop_putf(o, ", shares %lld", (long long)f->shared);
+}
+
 static void put_func(hop_buf *o, const hop_lfunc *f, int i)
 {
-	static const char *const level[] = { "func", "host", "kernel" };
+	static const char *const level[] = { "func", "host", "kernel", "team", "thread" };
 	hop_putf(o, "%s f%d @%s sizes %d in %d out %d frame ", level[f->level], i,
 	         f->name ? f->name : "", f->nsym, f->nin, f->nout);
 	put_size(o, f->frame);
+	put_team(o, f);
 	for (int k = 0; k < f->nlocal; k++)
 		hop_putf(o, ", s%d in b%d", f->nsym + k, f->local[k]);
 	hop_put(o, " {\n");

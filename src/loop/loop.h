@@ -54,7 +54,11 @@ enum hop_buf_kind {
 /* Where a TEMP is. Its content may be gone when another that shares its bytes is written. */
 enum hop_space {
 	HOP_SPACE_FRAME,   /* the function's frame in the workspace */
-	HOP_SPACE_RESULT   /* PARAM `index`, a result of the same dtype that is not yet written */
+	HOP_SPACE_RESULT,  /* PARAM `index`, a result of the same dtype that is not yet written */
+	HOP_SPACE_SHARED,  /* of a KERNEL: each block has its own, at byte `offset` of what it shares */
+	HOP_SPACE_LOCAL,   /* of a KERNEL: each thread has its own; `count` is constant and small */
+	HOP_SPACE_SCRATCH  /* at byte `offset` of what all functions of a program on a device have for
+	                      themselves while they run: see hop_lfunc.scratch */
 };
 
 /* A flat array of one dtype. Distinct buffers never overlap, except that a PARAM output
@@ -100,8 +104,17 @@ enum hop_lkind {
 	HOP_L_GROW,        /* make tape buffer `buf` hold a[0] (i64) elements, keeping old ones */
 	HOP_L_EFFECT,      /* run-time call: rt->effect(rt, effect id, pointers of `args`, when);
 	                      operands, then results */
-	HOP_L_CHECK        /* stop unless check `callee` of the program holds. What follows in
+	HOP_L_CHECK,       /* stop unless check `callee` of the program holds. What follows in
 	                      the block may rest on it: no access goes before it */
+	HOP_L_BARRIER      /* of a KERNEL: `callee` says which, enum hop_barrier */
+};
+
+/* Who waits for whom. What a thread wrote before it others see behind it. */
+enum hop_barrier {
+	HOP_BARRIER_WARP,  /* the threads of a warp */
+	HOP_BARRIER_BLOCK, /* the threads of a block */
+	HOP_BARRIER_TEAM,  /* all: blocks are one, or resident */
+	HOP_BARRIER_LAST   /* nobody: the last block to come here goes on, alone; the others are done */
 };
 
 enum hop_loop_kind {
@@ -227,11 +240,28 @@ typedef struct hop_bind {
 	                          threads may share */
 	bool    ordered : 1;   /* iterations, or those of a block, share a private temporary: they
 	                          run one after the other, whatever the loop's kind */
+	uint8_t place : 3;     /* enum hop_place; of a KERNEL's loops, where all above is zero */
+	uint8_t each;          /* GRID, THREAD: iterations that a thread takes at once, as far apart as
+	                          there are threads in a block, loads before stores; 0 = 1 */
 	hop_reg slice;         /* thread, blocks: i64, defined in the loop: which of at most HOP_BLOCKS
 	                          blocks, each run in order, the iteration is in; 0 = none wants it */
 	int64_t least;         /* thread, blocks: iterations that are worth a fork */
 } hop_bind;
 enum { HOP_BLOCKS = 32 };
+
+/* Who shares the iterations of a loop in a KERNEL. Iteration i is of sharer i mod their number; with
+ * `each` = k > 1, a block of T threads takes k * T iterations in a row, and thread t of it i mod T = t.
+ * What is in the loop is run by that sharer alone. */
+enum hop_place {
+	HOP_PLACE_NONE,    /* nobody: whoever comes to the loop runs all of it, in order */
+	HOP_PLACE_GRID,    /* threads of all blocks (along x) */
+	HOP_PLACE_BLOCK_X, /* blocks along an axis of the grid; then threads of the block run the body */
+	HOP_PLACE_BLOCK_Y, /* together */
+	HOP_PLACE_BLOCK_Z,
+	HOP_PLACE_WARP,    /* warps of all blocks (along x); then lanes run the body together */
+	HOP_PLACE_THREAD,  /* threads of the block */
+	HOP_PLACE_LANE     /* threads of the warp */
+};
 
 /* A program has a million of them: what no two kinds need shares its place. */
 struct hop_stmt {
@@ -278,17 +308,43 @@ struct hop_stmt {
 };
 _Static_assert(sizeof(hop_stmt) <= 128, "two lines of a cache");
 
-/* Who runs a function. On a CPU all of it is WHOLE. Where a host drives a device, a HOST function
- * is a list: launches (calls of kernels), calls, branches, loops in order, libraries, what the run
- * time is asked; it computes nothing but what it branches on. A KERNEL holds the nests, calls
- * kernels only, and asks the run time nothing. Registers stay within a function. */
-enum hop_level { HOP_LEVEL_WHOLE, HOP_LEVEL_HOST, HOP_LEVEL_KERNEL };
+/* Who runs a function. On a CPU all of it is WHOLE. Where a host drives a device (device.c):
+ *
+ * HOST    a list: calls of kernels and of other lists, libraries, one after the other.
+ * KERNEL  all threads of its team, which are started together: one block, blocks that are all there
+ *         at once (resident), or any number of blocks that come and go. Statements outside of loops
+ *         that are shared (hop_place) run in every thread, with the same values of registers; a store
+ *         there is done by one thread of those that are together: the team, a block, a warp. A RED
+ *         loop that is shared is done together, and its result is the same for all who did it.
+ *         What one thread wrote and another reads, or writes again, has a barrier between. Only
+ *         teams of one block and resident ones store together or use BARRIER_TEAM.
+ *         It asks the run time what WHOLE does, together: see hop_state.
+ * TEAM    what a KERNEL calls together. It may do all that a KERNEL does.
+ * THREAD  what one thread calls alone: nothing in it is shared.
+ *
+ * Registers stay within a function. */
+enum hop_level { HOP_LEVEL_WHOLE, HOP_LEVEL_HOST, HOP_LEVEL_KERNEL, HOP_LEVEL_TEAM,
+                 HOP_LEVEL_THREAD };
+
+/* Of a KERNEL. No number depends on the device: bits of sums would. */
+typedef struct hop_team {
+	int      threads;              /* of a block: a multiple of a warp (32) */
+	hop_size blocks[3];            /* x, y, z; over size parameters; loops that are shared may have
+	                                  more iterations */
+	bool     resident;             /* all blocks run at once: at most as many as the machine has room
+	                                  for, whatever `blocks` says */
+	bool     exact;                /* every GRID, WARP and BLOCK loop has no more iterations than there
+	                                  are threads (times `each`), warps or blocks for it */
+} hop_team;
 
 /* Size symbols 0 .. nsym-1 are i64 arguments. Symbols nsym .. nsym+nlocal-1 are bound
  * while running: local symbol i has the value last stored in the i64 buffer local[i]. */
 typedef struct hop_lfunc {
 	const char *name;
 	enum hop_level level;
+	hop_team    team;              /* KERNEL */
+	int64_t     shared;            /* KERNEL, TEAM: bytes of SPACE_SHARED */
+	hop_size    scratch;           /* bytes of SPACE_SCRATCH, from its beginning, that it knows of */
 	int         nsym, nlocal;
 	int        *local;             /* [nlocal] buffer index */
 	int         nin, nout;         /* PARAM buffers: index 0..nin-1, nin..nin+nout-1 */

@@ -13,6 +13,7 @@ typedef struct scope {
 	int              depth;
 	int              nest;       /* parallel loops around */
 	bool             vector, forked;   /* one of them is */
+	bool             alone;            /* in a loop that threads share: see hop_place */
 } scope;
 
 enum { MAXNEST = 200 };          /* statements in statements: targets recurse over them */
@@ -227,7 +228,7 @@ static hop_status check_bind(scope *v, const hop_stmt *s)
 
 static hop_status check_loop(scope *v, const hop_stmt *s)
 {
-	bool vector = v->vector, forked = v->forked;
+	bool vector = v->vector, forked = v->forked, alone = v->alone;
 	HOP_TRY(check_bind(v, s));
 	HOP_TRY(check_size(v, s, s->extent));
 	if (s->bound)
@@ -253,9 +254,11 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 	v->nest += s->loop != HOP_LOOP_SEQ;
 	v->vector |= s->bind.width > 0;
 	v->forked |= s->bind.thread || s->bind.blocks;
+	v->alone |= s->bind.place == HOP_PLACE_GRID || s->bind.place >= HOP_PLACE_THREAD;
 	HOP_TRY(check_block(v, &s->body));
 	v->vector = vector;
 	v->forked = forked;
+	v->alone = alone;
 	v->nest -= s->loop != HOP_LOOP_SEQ;
 	for (int i = 0; i < s->nacc; i++)
 		HOP_TRY(use(v, s, s->acc[i].value, s->acc[i].dtype));
@@ -338,21 +341,31 @@ static hop_status check_call(scope *v, const hop_stmt *s)
 	return HOP_OK;
 }
 
+static bool may_call(enum hop_level me, enum hop_level to, bool alone)
+{
+	switch (me) {
+	case HOP_LEVEL_HOST:   return to == HOP_LEVEL_HOST || to == HOP_LEVEL_KERNEL;
+	case HOP_LEVEL_KERNEL:
+	case HOP_LEVEL_TEAM:   return to == (alone ? HOP_LEVEL_THREAD : HOP_LEVEL_TEAM);
+	default:               return to == me;
+	}
+}
+
 /* See hop_level. */
 static bool on_level(const scope *v, const hop_stmt *s)
 {
 	enum hop_level me = v->f->level;
-	if (s->kind == HOP_L_CALL) {
-		enum hop_level to = v->p->func[s->callee].level;
-		return me == HOP_LEVEL_HOST ? to != HOP_LEVEL_WHOLE : to == me;
-	}
-	if (me == HOP_LEVEL_KERNEL)
-		return s->kind != HOP_L_EFFECT && s->kind != HOP_L_CHECK && s->kind != HOP_L_GROW;
-	if (me == HOP_LEVEL_WHOLE)
-		return true;
-	return s->kind == HOP_L_OP ? s->sop != HOP_SOP_store :
-	       s->kind == HOP_L_TILE ? s->tile->of->library != HOP_LIBRARY_NONE :
-	       s->kind != HOP_L_LOOP || s->loop == HOP_LOOP_SEQ;
+	bool device = me == HOP_LEVEL_KERNEL || me == HOP_LEVEL_TEAM;
+	bool asks = s->kind == HOP_L_EFFECT || s->kind == HOP_L_CHECK || s->kind == HOP_L_GROW;
+	if (s->kind == HOP_L_CALL)
+		return may_call(me, v->p->func[s->callee].level, v->alone);
+	if (me == HOP_LEVEL_HOST)
+		return s->kind == HOP_L_TILE && s->tile->of->library != HOP_LIBRARY_NONE;
+	if (s->kind == HOP_L_BARRIER)
+		return device && !v->alone;
+	if (s->kind == HOP_L_LOOP && s->bind.place)
+		return device && !v->alone;
+	return !asks || me == HOP_LEVEL_WHOLE || (device && !v->alone);
 }
 
 static hop_status check_stmt(scope *v, const hop_stmt *s)
@@ -399,6 +412,10 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 			return bad(v, s, "loop program: check %d in a parallel loop", s->callee);
 		HOP_TRY(check_size(v, s, v->p->check[s->callee].c.a));
 		return check_size(v, s, v->p->check[s->callee].c.b);
+	case HOP_L_BARRIER:
+		if (s->callee < 0 || s->callee > HOP_BARRIER_LAST)
+			return bad(v, s, "loop program: barrier %d does not exist", s->callee);
+		return HOP_OK;
 	}
 	return bad(v, s, "loop program: statement %d does not exist", s->kind);
 }
@@ -411,8 +428,8 @@ static hop_status check_block(scope *v, const hop_block *b)
 		HOP_TRY(check_stmt(v, s));
 		if (!on_level(v, s))
 			return bad(v, s, "loop program: statement %d is not for a %s", s->kind,
-			           v->f->level == HOP_LEVEL_HOST ? "host" : v->f->level == HOP_LEVEL_KERNEL ?
-			           "kernel" : "function without a level");
+			           v->f->level == HOP_LEVEL_HOST ? "host" : v->f->level == HOP_LEVEL_WHOLE ?
+			           "function without a level" : v->alone ? "thread" : "kernel");
 	}
 	v->depth -= b->first != NULL;
 	return HOP_OK;

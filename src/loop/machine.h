@@ -14,6 +14,10 @@ typedef struct hop_machine {
 	bool    threads;           /* loops may be forked */
 	double  fork;              /* instructions worth a fork */
 	int64_t cache;             /* bytes that one core has for itself; 0 = as many as most have */
+	int     blocks;            /* of a device that a host drives: so many blocks are there at once, at
+	                              least; 0 = no device, and what follows means nothing */
+	int     warp;              /* threads that go together */
+	int64_t shared;            /* bytes that a block may share */
 } hop_machine;
 
 /* m may be NULL. */

@@ -555,6 +555,7 @@ static void run(frame *t, const hop_block *b, const hop_dtype *dt)
 		case HOP_L_EFFECT: outside(t, s); break;
 		case HOP_L_GROW: grow(t, s); break;
 		case HOP_L_CHECK: check(t, s); break;
+		case HOP_L_BARRIER: break;
 		}
 }
 

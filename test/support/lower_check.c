@@ -150,8 +150,10 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		bad = -1;
 	} else {
 		/* machines where all that may be forked is, and where nothing is */
-		static const hop_machine forks = { 512, 32, true, true, 1, 1 << 20 };
-		static const hop_machine alone = { 256, 16, true, false, 1, 1 << 20 };
+		static const hop_machine forks = { .vbits = 512, .nvreg = 32, .halves = true, .threads = true,
+		                                   .fork = 1, .cache = 1 << 20 };
+		static const hop_machine alone = { .vbits = 256, .nvreg = 16, .halves = true, .fork = 1,
+		                                   .cache = 1 << 20 };
 		hop_lower_opts plain = { .no_fuse = true }, tiled = { .tile_all = true, .room_all = true };
 		hop_lower_opts one = { .machine = &alone }, many = { .machine = &forks, .room_all = true };
 		bad = compare(&ip, g, &plain, syms, in, want);

@@ -357,7 +357,8 @@ static bool open_subject(bench *b, subject *s, const hop_graph *g, const char *p
 	hop_compile_opts o = { .size = sizeof o, .no_cache = true, .threads = 1 };
 	int64_t none[GEN_MAXSYM + 4] = { 0 };
 	/* all that may be forked is */
-	static const hop_machine m = { 512, 32, true, true, 1, 1 << 20 };
+	static const hop_machine m = { .vbits = 512, .nvreg = 32, .halves = true, .threads = true, .fork = 1,
+	                               .cache = 1 << 20 };
 	*s = (subject){ .g = g, .path = path };
 	if (hop_verify(b->e, g) || hop_pipeline_run(b->e, g, &s->opt) ||
 	    hop_lower_graph(b->e, s->opt, &(hop_lower_opts){ .machine = &m, .room_all = true }, &s->prog)) {

@@ -412,13 +412,16 @@ static void steps(rig *r, enum hop_loop_kind k)
 /* Lists of a host and kernels: what stands on the wrong side is refused. */
 static void test_levels(void **state)
 {
-	enum { W = HOP_LEVEL_WHOLE, H = HOP_LEVEL_HOST, D = HOP_LEVEL_KERNEL };
-	static const struct { int of[2]; enum hop_loop_kind k; bool ok; } all[] = {
-		{ { W, W }, HOP_LOOP_SEQ, true },  { { H, D }, HOP_LOOP_SEQ, true },
-		{ { D, D }, HOP_LOOP_SEQ, true },  { { D, D }, HOP_LOOP_PAR, true },
-		{ { W, D }, HOP_LOOP_SEQ, false }, { { H, W }, HOP_LOOP_SEQ, false },
-		{ { D, H }, HOP_LOOP_SEQ, false }, { { H, H }, HOP_LOOP_SEQ, false },
-		{ { H, D }, HOP_LOOP_PAR, false },
+	enum { W = HOP_LEVEL_WHOLE, H = HOP_LEVEL_HOST, K = HOP_LEVEL_KERNEL, T = HOP_LEVEL_TEAM,
+	       A = HOP_LEVEL_THREAD };
+	static const struct { int of[2]; enum hop_loop_kind k; bool shared, ok; } all[] = {
+		{ { W, W }, HOP_LOOP_SEQ, false, true },  { { K, T }, HOP_LOOP_SEQ, false, true },
+		{ { K, T }, HOP_LOOP_PAR, false, true },  { { K, A }, HOP_LOOP_PAR, true, true },
+		{ { T, T }, HOP_LOOP_SEQ, false, true },  { { A, A }, HOP_LOOP_PAR, false, true },
+		{ { K, A }, HOP_LOOP_PAR, false, false }, { { K, T }, HOP_LOOP_PAR, true, false },
+		{ { W, K }, HOP_LOOP_SEQ, false, false }, { { H, W }, HOP_LOOP_SEQ, false, false },
+		{ { K, H }, HOP_LOOP_SEQ, false, false }, { { H, K }, HOP_LOOP_SEQ, false, false },
+		{ { W, W }, HOP_LOOP_PAR, true, false },  { { A, A }, HOP_LOOP_PAR, true, false },
 	};
 
 	(void)state;
@@ -428,6 +431,7 @@ static void test_levels(void **state)
 		steps(&R, all[i].k);
 		R.f[0].level = (enum hop_level)all[i].of[0];
 		R.f[1].level = (enum hop_level)all[i].of[1];
+		R.f[0].body.first->bind.place = all[i].shared ? HOP_PLACE_THREAD : HOP_PLACE_NONE;
 		if ((hop_prog_verify(&R.e, &R.p) == HOP_OK) != all[i].ok)
 			fail_msg("levels %zu: %s", i, all[i].ok ? R.e.diag.text : "not refused");
 		rig_down(&R);

@@ -335,6 +335,8 @@ static void emit_stmt(hop_cemit *e, const hop_stmt *s)
 	case HOP_L_CHECK:
 		hop_c_check(e, s);
 		break;
+	case HOP_L_BARRIER:                /* of kernels, which are not for us */
+		break;
 	}
 }
 

@@ -358,6 +358,8 @@ static void emit_stmt(hop_emit *e, const hop_stmt *s)
 	case HOP_L_CHECK:
 		emit_check(e, s);
 		break;
+	case HOP_L_BARRIER:                /* of kernels, which are not for us */
+		break;
 	}
 	hop_e_line_back(e, was);
 }
