@@ -31,7 +31,7 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "show [FILE] --html [-p PASS,PASS...] [-o PAGE.html]\n"
 	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
 	  "    compilation, or, for lower, the loop program, for schedule the same bound to a\n"
-	  "    machine: this one, or none, sse, avx2, avx512, neon; for c the program as C without\n"
+	  "    machine: this one, or none, sse, avx2, avx512, neon, cuda; for c the program as C without\n"
 	  "    its head; --locs: end lines with where they come from; --copies: every copy, with its\n"
 	  "    bytes and the reason; --shared: which bodies are one, for how many callers, and\n"
 	  "    what keeps those apart that are nearly equal; --regions: the functions that are\n"

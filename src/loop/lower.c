@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "loop/device.h"
 #include "loop/lower.h"
 
 enum { INLINE_NODES = 24 };       /* a body of so many plain nodes is never a function */
@@ -140,6 +141,12 @@ static void divide(hop_lower *l, hop_lfunc *f)
 		hop_lower_add(l, part[i]);
 }
 
+/* Loops are bound when the program is whole, and kernels are parts enough (device.c). */
+static bool is_device(const hop_lower *l)
+{
+	return l->opt->machine && l->opt->machine->blocks;
+}
+
 /* What is left to do when all statements of the function are there. */
 static void finish(hop_lower *l)
 {
@@ -163,11 +170,11 @@ static void finish(hop_lower *l)
 		hop_loop_forward(l->env, l->q.a, f);
 		hop_loop_reuse(l->env, f);
 		hop_loop_carries(l->env, l->q.a, f);
-		if (l->opt->machine)
+		if (l->opt->machine && !is_device(l))
 			hop_loop_interchange(l->env, l->q.a, l->opt->machine, f, l->range);
 	}
 	renumber_func(l, f);
-	if (l->opt->machine) {
+	if (l->opt->machine && !is_device(l)) {
 		hop_loop_schedule(l->env, l->opt->machine, f);
 		hop_loop_shrink(l->env, l->opt->machine, f);
 	}
@@ -175,7 +182,8 @@ static void finish(hop_lower *l)
 	hop_loop_plan(l->env, &l->given, l->all->fns, l->range, f, l->opt->room_all);
 	if (!l->opt->no_fuse) {
 		hop_loop_equal(l, f);
-		divide(l, f);
+		if (!is_device(l))
+			divide(l, f);
 	}
 	add_fn(l, l->fn);
 }
@@ -457,7 +465,9 @@ hop_status hop_lower_graph(hop_env *e, const hop_graph *g, const hop_lower_opts 
 		collect(l);
 		if (!l->opt->no_fuse)
 			hop_loop_outline(e, l->prog);
-		st = hop_prog_verify(e, l->prog);
+		if (is_device(l))
+			st = hop_loop_device(e, l->opt->machine, l->prog);
+		st = st ? st : hop_prog_verify(e, l->prog);
 	}
 	if (st) {
 		hop_arena_free(&a, &e->mem);

@@ -1,0 +1,358 @@
+/* device.c -- a program for a CPU becomes one for a host and a device. The entry is a list of kernels:
+ *
+ *	nest       one large nest: blocks that come and go
+ *	small      statements in a row that are nothing for more than one block: operations, small
+ *	           nests, branches and loops of those, what the run time is asked
+ *	resident   a branch or a loop with large nests in it: all blocks at once
+ *	call       a function with large nests: a list of its own
+ *
+ * What is behind a sum over all blocks, and small, goes to the block that ends it. A function that is
+ * called in a kernel is bound for who calls it: one block, or all.
+ *
+ * needs: planned functions, collected.  breaks: function numbers; fills: levels, teams, places */
+#include "loop/device_cut.h"
+
+#include <string.h>
+
+#include "loop/lower.h"
+
+enum {
+	THREADS = 256,           /* of a block */
+	SMALL = 4096,            /* elements that one block may well do */
+	LONG = 40000,            /* statements a thread that it may not */
+	HEAVY = 400              /* weight of a small kernel that is long enough to be compiled */
+};
+
+typedef enum how { HOW_HOST, HOW_BLOCK, HOW_RESIDENT, NHOW } how;
+
+typedef struct device {
+	hop_env   *e;
+	hop_prog  *p;
+	const hop_machine *m;
+	hop_lfunc *old;
+	int        nold;
+	bool      *big;          /* [nold] has a large nest */
+	int       *made;         /* [nold * NHOW] its number; 0 = none yet */
+	hop_lfunc *out;
+	size_t     n, cap;
+	int64_t    spill;        /* bytes of scratch that are given away */
+	hop_size   most;         /* bytes behind them that kernels use in turns */
+	hop_status st;
+} device;
+
+static int make(device *v, int old, how h);
+
+/* ---- what is large ---- */
+
+static bool block_big(const device *v, const hop_block *b);
+
+static bool stmt_big(const device *v, const hop_stmt *s)
+{
+	if (hop_stmt_is_nest(s)) {
+		double w = hop_nest_width(s), t = w < THREADS ? w : THREADS;
+		return w > SMALL || hop_nest_work(s) / (t > 1 ? t : 1) > LONG || block_big(v, &s->body);
+	}
+	if (s->kind == HOP_L_CALL)
+		return v->big[s->callee];
+	return block_big(v, &s->body) || block_big(v, &s->other);
+}
+
+static bool block_big(const device *v, const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if ((s->kind != HOP_L_OP) && stmt_big(v, s))
+			return true;
+	return false;
+}
+
+/* ---- what kernels do not know ---- */
+
+/* Tiles as loops, carries as copies. */
+static void plain_block(device *v, hop_lfunc *f, hop_block *b)
+{
+	hop_block out = { 0 };
+	hop_lbuild l = { .env = v->e, .a = v->p->a, .f = f, .block = &out };
+	for (hop_stmt *s = b->first, *next; s; s = next) {
+		next = s->next;
+		s->next = NULL;
+		l.loc = s->loc;
+		if (s->kind == HOP_L_TILE) {
+			if (!s->tile->of->expand(&l, s->tile) && !v->st)
+				v->st = hop_fail(v->e, s->loc, HOP_ETARGET, "%s: not on a device yet", s->tile->of->name);
+			l.block = &out;
+			continue;
+		}
+		hop_block_append(&out, s);
+		plain_block(v, f, &s->body);
+		plain_block(v, f, &s->other);
+		if (s->ncarry) {
+			hop_lbuild in = { .env = v->e, .a = v->p->a, .f = f, .block = &s->body, .loc = s->loc };
+			hop_carry_loops(&in, f, s);
+			s->ncarry = 0;
+			s->carry = NULL;
+		}
+	}
+	*b = out;
+}
+
+/* ---- calls ---- */
+
+static void retarget(device *v, hop_block *b, how h)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind == HOP_L_CALL)
+			s->callee = make(v, s->callee, h);
+		retarget(v, &s->body, h);
+		retarget(v, &s->other, h);
+	}
+}
+
+static int reserve(device *v, int old, how h)
+{
+	v->out = hop_arena_grow(&v->e->tmp, v->out, sizeof *v->out, v->n + 1, &v->cap);
+	v->made[old * NHOW + h] = (int)v->n;
+	return (int)v->n++;
+}
+
+static int append(device *v, const hop_lfunc *f)
+{
+	v->out = hop_arena_grow(&v->e->tmp, v->out, sizeof *v->out, v->n + 1, &v->cap);
+	v->out[v->n] = *f;
+	return (int)v->n++;
+}
+
+static hop_dfunc dfunc(device *v, hop_lfunc *f)
+{
+	return (hop_dfunc){ .e = v->e, .a = v->p->a, .p = v->p, .m = v->m, .f = f, .threads = THREADS,
+	                    .scratch = v->spill };
+}
+
+int hop_device_scratch(hop_dfunc *d, hop_dtype t, hop_size count)
+{
+	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f };
+	hop_lbuf v = { .kind = HOP_BUF_TEMP, .space = HOP_SPACE_SCRATCH, .dtype = t, .count = count,
+	               .offset = hop_size_int(d->scratch), .is_written = true };
+	HOP_ASSERT(hop_size_const(count));
+	d->scratch += (count.k * (int64_t)hop_dtype_bytes(t) + 63) / 64 * 64;
+	return hop_l_buf(&b, v);
+}
+
+/* ---- what a kernel calls ---- */
+
+static void make_team(device *v, int at, int old, how h)
+{
+	hop_lfunc f = v->old[old];
+	hop_unit u = h == HOW_BLOCK ? HOP_UNIT_BLOCK : HOP_UNIT_RESIDENT;
+	hop_dfunc d = dfunc(v, &f);
+	hop_cut c;
+	f.level = HOP_LEVEL_TEAM;
+	hop_cut_open(&c, &d);
+	hop_lfunc k = f;
+	hop_cut_make(&c, &k, f.body.first, NULL);
+	d.f = &k;
+	hop_device_bind(&d, &k.body, u);
+	hop_device_wait(&d, &k.body, u);
+	v->spill = d.scratch;
+	hop_cut_close(&c, &k);
+	retarget(v, &k.body, h);
+	v->out[at] = k;
+}
+
+/* ---- host lists ---- */
+
+/* A run of statements. tail: those from there on are of the block that ends the nest. */
+typedef struct run {
+	enum { RUN_SMALL, RUN_NEST, RUN_RESIDENT, RUN_CALL } kind;
+	hop_stmt *first, *end;
+	int64_t   weight;
+	bool      empty;         /* all of it is made again where it is wanted */
+} run;
+
+static int kind_of(const device *v, const hop_stmt *s)
+{
+	if (s->kind == HOP_L_OP || !stmt_big(v, s))
+		return RUN_SMALL;
+	return hop_stmt_is_nest(s) ? RUN_NEST : s->kind == HOP_L_CALL ? RUN_CALL : RUN_RESIDENT;
+}
+
+/* The next run, from s on. */
+static run next_run(const device *v, const hop_cut *c, hop_stmt *s)
+{
+	run r = { .kind = (int)kind_of(v, s), .first = s, .end = s->next, .weight = hop_stmt_weight(s) };
+	bool sums = r.kind == RUN_NEST && s->loop == HOP_LOOP_RED;
+	r.empty = r.kind == RUN_SMALL && hop_cut_is_again(c, s);
+	if (r.kind != RUN_SMALL && !sums)
+		return r;
+	for (s = s->next; s && kind_of(v, s) == RUN_SMALL && r.weight < HEAVY; s = s->next) {
+		r.weight += hop_stmt_weight(s);
+		r.empty = r.empty && hop_cut_is_again(c, s);
+		r.end = s->next;
+	}
+	return r;
+}
+
+/* Widest nest of the block: as many threads as it has use for. */
+static double widest(const hop_block *b)
+{
+	double w = 1;
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		double x = hop_stmt_is_nest(s) ? hop_nest_width(s) : 1, y = widest(&s->body), z = widest(&s->other);
+		if (!hop_stmt_is_nest(s) || x < 64)
+			x = x > y ? x : y;
+		w = w > x ? w : x;
+		w = w > z ? w : z;
+	}
+	return w;
+}
+
+static int small_threads(const hop_block *b)
+{
+	double w = widest(b);
+	int n = 32;
+	while (n < 512 && n < w && (n < 256 || n * 2 < w))
+		n *= 2;
+	return n;
+}
+
+static void bind_small(hop_dfunc *d, hop_block *b, hop_team *t)
+{
+	d->threads = small_threads(b);
+	hop_device_bind(d, b, HOP_UNIT_BLOCK);
+	hop_device_wait(d, b, HOP_UNIT_BLOCK);
+	*t = (hop_team){ .threads = d->threads,
+	                 .blocks = { hop_size_int(1), hop_size_int(1), hop_size_int(1) } };
+}
+
+static void bind_resident(hop_dfunc *d, hop_block *b, hop_team *t)
+{
+	hop_device_bind(d, b, HOP_UNIT_RESIDENT);
+	hop_device_wait(d, b, HOP_UNIT_RESIDENT);
+	*t = (hop_team){ .threads = d->threads, .resident = true,
+	                 .blocks = { hop_size_int(d->m->blocks), hop_size_int(1), hop_size_int(1) } };
+}
+
+/* The nest and what was put around it; behind the last block's barrier it is one block. */
+static bool bind_nest(hop_dfunc *d, hop_block *b, hop_team *t)
+{
+	hop_stmt *s = b->first;
+	while (!hop_stmt_is_nest(s))
+		s = s->next;
+	hop_stmt *rest = s->next;
+	if (!hop_device_bind_nest(d, b, s, t))
+		return false;
+	hop_block tail = { rest, b->last };
+	if (rest) {
+		hop_device_bind(d, &tail, HOP_UNIT_BLOCK);
+		for (hop_stmt *q = b->first; q; q = q->next)
+			if (q->next == rest) {
+				q->next = tail.first;
+				break;
+			}
+		b->last = tail.last;
+	}
+	hop_device_wait(d, b, HOP_UNIT_GRID);
+	return true;
+}
+
+static void bind_run(device *v, hop_dfunc *d, hop_lfunc *k, const run *r)
+{
+	bool done = r->kind == RUN_NEST && bind_nest(d, &k->body, &k->team);
+	if (r->kind == RUN_SMALL)
+		bind_small(d, &k->body, &k->team);
+	else if (!done)
+		bind_resident(d, &k->body, &k->team);
+	(void)v;
+}
+
+static hop_stmt *call_kernel(device *v, int callee, hop_loc loc)
+{
+	hop_stmt *s = HOP_NEW(v->p->a, hop_stmt);
+	s->kind = HOP_L_CALL;
+	s->is_part = true;
+	s->callee = callee;
+	s->loc = loc;
+	return s;
+}
+
+static void make_kernel(device *v, hop_cut *c, const run *r, hop_block *list)
+{
+	hop_lfunc k;
+	hop_cut_make(c, &k, r->first, r->end);
+	hop_dfunc d = dfunc(v, &k);
+	d.scratch = v->spill;
+	k.level = HOP_LEVEL_KERNEL;
+	bind_run(v, &d, &k, r);
+	v->spill = d.scratch;
+	hop_cut_close(c, &k);
+	retarget(v, &k.body, k.team.resident ? HOW_RESIDENT : HOW_BLOCK);
+	hop_block_append(list, call_kernel(v, append(v, &k), r->first->loc));
+}
+
+static void make_host(device *v, int at, int old)
+{
+	hop_lfunc f = v->old[old];
+	hop_block list = { 0 };
+	hop_dfunc d = dfunc(v, &f);
+	hop_cut c;
+	hop_cut_open(&c, &d);
+	for (hop_stmt *s = f.body.first; s;) {
+		run r = next_run(v, &c, s);
+		if (!r.empty)
+			hop_cut_note(&c, r.first, r.end);
+		s = r.end;
+	}
+	v->spill += (c.spilled + 63) / 64 * 64;
+	for (hop_stmt *s = f.body.first; s;) {
+		run r = next_run(v, &c, s);
+		s = r.end;
+		if (r.kind == RUN_CALL) {
+			hop_stmt *q = hop_stmt_copy(v->p->a, r.first);
+			q->callee = make(v, q->callee, HOW_HOST);
+			hop_block_append(&list, q);
+		} else if (!r.empty) {
+			make_kernel(v, &c, &r, &list);
+		}
+	}
+	f = v->old[old];
+	f.level = HOP_LEVEL_HOST;
+	f.body = list;
+	f.nreg = 0;
+	v->out[at] = f;
+}
+
+static int make(device *v, int old, how h)
+{
+	int at = v->made[old * NHOW + h];
+	if (at)
+		return at;
+	at = reserve(v, old, h);
+	if (h == HOW_HOST)
+		make_host(v, at, old);
+	else
+		make_team(v, at, old, h);
+	return at;
+}
+
+/* ---- all of it ---- */
+
+hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
+{
+	hop_mark at = hop_mark_at(&e->tmp);
+	device v = { .e = e, .p = p, .m = m, .old = p->func, .nold = p->nfunc, .most = hop_size_int(0) };
+	v.big = HOP_NEWN(&e->tmp, bool, p->nfunc);
+	v.made = HOP_NEWN(&e->tmp, int, p->nfunc * NHOW);
+	for (int i = p->nfunc - 1; i >= 0; i--)
+		plain_block(&v, &v.old[i], &v.old[i].body);
+	for (int i = p->nfunc - 1; i >= 0; i--)
+		v.big[i] = block_big(&v, &v.old[i].body);
+	if (!v.st) {
+		make(&v, 0, HOW_HOST);
+		for (size_t i = 0; i < v.n; i++)
+			v.out[i].scratch = hop_size_int(v.spill);
+		p->func = HOP_NEWN(p->a, hop_lfunc, v.n);
+		memcpy(p->func, v.out, v.n * sizeof *v.out);
+		p->nfunc = (int)v.n;
+	}
+	hop_rewind(&e->tmp, at);
+	return v.st;
+}

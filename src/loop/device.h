@@ -1,0 +1,69 @@
+/* device.h -- programs for a host and a device: what the files device*.c share. Functions that are
+ * WHOLE become lists of a host and kernels (loop.h, hop_level); who asks for it is lower.c, where the
+ * machine has blocks.
+ *
+ *	device.c       which functions there are, and at which level; host lists: which statements are a kernel
+ *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
+ *	device_bind.c  who shares which loop
+ *	device_red.c   sums over all blocks
+ *	device_wait.c  barriers
+ */
+#ifndef HOP_DEVICE_H
+#define HOP_DEVICE_H
+
+#include "loop/walk.h"
+
+/* copy.c */
+hop_stmt *hop_stmt_copy(hop_arena *a, const hop_stmt *s);
+hop_block hop_block_copy(hop_arena *a, const hop_block *b);
+
+/* Who comes to a statement together. */
+typedef enum hop_unit {
+	HOP_UNIT_GRID,         /* blocks that come and go: a KERNEL's nest, alone */
+	HOP_UNIT_RESIDENT,     /* all blocks, which are there at once */
+	HOP_UNIT_BLOCK,        /* the threads of a block */
+	HOP_UNIT_WARP,         /* the threads of a warp */
+	HOP_UNIT_THREAD        /* one */
+} hop_unit;
+
+/* A function on its way to the device. */
+typedef struct hop_dfunc {
+	hop_env   *e;
+	hop_arena *a;              /* of the program */
+	hop_prog  *p;
+	const hop_machine *m;
+	hop_lfunc *f;              /* a copy: its statements and buffers may be changed */
+	int        threads;        /* of a block of its team */
+	int64_t    scratch;        /* bytes that spilled registers take, of all functions */
+} hop_dfunc;
+
+/* How many times a loop runs, about: a size that is not known may be large. */
+double hop_device_trips(hop_size n);
+/* Elements of a nest that may be computed side by side, and statements that it runs, about. */
+double hop_nest_width(const hop_stmt *s);
+double hop_nest_work(const hop_stmt *s);
+
+/* Everything that writes in b moves with var: iterations of its loop are apart. */
+bool   hop_block_owns(const hop_block *b, hop_reg var);
+
+/* device_bind.c: give the loops of b their places, for whoever comes to it together. Loops may be
+ * joined and divided. */
+void hop_device_bind(hop_dfunc *d, hop_block *b, hop_unit u);
+/* The kernel's only nest s, blocks that come and go; false: it cannot be one. Fills the team. */
+bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *team);
+
+/* device_red.c: s, a RED loop of b, as partial results of parts and a sum of those; parts by the
+ * extent alone. resident: a barrier between; else the last block goes on. */
+void hop_device_split_red(hop_dfunc *d, hop_block *b, hop_stmt *s, bool resident);
+hop_size hop_device_red_parts(hop_env *e, hop_size extent);
+
+/* device_wait.c: barriers where a thread needs what another did, or takes its place. */
+void hop_device_wait(hop_dfunc *d, hop_block *b, hop_unit u);
+
+/* A TEMP in scratch behind what d has, of so many elements; its number. */
+int  hop_device_scratch(hop_dfunc *d, hop_dtype t, hop_size count);
+
+/* lower.c calls it: the whole program. */
+hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p);
+
+#endif

@@ -1,0 +1,416 @@
+/* device_bind.c -- who shares which loop on a device: five ways to run a nest.
+ *
+ *	map      a loop, or loops right in each other, around operations: an iteration a thread
+ *	row      loops around loops along memory: an iteration a block or a warp, whose threads share
+ *	         what is in it
+ *	lanes    the same where threads side by side are what lies side by side: an iteration a thread
+ *	sum      a reduction for all who are together: each thread a part
+ *	none     what may not be shared, or does not pay: all run it
+ *
+ * Bound by its text and by who comes to it, never by the device: sums keep their order. What is
+ * shared is what hop_block_owns says: iterations write nothing of each other.
+ *
+ * needs: no carries, no tiles but products.  keeps: meaning.  fills: place, each */
+#include "loop/device.h"
+
+enum {
+	WARP = 32,
+	MAP_THREADS = 256,       /* of a block of a map */
+	MAP_EACH = 4,            /* elements a thread, loads in flight */
+	MANY = 1 << 16,          /* elements from which that pays */
+	NARROW = 128,            /* iterations of an innermost loop that fill no block */
+	SHORT_ROW = 256,         /* elements that a warp takes */
+	FEW = 16,                /* iterations that all may run for themselves */
+	MAXCHAIN = 8,
+	MAXBLOCKS = 65535        /* along y and z */
+};
+
+/* ---- what a nest is ---- */
+
+double hop_device_trips(hop_size n)
+{
+	return hop_size_const(n) ? (double)(n.k > 0 ? n.k : 0) : MANY;
+}
+
+static double trips(const hop_stmt *s)
+{
+	return hop_device_trips(s->extent);
+}
+
+static bool is_par(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_PAR;
+}
+
+/* Operations that change nothing, then one statement: that one. */
+static hop_stmt *only(const hop_block *b)
+{
+	hop_stmt *s = b->first;
+	while (s && s->kind == HOP_L_OP && s->sop != HOP_SOP_store)
+		s = s->next;
+	return s && !s->next ? s : NULL;
+}
+
+static bool moves_with(const hop_addr *a, hop_reg var)
+{
+	int i = hop_addr_term(a, var);
+	return i >= 0 && !hop_size_is(a->term[i].stride, 0);
+}
+
+static bool tile_owns(const hop_tile *t, hop_reg var)
+{
+	for (int i = 0; i < t->of->narg; i++)
+		if (t->arg[i].access & HOP_WRITE && !moves_with(&t->arg[i].at, var))
+			return false;
+	for (int i = 0; i < t->of->nhole; i++)
+		if (!hop_block_owns(&t->hole[i].body, var))
+			return false;
+	return true;
+}
+
+bool hop_block_owns(const hop_block *b, hop_reg var)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		switch (s->kind) {
+		case HOP_L_OP:
+			if (s->sop == HOP_SOP_store && !moves_with(&s->u.addr, var))
+				return false;
+			break;
+		case HOP_L_LOOP: case HOP_L_IF: case HOP_L_WHILE:
+			if (s->ncarry || !hop_block_owns(&s->body, var) || !hop_block_owns(&s->other, var))
+				return false;
+			break;
+		case HOP_L_TILE:
+			if (!tile_owns(s->tile, var))
+				return false;
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Loops right in each other whose iterations are apart: how many, outermost first. */
+static int chain_of(hop_stmt *s, hop_stmt **out)
+{
+	int n = 0;
+	while (s && is_par(s) && n < MAXCHAIN && (!n || !s->bound) && hop_block_owns(&s->body, s->dst)) {
+		out[n++] = s;
+		s = s->bound ? NULL : only(&s->body);
+	}
+	return n;
+}
+
+double hop_nest_width(const hop_stmt *s)
+{
+	double n = 1;
+	while (s && s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ) {
+		n *= trips(s);
+		if (s->loop == HOP_LOOP_RED)
+			break;
+		s = only(&s->body);
+	}
+	return n;
+}
+
+static double block_work(const hop_block *b)
+{
+	double n = 0;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		n += hop_nest_work(s);
+	return n;
+}
+
+double hop_nest_work(const hop_stmt *s)
+{
+	double n = s->kind == HOP_L_OP ? hop_sop_cost(s->sop, s->dtype) : 1;
+	if (s->kind == HOP_L_TILE) {
+		for (int i = 0; i < s->tile->of->nextent; i++)
+			n *= hop_device_trips(s->tile->extent[i]);
+		return 2 * n;
+	}
+	n += block_work(&s->body) + block_work(&s->other);
+	return s->kind == HOP_L_LOOP ? n * trips(s) : n;
+}
+
+static bool is_straight(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind != HOP_L_OP)
+			return false;
+	return true;
+}
+
+/* ---- joining loops ---- */
+
+/* out with in, the only loop in it, as one: its variable counts both. */
+static void join(hop_dfunc *d, hop_stmt *out, hop_stmt *in)
+{
+	hop_block   ops = { 0 }, was = out->body;
+	hop_lbuild  b = { .env = d->e, .a = d->a, .f = d->f, .block = &ops, .loc = out->loc };
+	hop_reg     p = hop_l_reg(&b), by = hop_l_size(&b, in->extent);
+	hop_stmt   *i = hop_l_stmt(&b, HOP_L_OP), *j = hop_l_stmt(&b, HOP_L_OP);
+
+	*i = (hop_stmt){ .kind = HOP_L_OP, .sop = HOP_SOP_div, .dtype = HOP_i64, .na = 2, .loc = out->loc,
+	                 .dst = out->dst, .a = { p, by }, .next = j };
+	*j = (hop_stmt){ .kind = HOP_L_OP, .sop = HOP_SOP_rem, .dtype = HOP_i64, .na = 2, .loc = out->loc,
+	                 .dst = in->dst, .a = { p, by } };
+	for (hop_stmt *s = was.first, *next; s != in; s = next) {
+		next = s->next;
+		s->next = NULL;
+		hop_block_append(&ops, s);
+	}
+	if (in->body.first) {
+		ops.last->next = in->body.first;
+		ops.last = in->body.last;
+	}
+	out->dst = p;
+	out->extent = hop_size_mul(d->e, out->extent, in->extent);
+	out->body = ops;
+}
+
+static void join_at(hop_dfunc *d, hop_stmt **c, int *n, int i)
+{
+	join(d, c[i], c[i + 1]);
+	for (int k = i + 1; k + 1 < *n; k++)
+		c[k] = c[k + 1];
+	--*n;
+}
+
+/* ---- which way ---- */
+
+/* How many accesses in b, all that is in it too, are next to each other along var. */
+static int along(const hop_block *b, hop_reg var)
+{
+	int n = 0;
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		hop_addr *a;
+		int k = hop_stmt_blocks(s, sub);
+		for (int i = 0; (a = hop_stmt_addr(s, i)); i++) {
+			int t = hop_addr_term(a, var);
+			n += t >= 0 && hop_size_is(a->term[t].stride, 1);
+		}
+		for (int i = 0; i < k; i++)
+			n += along(sub[i], var);
+	}
+	return n;
+}
+
+/* The longest loop right in b; its accesses along memory, against those of the loop around. */
+static const hop_stmt *longest(const hop_block *b)
+{
+	const hop_stmt *l = NULL;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ && (!l || trips(s) > trips(l)))
+			l = s;
+	return l;
+}
+
+static int row_score(const hop_block *b, hop_reg outer)
+{
+	int n = 0;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ)
+			n += along(&s->body, s->dst) - along(&s->body, outer);
+	return n;
+}
+
+/* Threads should share what is in an iteration of `last`, not the iterations. */
+static bool is_row(const hop_stmt *last, double outer, double room)
+{
+	const hop_stmt *l = longest(&last->body);
+	if (!l || trips(l) < WARP)
+		return false;
+	return row_score(&last->body, last->dst) > 0 || outer * 4 <= room;
+}
+
+static void place(hop_stmt *s, enum hop_place p)
+{
+	s->bind = (hop_bind){ .place = p };
+}
+
+/* ---- for those who are together ---- */
+
+static enum hop_place alone_in(hop_unit u)
+{
+	return u == HOP_UNIT_WARP ? HOP_PLACE_LANE : u == HOP_UNIT_BLOCK ? HOP_PLACE_THREAD
+	                                                                 : HOP_PLACE_GRID;
+}
+
+static double room_of(const hop_dfunc *d, hop_unit u)
+{
+	return u == HOP_UNIT_WARP ? WARP : u == HOP_UNIT_BLOCK ? d->threads : (double)d->threads * d->m->blocks;
+}
+
+/* An iteration of the chain a thread. */
+static void bind_map(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
+{
+	if (u == HOP_UNIT_RESIDENT && n > 1 && trips(c[n - 1]) >= WARP) {
+		while (n > 2)
+			join_at(d, c, &n, 0);
+		if (trips(c[0]) >= d->m->blocks / 2 || trips(c[1]) <= d->threads) {
+			place(c[0], HOP_PLACE_BLOCK_X);
+			place(c[1], HOP_PLACE_THREAD);
+			return;
+		}
+	}
+	while (n > 1 && trips(c[n - 1]) < room_of(d, u))
+		join_at(d, c, &n, n - 2);
+	place(c[n - 1], alone_in(u));
+}
+
+/* An iteration of the chain a warp or a block; or all of them one after the other. */
+static void bind_rows(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
+{
+	double row = trips(longest(&c[n - 1]->body));
+	while (n > 1)
+		join_at(d, c, &n, 0);
+	bool warps = u <= HOP_UNIT_BLOCK && (row <= SHORT_ROW || (u == HOP_UNIT_BLOCK && trips(c[0]) >= 8));
+	hop_unit in = warps ? HOP_UNIT_WARP : u == HOP_UNIT_RESIDENT ? HOP_UNIT_BLOCK : u;
+	if (warps)
+		place(c[0], HOP_PLACE_WARP);
+	else if (u == HOP_UNIT_RESIDENT)
+		place(c[0], HOP_PLACE_BLOCK_X);
+	hop_device_bind(d, &c[0]->body, in);
+}
+
+static void bind_par(hop_dfunc *d, hop_stmt *s, hop_unit u)
+{
+	hop_stmt *c[MAXCHAIN];
+	int n = chain_of(s, c);
+	double outer = 1;
+	if (!n) {
+		hop_device_bind(d, &s->body, u);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		outer *= trips(c[i]);
+	if (is_row(c[n - 1], outer, room_of(d, u)))
+		bind_rows(d, c, n, u);
+	else
+		bind_map(d, c, n, u);
+}
+
+static void bind_red(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_unit u)
+{
+	if (!hop_block_owns(&s->body, s->dst)) {
+		hop_device_bind(d, &s->body, u);
+		return;
+	}
+	if (u == HOP_UNIT_RESIDENT && (trips(s) > 4 * d->threads || s->bound))
+		hop_device_split_red(d, b, s, true);
+	else if (u == HOP_UNIT_RESIDENT && !is_straight(&s->body))
+		hop_device_split_red(d, b, s, true);
+	else
+		place(s, u == HOP_UNIT_WARP ? HOP_PLACE_LANE : HOP_PLACE_THREAD);
+}
+
+void hop_device_bind(hop_dfunc *d, hop_block *b, hop_unit u)
+{
+	for (hop_stmt *s = b->first, *next; s; s = next) {
+		next = s->next;
+		if (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_PAR) {
+			bind_par(d, s, u);
+		} else if (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED) {
+			bind_red(d, b, s, u);
+		} else {
+			hop_device_bind(d, &s->body, u);
+			hop_device_bind(d, &s->other, u);
+		}
+	}
+}
+
+/* ---- a nest that is a kernel ---- */
+
+static hop_size blocks_for(hop_env *e, hop_size n, int64_t each)
+{
+	n = hop_size_add(e, n, hop_size_int(each - 1));
+	n = hop_size_div(e, n, hop_size_int(each));
+	return hop_size_max(e, n, hop_size_int(1));
+}
+
+static hop_size most(hop_env *e, hop_size n)
+{
+	return hop_size_max(e, hop_size_min(e, n, hop_size_int(MAXBLOCKS)), hop_size_int(1));
+}
+
+/* Blocks are counted by size parameters: a loop over another size, or one that is computed, takes
+ * what there is in turns. */
+static hop_size counted(const hop_dfunc *d, const hop_stmt *s)
+{
+	return hop_size_nsym(s->extent) > d->f->nsym ? hop_size_int(MANY) : s->extent;
+}
+
+static bool is_exact(const hop_dfunc *d, const hop_stmt *s, int64_t limit)
+{
+	return hop_size_nsym(s->extent) <= d->f->nsym && (!limit || (hop_size_const(s->extent) && s->extent.k <= limit));
+}
+
+static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
+{
+	while (n > 1 && trips(c[n - 1]) < NARROW)
+		join_at(d, c, &n, n - 2);
+	while (n > 3)
+		join_at(d, c, &n, 0);
+	hop_stmt *x = c[n - 1];
+	bool many = is_straight(&x->body) && hop_nest_width(c[0]) >= MANY;
+	place(x, HOP_PLACE_GRID);
+	x->bind.each = many ? MAP_EACH : 1;
+	*t = (hop_team){ .threads = MAP_THREADS, .exact = is_exact(d, x, 0) && !x->bound,
+	                 .blocks = { blocks_for(d->e, counted(d, x), MAP_THREADS * x->bind.each),
+	                             hop_size_int(1), hop_size_int(1) } };
+	for (int i = n - 2; i >= 0; i--) {
+		place(c[i], i == n - 2 ? HOP_PLACE_BLOCK_Y : HOP_PLACE_BLOCK_Z);
+		t->blocks[n - 1 - i] = most(d->e, counted(d, c[i]));
+		t->exact &= is_exact(d, c[i], MAXBLOCKS) && !c[i]->bound;
+	}
+}
+
+static int row_threads(double row)
+{
+	int n = 64;
+	while (n < 512 && n * 16 < row)
+		n *= 2;
+	return n;
+}
+
+static void grid_rows(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
+{
+	double row = trips(longest(&c[n - 1]->body));
+	while (n > 1)
+		join_at(d, c, &n, 0);
+	bool warps = row <= SHORT_ROW;
+	d->threads = warps ? MAP_THREADS : row_threads(row);
+	place(c[0], warps ? HOP_PLACE_WARP : HOP_PLACE_BLOCK_X);
+	hop_device_bind(d, &c[0]->body, warps ? HOP_UNIT_WARP : HOP_UNIT_BLOCK);
+	*t = (hop_team){ .threads = d->threads, .exact = is_exact(d, c[0], 0) && !c[0]->bound,
+	                 .blocks = { blocks_for(d->e, counted(d, c[0]), warps ? d->threads / WARP : 1),
+	                             hop_size_int(1), hop_size_int(1) } };
+}
+
+bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *t)
+{
+	hop_stmt *c[MAXCHAIN];
+	int n = chain_of(s, c);
+	double outer = 1;
+	if (s->loop == HOP_LOOP_RED) {
+		if (!hop_block_owns(&s->body, s->dst))
+			return false;
+		d->threads = MAP_THREADS;
+		*t = (hop_team){ .threads = d->threads, .blocks = { hop_device_red_parts(d->e, counted(d, s)),
+		                 hop_size_int(1), hop_size_int(1) } };
+		hop_device_split_red(d, b, s, false);
+		return true;
+	}
+	if (!n)
+		return false;
+	for (int i = 0; i < n; i++)
+		outer *= trips(c[i]);
+	if (is_row(c[n - 1], outer, MANY))
+		grid_rows(d, c, n, t);
+	else
+		grid_map(d, c, n, t);
+	return true;
+}

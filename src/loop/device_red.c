@@ -1,0 +1,127 @@
+/* device_red.c -- a sum over all blocks: parts of it, a block each, whose results lie in scratch; then
+ * the sum of those. How many parts depends on the extent alone, so that the order of additions does.
+ *
+ *	for p over blocks: r = sum of this part; partial[p] = r
+ *	all wait, or the last block goes on
+ *	result = sum over p of partial[p]
+ *
+ * keeps: meaning but for the order of additions, which a RED loop leaves open */
+#include "loop/device.h"
+
+enum { PARTS = 512, LEAST = 2048 };      /* parts at most; iterations a part at least */
+
+hop_size hop_device_red_parts(hop_env *e, hop_size n)
+{
+	hop_size parts = hop_size_div(e, hop_size_add(e, n, hop_size_int(LEAST - 1)), hop_size_int(LEAST));
+	parts = hop_size_min(e, parts, hop_size_int(PARTS));
+	return hop_size_max(e, parts, hop_size_int(1));
+}
+
+static hop_reg op2(hop_lbuild *b, enum hop_sop s, hop_reg x, hop_reg y)
+{
+	return hop_l_op(b, s, HOP_i64, 2, (hop_reg[]){ x, y });
+}
+
+static bool is_local(const hop_dfunc *d, const hop_stmt *s)
+{
+	return s->bound || hop_size_nsym(s->extent) > d->f->nsym;
+}
+
+static hop_reg identity(hop_lbuild *b, const hop_acc *c)
+{
+	bool real = hop_dtype_real(c->dtype);
+	hop_dtype d = c->dtype;
+	switch (c->op) {
+	case HOP_RED_mul: return real ? hop_l_constf(b, d, 1) : hop_l_consti(b, d, 1);
+	case HOP_RED_max: return real ? hop_l_constf(b, d, -__builtin_inf()) : hop_l_consti(b, d, hop_dtype_least(d));
+	case HOP_RED_min: return real ? hop_l_constf(b, d, __builtin_inf()) : hop_l_consti(b, d, hop_dtype_most(d));
+	case HOP_RED_and: return hop_l_consti(b, d, -1);
+	default:          return real ? hop_l_constf(b, d, 0) : hop_l_consti(b, d, 0);
+	}
+}
+
+/* Insert what was built in the place of s, and s after it: the caller has changed s. */
+static void put_before(hop_block *b, hop_stmt *s, hop_block *what)
+{
+	hop_stmt **at = &b->first;
+	if (!what->first)
+		return;
+	while (*at != s)
+		at = &(*at)->next;
+	*at = what->first;
+	what->last->next = s;
+}
+
+static hop_addr at_part(hop_dfunc *d, int buf, hop_reg p)
+{
+	hop_addr a = { .buf = buf, .offset = hop_size_int(0) };
+	hop_addr_add(d->a, &a, p, hop_size_int(1));
+	return a;
+}
+
+/* The part of s that starts at p * chunk, with results of its own. */
+static hop_stmt *part_of(hop_dfunc *d, hop_lbuild *b, const hop_stmt *s, hop_reg p, hop_reg n,
+                         hop_reg chunk, hop_size least)
+{
+	hop_stmt *q = hop_stmt_copy(d->a, s);
+	hop_reg from = op2(b, HOP_SOP_mul, p, chunk), left = op2(b, HOP_SOP_sub, n, from);
+	hop_reg zero = hop_l_consti(b, HOP_i64, 0), i = hop_l_reg(b);
+	q->bound = op2(b, HOP_SOP_max, op2(b, HOP_SOP_min, left, chunk), zero);
+	q->extent = least;
+	for (int k = 0; k < q->nacc; k++) {
+		q->acc[k].init = identity(b, &s->acc[k]);
+		q->acc[k].result = hop_l_reg(b);
+	}
+	/* the loop's variable is where it starts and how far it is */
+	hop_stmt *add = HOP_NEW(d->a, hop_stmt);
+	*add = (hop_stmt){ .kind = HOP_L_OP, .sop = HOP_SOP_add, .dtype = HOP_i64, .na = 2, .dst = q->dst,
+	                   .a = { from, i }, .loc = s->loc, .next = q->body.first };
+	q->body.first = add;
+	if (!q->body.last)
+		q->body.last = add;
+	q->dst = i;
+	q->bind = (hop_bind){ .place = HOP_PLACE_THREAD };
+	hop_block_append(b->block, q);
+	return q;
+}
+
+void hop_device_split_red(hop_dfunc *d, hop_block *home, hop_stmt *s, bool resident)
+{
+	hop_block   all = { 0 };
+	hop_lbuild  b = { .env = d->e, .a = d->a, .f = d->f, .block = &all, .loc = s->loc };
+	bool        local = is_local(d, s);
+	hop_size    parts = local ? hop_size_int(PARTS) : hop_device_red_parts(d->e, s->extent);
+	int        *buf = HOP_NEWN(d->a, int, s->nacc + 1);
+	hop_reg     one = hop_l_consti(&b, HOP_i64, 1);
+	hop_reg     n = s->bound ? s->bound : hop_l_size(&b, s->extent), np = hop_l_size(&b, parts);
+	hop_reg     chunk = op2(&b, HOP_SOP_div, op2(&b, HOP_SOP_sub, op2(&b, HOP_SOP_add, n, np), one), np);
+
+	for (int i = 0; i < s->nacc; i++)
+		buf[i] = hop_device_scratch(d, s->acc[i].dtype, hop_size_int(PARTS));
+	hop_stmt *over = hop_l_loop(&b, HOP_LOOP_PAR, parts, hop_l_reg(&b));
+	over->bind = (hop_bind){ .place = HOP_PLACE_BLOCK_X };
+	b.block = &over->body;
+	hop_stmt *q = part_of(d, &b, s, over->dst, n, chunk, s->extent);
+	for (int i = 0; i < s->nacc; i++) {
+		hop_addr a = at_part(d, buf[i], over->dst);
+		hop_l_store(&b, s->acc[i].dtype, &a, q->acc[i].result);
+	}
+	b.block = &all;
+	if (!resident) {
+		hop_stmt *last = hop_l_stmt(&b, HOP_L_BARRIER);
+		last->callee = HOP_BARRIER_LAST;
+	}
+	put_before(home, s, &all);
+	/* s itself is the sum of the parts now */
+	hop_block again = { 0 };
+	b.block = &again;
+	s->extent = parts;
+	s->bound = 0;
+	s->dst = hop_l_reg(&b);
+	for (int i = 0; i < s->nacc; i++) {
+		hop_addr a = at_part(d, buf[i], s->dst);
+		s->acc[i].value = hop_l_load(&b, s->acc[i].dtype, &a);
+	}
+	s->body = again;
+	s->bind = (hop_bind){ .place = HOP_PLACE_THREAD };
+}

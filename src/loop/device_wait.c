@@ -1,0 +1,297 @@
+/* device_wait.c -- barriers. Between two statements that are together there is one if a thread may
+ * need what another wrote, or write what another still reads: if both touch a piece of memory, one of
+ * them to write, and it is not plain that each element has the same owner in both.
+ *
+ * needs: bound loops.  keeps: order of statements.  fills: HOP_L_BARRIER */
+#include "loop/device.h"
+
+#include <string.h>
+
+/* A touch of memory since the last barrier. */
+typedef struct touch {
+	int             buf;
+	bool            write;
+	const hop_stmt *loop;          /* whose iterations are a thread's each; NULL: by all, or another way */
+	const hop_addr *at;
+} touch;
+
+typedef struct pending {
+	touch *t;
+	size_t n, cap;
+	bool   frames;                 /* a function was called: any temporary may have been touched */
+} pending;
+
+typedef struct wait {
+	hop_dfunc  *d;
+	hop_unit    unit;
+	const hop_stmt *loop;
+	pending    *now;               /* of the statement that is looked at */
+} wait;
+
+/* ---- what touches what ---- */
+
+static void add(wait *w, pending *p, touch t)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!memcmp(&p->t[i], &t, sizeof t))
+			return;
+	p->t = hop_arena_grow(&w->d->e->tmp, p->t, sizeof *p->t, p->n + 1, &p->cap);
+	p->t[p->n++] = t;
+}
+
+static void look_block(wait *w, hop_block *b);
+
+/* Threads of a block have their iterations alike in all loops of one place and extent. */
+static bool is_threads(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && (s->bind.place == HOP_PLACE_GRID || s->bind.place >= HOP_PLACE_THREAD);
+}
+
+static void look(wait *w, hop_stmt *s)
+{
+	const hop_stmt *was = w->loop;
+	hop_block *sub[2];
+	hop_addr *a;
+	int k = hop_stmt_blocks(s, sub);
+	for (int i = 0; (a = hop_stmt_addr(s, i)); i++) {
+		touch t;
+		memset(&t, 0, sizeof t);
+		t.buf = a->buf;
+		t.loop = w->loop;
+		t.at = w->loop ? a : NULL;
+		int access = hop_stmt_access(s, i);
+		if (access & HOP_READ)
+			add(w, w->now, t);
+		t.write = true;
+		if (access & HOP_WRITE)
+			add(w, w->now, t);
+	}
+	if (s->kind == HOP_L_CALL)
+		w->now->frames = true;
+	if (is_threads(s))
+		w->loop = s;
+	for (int i = 0; i < k; i++)
+		look_block(w, sub[i]);
+	w->loop = was;
+}
+
+static void look_block(wait *w, hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next)
+		look(w, s);
+}
+
+/* Local sizes are read wherever a size that has one is. */
+static void look_locals(wait *w, pending *p)
+{
+	for (int i = 0; i < w->d->f->nlocal; i++) {
+		touch t;
+		memset(&t, 0, sizeof t);
+		t.buf = w->d->f->local[i];
+		add(w, p, t);
+	}
+}
+
+/* ---- do they meet? ---- */
+
+static bool ranges_meet(hop_size a, hop_size na, hop_size b, hop_size nb)
+{
+	if (!hop_size_const(a) || !hop_size_const(b) || !hop_size_const(na) || !hop_size_const(nb))
+		return true;
+	return a.k < b.k + nb.k && b.k < a.k + na.k;
+}
+
+static hop_size bytes(hop_env *e, const hop_lbuf *b)
+{
+	return hop_size_mul(e, b->count, hop_size_int((int64_t)hop_dtype_bytes(b->dtype)));
+}
+
+/* The parameter that the buffer is in; -1 = none. */
+static int param_of(const hop_lbuf *b)
+{
+	return b->kind == HOP_BUF_PARAM || (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_RESULT) ? b->index : -1;
+}
+
+static bool aliased(const hop_lbuf *x, const hop_lbuf *y)
+{
+	return x->kind == HOP_BUF_PARAM && x->alias && x->alias - 1 == param_of(y);
+}
+
+static bool bufs_meet(const hop_dfunc *d, int a, int b)
+{
+	const hop_lbuf *x = &d->f->buf[a], *y = &d->f->buf[b];
+	if (a == b)
+		return true;
+	if (x->kind == HOP_BUF_CONST || y->kind == HOP_BUF_CONST)
+		return false;
+	if (x->kind == HOP_BUF_TAPE || y->kind == HOP_BUF_TAPE)
+		return x->kind == y->kind && x->index == y->index;
+	if (param_of(x) >= 0 || param_of(y) >= 0)
+		return param_of(x) == param_of(y) || aliased(x, y) || aliased(y, x);
+	return x->space == y->space &&
+	       ranges_meet(x->offset, bytes(d->e, x), y->offset, bytes(d->e, y));
+}
+
+/* Where the loop's variable alone says which element it is. */
+static const hop_term *own_term(const touch *t)
+{
+	if (!t->loop || !t->at || t->at->nterm != 1 || t->at->term[0].reg != t->loop->dst)
+		return NULL;
+	return &t->at->term[0];
+}
+
+static bool same_owner(const touch *a, const touch *b)
+{
+	const hop_term *x = own_term(a), *y = own_term(b);
+	return x && y && a->buf == b->buf && a->loop->bind.place == b->loop->bind.place &&
+	       a->loop->bind.each == b->loop->bind.each && a->loop->bound == b->loop->bound &&
+	       hop_size_eq(a->loop->extent, b->loop->extent) && hop_size_eq(x->stride, y->stride) &&
+	       hop_size_eq(a->at->offset, b->at->offset);
+}
+
+static bool is_frame(const hop_lbuf *b)
+{
+	return b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_FRAME;
+}
+
+/* What a callee keeps in its frame may lie where any temporary does. */
+static bool meets_frames(const hop_dfunc *d, const pending *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (is_frame(&d->f->buf[p->t[i].buf]))
+			return true;
+	return false;
+}
+
+static bool is_own_space(const hop_lbuf *b)
+{
+	return b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_LOCAL;
+}
+
+static bool meet(const hop_dfunc *d, const pending *a, const pending *b)
+{
+	if ((a->frames && (b->frames || meets_frames(d, b))) || (b->frames && meets_frames(d, a)))
+		return true;
+	for (size_t i = 0; i < a->n; i++)
+		for (size_t k = 0; k < b->n; k++) {
+			const touch *x = &a->t[i], *y = &b->t[k];
+			if ((x->write || y->write) && bufs_meet(d, x->buf, y->buf) && !same_owner(x, y) &&
+			    !is_own_space(&d->f->buf[x->buf]))
+				return true;
+		}
+	return false;
+}
+
+/* ---- going through a block ---- */
+
+static void merge(wait *w, pending *to, const pending *from)
+{
+	for (size_t i = 0; i < from->n; i++)
+		add(w, to, from->t[i]);
+	to->frames |= from->frames;
+}
+
+static hop_stmt *barrier(hop_dfunc *d, hop_unit u, hop_loc loc)
+{
+	hop_stmt *s = HOP_NEW(d->a, hop_stmt);
+	s->kind = HOP_L_BARRIER;
+	s->loc = loc;
+	s->callee = u == HOP_UNIT_WARP ? HOP_BARRIER_WARP : u == HOP_UNIT_BLOCK ? HOP_BARRIER_BLOCK
+	                                                                      : HOP_BARRIER_TEAM;
+	return s;
+}
+
+static void go(wait *w, hop_block *b, pending *p);
+
+/* The next trip comes after this one; or there is none, and nobody waited. */
+static void go_around(wait *w, hop_stmt *s, pending *p)
+{
+	pending before = { 0 };
+	merge(w, &before, p);
+	for (int i = 0; i < 2; i++) {
+		go(w, &s->other, p);
+		go(w, &s->body, p);
+	}
+	go(w, &s->other, p);
+	merge(w, p, &before);
+}
+
+static void go_if(wait *w, hop_stmt *s, pending *p)
+{
+	pending q = { 0 };
+	merge(w, &q, p);
+	go(w, &s->body, p);
+	go(w, &s->other, &q);
+	merge(w, p, &q);
+}
+
+/* Those who share the iterations wait for each other in it only; across it is one statement. */
+static void go_shared(wait *w, hop_stmt *s)
+{
+	hop_unit was = w->unit;
+	pending none = { 0 };
+	w->unit = s->bind.place == HOP_PLACE_WARP ? HOP_UNIT_WARP : HOP_UNIT_BLOCK;
+	go(w, &s->body, &none);
+	w->unit = was;
+}
+
+static bool is_together(const hop_stmt *s)
+{
+	return s->kind == HOP_L_IF || s->kind == HOP_L_WHILE ||
+	       (s->kind == HOP_L_LOOP && s->bind.place == HOP_PLACE_NONE);
+}
+
+static bool is_shared(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->bind.place >= HOP_PLACE_BLOCK_X && s->bind.place <= HOP_PLACE_WARP;
+}
+
+/* s itself against what is pending; true: it has to wait. */
+static bool must_wait(wait *w, hop_stmt *s, const pending *p, pending *own)
+{
+	*own = (pending){ 0 };
+	w->now = own;
+	if (!is_together(s))
+		look(w, s);
+	look_locals(w, own);           /* an extent or an address may have one */
+	return meet(w->d, p, own);
+}
+
+static void go(wait *w, hop_block *b, pending *p)
+{
+	hop_stmt **at = &b->first;
+	for (hop_stmt *s; (s = *at); at = &(*at)->next) {
+		pending own;
+		if (s->kind == HOP_L_BARRIER) {
+			*p = (pending){ 0 };
+			if (s->callee == HOP_BARRIER_LAST)
+				w->unit = HOP_UNIT_BLOCK;
+			continue;
+		}
+		if (must_wait(w, s, p, &own)) {
+			*at = barrier(w->d, w->unit, s->loc);
+			(*at)->next = s;
+			at = &(*at)->next;
+			*p = (pending){ 0 };
+		}
+		merge(w, p, &own);
+		if (s->kind == HOP_L_IF)
+			go_if(w, s, p);
+		else if (is_together(s))
+			go_around(w, s, p);
+		else if (is_shared(s))
+			go_shared(w, s);
+	}
+	if (b->last)
+		while (b->last->next)
+			b->last = b->last->next;
+}
+
+void hop_device_wait(hop_dfunc *d, hop_block *b, hop_unit u)
+{
+	hop_mark m = hop_mark_at(&d->e->tmp);
+	wait w = { .d = d, .unit = u };
+	pending p = { 0 };
+	go(&w, b, &p);
+	hop_rewind(&d->e->tmp, m);
+}
