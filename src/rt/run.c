@@ -80,7 +80,8 @@ bool hop_exec_measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 		if ((!out || out[k].stride) &&
 		    !add_bytes(&r->packs, type_bytes(g, hop_graph_out_type(g, k), syms, dim)))
 			return false;
-	if (!hop_code_frame(x->code, syms, (int)g->nsym, &r->frame))
+	r->frame = 0;                               /* a device has its own */
+	if (!hop_code_memory(x->code)->far && !hop_code_frame(x->code, syms, (int)g->nsym, &r->frame))
 		return false;
 	r->total = r->params + r->tapes;
 	return add_bytes(&r->total, r->packs) && add_bytes(&r->total, r->frame);

@@ -1,4 +1,5 @@
-/* spare.c -- memory to work in that is kept from one call of an exec to the next. */
+/* spare.c -- memory to work in that is kept from one call of an exec to the next. Always of this process:
+ * code of a device has a frame of its own there. */
 #include "rt/exec.h"
 
 enum { ALIGN = 64 };
@@ -6,7 +7,7 @@ enum { ALIGN = 64 };
 static void drop(const hop_exec *x, struct hop_spare *s)
 {
 	if (s)
-		hop_code_memory(x->code)->free(&x->mem, s, s->bytes);
+		hop_raw_free(&x->mem, s, s->bytes);
 }
 
 /* What the last call left, if it is enough; calls at the same time have their own. */
@@ -17,7 +18,7 @@ struct hop_spare *hop_spare_take(hop_exec *x, int64_t bytes)
 	if (s && s->bytes >= n)
 		return s;
 	drop(x, s);
-	s = hop_code_memory(x->code)->alloc(&x->mem, n);
+	s = hop_raw_data(&x->mem, n);
 	if (s) {
 		s->bytes = n;
 		s->p = (void *)(((uintptr_t)(s + 1) + ALIGN - 1) / ALIGN * ALIGN);

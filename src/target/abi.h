@@ -31,6 +31,7 @@ typedef struct hop_rt {
 	struct hop_tape *tape;
 	void            *user;
 	int64_t          skip;         /* progress effects to leave out, except a last one */
+	const unsigned char *there;    /* of params: 1 = memory of the device; NULL = none is */
 } hop_rt;
 
 /* The entry of a compiled program: pointers of inputs then outputs, size symbols, the

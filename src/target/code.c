@@ -121,25 +121,30 @@ int hop_host_launch(const hop_image *i, void *queue, void *const *params, const 
 	return entry(params, syms, workspace, rt);
 }
 
-static void *host_alloc(const hop_mem *m, size_t n)
+static void *host_alloc(const hop_mem *m, void *queue, size_t n)
 {
+	(void)queue;
 	return hop_raw_data(m, n);
 }
 
-static void host_free(const hop_mem *m, void *p, size_t n)
+static void host_free(const hop_mem *m, void *queue, void *p, size_t n)
 {
+	(void)queue;
 	hop_raw_free(m, p, n);
 }
 
-static void host_copy(void *queue, void *to, const void *from, size_t n)
+static const char *host_copy(void *queue, void *to, const void *from, size_t n)
 {
 	(void)queue;
-	memcpy(to, from, n);
+	if (n)
+		memcpy(to, from, n);
+	return NULL;
 }
 
-static void host_wait(void *queue)
+static const char *host_wait(void *queue)
 {
 	(void)queue;
+	return NULL;
 }
 
-const hop_memory hop_host_memory = { host_alloc, host_free, host_copy, host_wait };
+const hop_memory hop_host_memory = { host_alloc, host_free, host_copy, host_wait, NULL };

@@ -3,6 +3,7 @@
 #ifndef HOP_TARGET_H
 #define HOP_TARGET_H
 
+#include "base/memory.h"
 #include "loop/loop.h"
 #include "loop/machine.h"
 #include "target/abi.h"
@@ -22,14 +23,6 @@ typedef struct hop_bytes { void *p; size_t n; } hop_bytes;
 
 /* A program in memory, ready to run. Only its target knows what the fields hold. */
 typedef struct hop_image { void *base; size_t size; void *entry; } hop_image;
-
-/* The memory that a target's code works in. queue: in whose order; NULL = at once. */
-typedef struct hop_memory {
-	void *(*alloc)(const hop_mem *m, size_t n);      /* NULL = there is none */
-	void  (*free)(const hop_mem *m, void *p, size_t n);
-	void  (*copy)(void *queue, void *to, const void *from, size_t n);
-	void  (*wait)(void *queue);
-} hop_memory;
 
 /* Of targets whose code runs in this process (code.c): its memory, and a call of the entry. */
 extern const hop_memory hop_host_memory;
@@ -54,6 +47,10 @@ typedef struct hop_target {
 	/* The bytes may come from a file: damaged ones are refused. entry: the function to start. */
 	hop_status (*load)(hop_env *e, const hop_bytes *b, const char *entry, hop_image *out_i);
 	void       (*unload)(hop_image *i);
+	/* Where mem is that of a device (mem->far): rt->there says which params are memory of it, the
+	 * others are staged; workspace is NULL, it has its own. With a queue it may return while the
+	 * program runs, if that will ask nothing of rt: what it wants of rt, params and syms it has
+	 * seen by then. Memory of this process is written when it returns. */
 	int        (*launch)(const hop_image *i, void *queue, void *const *params,
 	                     const int64_t *syms, void *workspace, hop_rt *rt);
 	/* For the cache: all that decides the bytes beside program, machine and options, in words;
