@@ -21,11 +21,11 @@
  * first thread of the team writes id, at, the request, and code; each function of the chain of calls, the
  * innermost first, pushes the registers that live, then the point to go on at (never 0), to save, and
  * returns the code.
- *	HOP_STATE_EFFECT  id of an effect; request: all size symbols of the function (local ones too), then
- *	                  the addresses of operands and results. When it goes on, it is done
+ *	HOP_STATE_EFFECT  id of an effect; request: how many size symbols the function has (local ones too),
+ *	                  these, then the addresses of operands and results. When it goes on, it is done
  *	HOP_STATE_GROW    id of a tape; request: bytes. When it goes on, tape[id] holds as many
- *	HOP_STATE_CHECK   id of a check, one that does not hold, or a wide one; request: size symbols, as above.
- *	                  When it goes on, it holds
+ *	HOP_STATE_CHECK   id of a check, one that does not hold, or a wide one; request: number of size
+ *	                  symbols, and these. When it goes on, it holds
  *	HOP_STATE_RING    the ring has no room: it goes on with the same statement, the ring being empty
  * ENDING: nothing is saved, and code stays.
  *	HOP_STATE_STOP    an assert did not hold; its record is the last in the ring
@@ -38,7 +38,7 @@
  * RING: records one behind the other, each of a multiple of 8 bytes, written at ring + ring_head, which
  * the first thread then raises:
  *	unsigned bytes, id      of the record, these 8 included; of the effect
- *	long long sym[]         all size symbols of the function
+ *	long long nsym, sym[]   all size symbols of the function
  *	operands                as many bytes as each has, filled up to a multiple of 8
  * A record that would not fit an empty ring is an HOP_STATE_EFFECT. Only the host lowers ring_head.
  *
