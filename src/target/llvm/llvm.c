@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/fork.h"
-#include "base/object.h"
+#include "target/find.h"
 #include "target/llvm/llvm.h"
 
 /* LLVM's registry of targets belongs to the process and is not locked, so the one call
@@ -78,19 +78,19 @@ hop_status hop_llvm_load(hop_env *e, hop_llvm *l)
 	return st;
 }
 
+hop_hash hop_llvm_expected(hop_env *e)
+{
+	return hop_library_expected(e, hop_llvm_name);
+}
+
 /* The build id comes from memory: the file may be another one by now. */
 hop_hash hop_llvm_opened(void)
 {
-	hop_hash id = { 0, 0 };
-	Dl_info info;
 	void *h, *p = NULL;
 	hop_nofork_begin();
 	h = open_lib();
 	if (h)
 		p = dlsym(h, "LLVMContextCreate");
 	hop_nofork_end();
-	if (p && !hop_object_id(p, &id) &&
-	    (!dladdr(p, &info) || !hop_object_file(info.dli_fname, &id)))
-		id = (hop_hash){ 0, 0 };
-	return id;
+	return p ? hop_library_opened(p) : (hop_hash){ 0, 0 };
 }

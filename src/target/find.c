@@ -1,5 +1,5 @@
-/* find.c -- which build of LLVM hop_llvm_load would open, told without opening it: that
- * takes 20 ms, and a program from the object cache needs none of it. Looks where the
+/* find.c -- which build of a library dlopen would open, told without opening it: that takes
+ * 20 to 100 ms, and a program from the object cache needs none of it. Looks where the
  * GNU loader looks, in its order. Where it errs only time is lost: what is put into the
  * cache goes by the library that really was opened. */
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 #include "base/fork.h"
 #include "base/object.h"
-#include "target/llvm/llvm.h"
+#include "target/find.h"
 
 /* ---- directories ---- */
 
@@ -132,14 +132,24 @@ static bool find(const Dl_serinfo *s, const char *name, hop_hash *out_id)
 	       in_dirs(s, true, name, out_id);
 }
 
-hop_hash hop_llvm_expected(hop_env *e)
+hop_hash hop_library_expected(hop_env *e, const char *(*name)(int i))
 {
 	size_t n = 0;
 	Dl_serinfo *s = directories(&e->mem, &n);
 	hop_hash id = { 0, 0 };
-	const char *name;
-	for (int i = 0; (name = hop_llvm_name(i)) && !find(s, name, &id); i++)
+	const char *next;
+	for (int i = 0; (next = name(i)) && !find(s, next, &id); i++)
 		;
 	hop_raw_free(&e->mem, s, n);
+	return id;
+}
+
+hop_hash hop_library_opened(const void *in_it)
+{
+	hop_hash id = { 0, 0 };
+	Dl_info info;
+	if (!hop_object_id(in_it, &id) &&
+	    (!dladdr(in_it, &info) || !hop_object_file(info.dli_fname, &id)))
+		id = (hop_hash){ 0, 0 };
 	return id;
 }
