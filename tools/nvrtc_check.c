@@ -1,0 +1,183 @@
+/* nvrtc_check [-a ARCH] [-o FILE] [-q] FILE.cu...  -- compile CUDA texts by NVRTC as the CUDA target does,
+ * and say for each kernel what it takes: registers, bytes of local memory, spills, shared memory.
+ * Needs no device. The library is $HOP_NVRTC, or the one that the system finds. It does not link or run. */
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct program program;
+static struct {
+	int         (*create)(program **p, const char *text, const char *name, int n, const char *const *h,
+	                      const char *const *hn);
+	int         (*compile)(program *p, int n, const char *const *options);
+	int         (*log_size)(program *p, size_t *n);
+	int         (*log)(program *p, char *s);
+	int         (*cubin_size)(program *p, size_t *n);
+	int         (*cubin)(program *p, char *s);
+	int         (*destroy)(program **p);
+	const char *(*why)(int code);
+} nvrtc;
+
+static int totals[3];          /* kernels, most registers, kernels that spill */
+
+static void find(void *lib, const char *name, void *where)
+{
+	*(void **)where = dlsym(lib, name);
+	if (!*(void **)where) {
+		fprintf(stderr, "nvrtc_check: the library has no %s\n", name);
+		exit(2);
+	}
+}
+/* NVRTC opens libnvrtc-builtins by name alone: one that lies beside it is opened first, so that it is found. */
+static void open_beside(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char pattern[4096];
+	glob_t g;
+
+	if (!slash)
+		return;
+	snprintf(pattern, sizeof pattern, "%.*s/libnvrtc-builtins.so*", (int)(slash - path), path);
+	if (!glob(pattern, 0, NULL, &g))
+		for (size_t i = 0; i < g.gl_pathc; i++)
+			dlopen(g.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL);
+	globfree(&g);
+}
+static void open_library(void)
+{
+	const char *path = getenv("HOP_NVRTC");
+
+	if (path)
+		open_beside(path);
+	void *lib = dlopen(path ? path : "libnvrtc.so", RTLD_NOW);
+
+	if (!lib && !path)
+		lib = dlopen("libnvrtc.so.13", RTLD_NOW);
+	if (!lib) {
+		fprintf(stderr, "skipped: NVRTC not there (%s)\n", dlerror());
+		exit(3);
+	}
+	find(lib, "nvrtcCreateProgram", &nvrtc.create);
+	find(lib, "nvrtcCompileProgram", &nvrtc.compile);
+	find(lib, "nvrtcGetProgramLogSize", &nvrtc.log_size);
+	find(lib, "nvrtcGetProgramLog", &nvrtc.log);
+	find(lib, "nvrtcGetCUBINSize", &nvrtc.cubin_size);
+	find(lib, "nvrtcGetCUBIN", &nvrtc.cubin);
+	find(lib, "nvrtcDestroyProgram", &nvrtc.destroy);
+	find(lib, "nvrtcGetErrorString", &nvrtc.why);
+}
+
+static char *read_file(const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	size_t n = 0, room = 1 << 16, got;
+	char *s = malloc(room);
+
+	if (!f || !s) {
+		perror(path);
+		exit(2);
+	}
+	while ((got = fread(s + n, 1, room - n - 1, f)) > 0)
+		if ((n += got) + 1 == room && !(s = realloc(s, room *= 2)))
+			exit(2);
+	s[n] = 0;
+	fclose(f);
+	return s;
+}
+
+/* The assembler's report: a name, then spills, then registers, a line each. */
+static void report(char *log, int quiet)
+{
+	char name[256] = "?", *at;
+	int spills = 0, regs;
+
+	for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
+		if ((at = strstr(line, "Function properties for "))) {
+			snprintf(name, sizeof name, "%s", at + 24);
+		} else if ((at = strstr(line, "Compiling entry function '"))) {
+			snprintf(name, sizeof name, "%.*s", (int)strcspn(at + 26, "'"), at + 26);
+		} else if ((at = strstr(line, "bytes stack frame"))) {
+			char *spill = strstr(at, ", ");
+			spills = spill ? atoi(spill + 2) : 0;
+			while (at > line && (at[-1] == ' ' || (at[-1] >= '0' && at[-1] <= '9')))
+				at--;
+			if (!quiet)
+				printf("  %s: %s", name, at + strspn(at, " "));
+		} else if ((at = strstr(line, "Used "))) {
+			regs = atoi(at + 5);
+			totals[0]++;
+			totals[1] = regs > totals[1] ? regs : totals[1];
+			totals[2] += spills > 0;
+			if (!quiet)
+				printf("; %s\n", at);
+			spills = 0;
+		} else if (!strstr(line, "ptxas info")) {
+			printf("  %s\n", line);
+		}
+	}
+}
+
+static void write_cubin(program *p, const char *path)
+{
+	FILE *f = fopen(path, "wb");
+	size_t n;
+
+	if (!f || nvrtc.cubin_size(p, &n)) {
+		perror(path);
+		return;
+	}
+	char *s = malloc(n);
+	if (s && !nvrtc.cubin(p, s))
+		fwrite(s, 1, n, f);
+	free(s);
+	fclose(f);
+}
+
+static int check(const char *path, const char *arch, const char *out, int quiet)
+{
+	char *text = read_file(path), option[64];
+	const char *options[] = { "--minimal", "--split-compile=0", option, "--ptxas-options=-v" };
+	program *p;
+	size_t n;
+
+	snprintf(option, sizeof option, "-arch=%s", arch);
+	if (nvrtc.create(&p, text, path, 0, NULL, NULL))
+		return 1;
+	int rc = nvrtc.compile(p, 4, options);
+	printf("%s: %s\n", path, rc ? nvrtc.why(rc) : "compiles");
+	if (!nvrtc.log_size(p, &n) && n > 1) {
+		char *log = calloc(1, n + 1);
+		nvrtc.log(p, log);
+		report(log, quiet);
+		free(log);
+	}
+	if (!rc && out)
+		write_cubin(p, out);
+	nvrtc.destroy(&p);
+	free(text);
+	return rc != 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *arch = getenv("HOP_CUDA_ARCH"), *out = NULL;
+	int bad = 0, quiet = 0, n = 0;
+
+	arch = arch ? arch : "sm_90a";
+	open_library();
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "-a") && i + 1 < argc)
+			arch = argv[++i];
+		else if (!strcmp(argv[i], "-o") && i + 1 < argc)
+			out = argv[++i];
+		else if (!strcmp(argv[i], "-q"))
+			quiet = 1;
+		else
+			n++, bad += check(argv[i], arch, out, quiet);
+	}
+	printf("%d kernels, at most %d registers, %d spill\n", totals[0], totals[1], totals[2]);
+	printf("%d passed, %d failed\n", n - bad, bad);
+	return bad != 0;
+}
