@@ -120,14 +120,14 @@ const char *hop_c_var(hop_cemit *e, hop_reg r)
 
 /* ---- locations ---- */
 
-static void put_name(hop_buf *o, const char *s)
+void hop_c_put_name(hop_buf *o, const char *s)
 {
 	for (; *s; s++)
 		hop_putc(o, *s == '*' || *s < ' ' ? '_' : *s);
 }
 
 /* The user's line and those that called for it, where they change. */
-static void comment(hop_cemit *e, hop_loc loc)
+void hop_c_comment(hop_cemit *e, hop_loc loc)
 {
 	const char *file, *sep = "/* ";
 	hop_loc     in;
@@ -140,7 +140,7 @@ static void comment(hop_cemit *e, hop_loc loc)
 		for (int i = 0; sep[0] == '/' && i < e->indent; i++)
 			hop_putc(e->o, '\t');
 		hop_put(e->o, sep);
-		put_name(e->o, file);
+		hop_c_put_name(e->o, file);
 		hop_putf(e->o, ":%d", line);
 	}
 	if (sep[0] != '/')
@@ -286,23 +286,22 @@ static void emit_nest(hop_cemit *e, const hop_stmt *s)
 		hop_c_free_bases(e);
 }
 
-/* Nobody reads what it gives. */
-static bool is_dead(const hop_cemit *e, const hop_stmt *s)
+bool hop_c_is_dead(const hop_cemit *e, const hop_stmt *s)
 {
 	return s->kind == HOP_L_OP && s->dst && !e->uses[s->dst];
 }
 
-static bool is_silent(const hop_stmt *s)
+bool hop_c_is_silent(const hop_stmt *s)
 {
 	return s->sop == HOP_SOP_constf || s->sop == HOP_SOP_consti;
 }
 
 static void emit_stmt(hop_cemit *e, const hop_stmt *s)
 {
-	if (is_dead(e, s))
+	if (hop_c_is_dead(e, s))
 		return;
-	if (!is_silent(s))
-		comment(e, s->loc);
+	if (!hop_c_is_silent(s))
+		hop_c_comment(e, s->loc);
 	switch (s->kind) {
 	case HOP_L_OP:
 		if (s->sop == HOP_SOP_store)
@@ -394,7 +393,7 @@ static void emit_func(hop_cemit *e, int i, hop_buf *out)
 		hop_put(out, "\n");
 	if (e->f->name && *e->f->name) {
 		hop_put(out, "/* @");
-		put_name(out, e->f->name);
+		hop_c_put_name(out, e->f->name);
 		hop_put(out, " */\n");
 	}
 	put_head(out, e->name, i);

@@ -41,6 +41,7 @@ typedef struct hop_cemit {
 	bool            *sym;              /* [nsym] too */
 	bool             strip;            /* results go to arrays of lanes */
 	bool             params, syms, ws, rt, status;
+	struct hop_cuda *cu;               /* the text is for a device: target/cuda/emit.h; NULL = it is not */
 } hop_cemit;
 
 /* emit.c */
@@ -58,6 +59,11 @@ const char *hop_c_var(hop_cemit *e, hop_reg r);    /* names a loop variable; e->
 void        hop_c_stop_if(hop_cemit *e, const char *call);
 void        hop_c_poll(hop_cemit *e);
 void        hop_c_carries(hop_cemit *e, const hop_stmt *s);   /* what a step hands to the next */
+void        hop_c_put_name(hop_buf *o, const char *s);        /* in a comment */
+/* The user's line and those that called for it, where they change. */
+void        hop_c_comment(hop_cemit *e, hop_loc loc);
+bool        hop_c_is_dead(const hop_cemit *e, const hop_stmt *s);   /* nobody reads what it gives */
+bool        hop_c_is_silent(const hop_stmt *s);               /* it is a text, no line */
 
 /* live.c: fills uses, so that nothing is written that nobody reads. */
 void        hop_c_live(hop_cemit *e);
@@ -77,6 +83,8 @@ const char *hop_c_ptr(hop_cemit *e, const hop_addr *a);       /* its address, vo
 const char *hop_c_load(hop_cemit *e, const hop_addr *a);      /* as a register has it */
 void        hop_c_declare(hop_cemit *e, hop_buf *o);          /* what the body needs */
 void        hop_c_data(hop_cemit *e, hop_buf *o);             /* constants of the function */
+/* A constant, of the name that stands for it; bits: as whole numbers that have its bits. */
+void        hop_c_put_data(hop_cemit *e, hop_buf *o, int buf, const char *head, bool bits);
 /* Pointers that change while the function runs, as variables for a nest. */
 void        hop_c_fix_bases(hop_cemit *e, const hop_stmt *s);
 void        hop_c_free_bases(hop_cemit *e);
@@ -121,7 +129,13 @@ int64_t     hop_c_worth(const hop_stmt *s);
 void        hop_c_fork(hop_cemit *e, const hop_stmt *s, const char *n, int64_t least,
                        int64_t grain, hop_c_piecefn *body);
 
-/* math.c: functions of floats without an instruction */
+/* math.c: functions of floats without an instruction; only the series of those that have one, which
+ * rest on hop_fma and what is basic */
 void        hop_c_math_prelude(hop_buf *out, hop_dtype d);
+void        hop_c_math_series(hop_buf *out, hop_dtype d);
+
+/* prelude.c: the scalar operations that C has no expression for; math: of floats, a dtype at a time */
+typedef void hop_c_mathfn(hop_buf *out, hop_dtype d);
+void        hop_c_ops_prelude(hop_buf *out, hop_c_mathfn *math);
 
 #endif

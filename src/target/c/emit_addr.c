@@ -324,20 +324,11 @@ static bool is_plain(hop_dtype d, const char *p, int64_t n)
 	return true;
 }
 
-static void put_data(hop_cemit *e, hop_buf *o, int i)
+static void put_elements(hop_cemit *e, hop_buf *o, const hop_lbuf *b, bool plain)
 {
-	const hop_lbuf *b = &e->f->buf[i];
-	size_t          bytes = hop_dtype_bytes(b->dtype);
-	int64_t         n = b->count.k;
-	bool            plain = is_plain(b->dtype, b->data, n);
-	hop_mark        m = hop_mark_at(&e->env->tmp);
-
-	if (plain)
-		hop_putf(o, "HOP_DATA %s ", hop_c_mem(e, b->dtype));
-	else
-		hop_putf(o, "HOP_DATA uint%zu_t ", 8 * bytes);
-	hop_putf(o, "%s%s[%" PRId64 "] = {", data_name(e, i), plain ? "" : "_bits", n ? n : 1);
-	for (int64_t k = 0; k < n; k++) {
+	size_t   bytes = hop_dtype_bytes(b->dtype);
+	hop_mark m = hop_mark_at(&e->env->tmp);
+	for (int64_t k = 0; k < b->count.k; k++) {
 		const char *p = (const char *)b->data + (size_t)k * bytes;
 
 		hop_put(o, k % 8 ? " " : "\n\t");
@@ -348,15 +339,31 @@ static void put_data(hop_cemit *e, hop_buf *o, int i)
 		hop_put(o, ",");
 		hop_rewind(&e->env->tmp, m);
 	}
-	hop_put(o, n ? "\n};\n" : " 0 };\n");
-	if (!plain)
-		hop_putf(o, "#define %s ((const hop_%s *)(const void *)%s_bits)\n", data_name(e, i),
-		         hop_dtype_name(b->dtype), data_name(e, i));
+	hop_put(o, b->count.k ? "\n};\n" : " 0 };\n");
+}
+
+void hop_c_put_data(hop_cemit *e, hop_buf *o, int i, const char *head, bool bits)
+{
+	const hop_lbuf *b = &e->f->buf[i];
+	int             w = 8 * (int)hop_dtype_bytes(b->dtype);
+	int64_t         n = b->count.k ? b->count.k : 1;
+	const char     *name = hop_c_base(e, i);
+	bool            plain = !bits && is_plain(b->dtype, b->data, b->count.k);
+
+	if (plain)
+		hop_putf(o, "%s %s ", head, hop_c_mem(e, b->dtype));
+	else
+		hop_putf(o, "%s uint%d_t ", head, w);
+	hop_putf(o, "%s%s[%" PRId64 "] = {", name, plain || bits ? "" : "_bits", n);
+	put_elements(e, o, b, plain);
+	if (!plain && !bits)
+		hop_putf(o, "#define %s ((const hop_%s *)(const void *)%s_bits)\n", name,
+		         hop_dtype_name(b->dtype), name);
 }
 
 void hop_c_data(hop_cemit *e, hop_buf *o)
 {
 	for (int i = 0; i < e->f->nbuf; i++)
 		if (e->used[i] && e->f->buf[i].kind == HOP_BUF_CONST)
-			put_data(e, o, i);
+			hop_c_put_data(e, o, i, "HOP_DATA", false);
 }

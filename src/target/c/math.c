@@ -206,17 +206,27 @@ static const char library[] =
 static const char pow_of[] =
 	"HOP_FN $T hop_pow_$N($T x, $T y) { return x == 1 || y == 0 ? 1 : pow$F(x, y); }\n";
 
-void hop_c_math_prelude(hop_buf *o, hop_dtype d)
+static mx numbers(hop_buf *o, hop_dtype d)
 {
 	const hop_drow *r = hop_dtype_row(d);
-	mx              m = { o, r, r->man == 23, (1 << (r->exp - 1)) - 1 };
-
 	HOP_ASSERT(r->man == 23 || r->man == 52);
-	hop_putf(o, "#if defined __FP_FAST_FMA%s\n", m.sg ? "F" : "");
+	return (mx){ o, r, r->man == 23, (1 << (r->exp - 1)) - 1 };
+}
+
+void hop_c_math_series(hop_buf *o, hop_dtype d)
+{
+	mx m = numbers(o, d);
 	put_basic(&m);
 	put_exp(&m);
 	put_log(&m);
 	put_tanh(&m);
+}
+
+void hop_c_math_prelude(hop_buf *o, hop_dtype d)
+{
+	mx m = numbers(o, d);
+	hop_putf(o, "#if defined __FP_FAST_FMA%s\n", m.sg ? "F" : "");
+	hop_c_math_series(o, d);
 	hop_put(o, "#else\n");
 	put(&m, library, NULL);
 	hop_put(o, "#endif\n");

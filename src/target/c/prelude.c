@@ -256,6 +256,29 @@ static void put_casts(hop_buf *o, hop_dtype d, hop_dtype from)
 		put(o, of, d, from);
 }
 
+void hop_c_ops_prelude(hop_buf *o, hop_c_mathfn *math)
+{
+	hop_put(o, words);
+	for (hop_dtype d = 0; d < HOP_NDTYPE; d++) {
+		if (is_whole(d))
+			put(o, whole, d, d);
+		if (is_whole(d) && hop_dtype_bytes(d) == 4)
+			put(o, mulhi, d, d);
+		if (is_real(d)) {
+			put(o, real, d, d);
+			put_special(o, d);
+			math(o, d);
+		}
+		if (hop_dtype_packed(d)) {
+			put_widen(o, d);
+			put_narrow(o, d);
+		}
+		for (hop_dtype f = 0; f < HOP_NDTYPE; f++)
+			put_casts(o, d, f);
+	}
+	hop_put(o, size);
+}
+
 void hop_c_prelude(hop_buf *o)
 {
 	hop_putf(o, head, HOP_ABI);
@@ -268,24 +291,6 @@ void hop_c_prelude(hop_buf *o)
 		if (is_real(d))
 			put(o, libm, d, d);
 	hop_put(o, "#endif\n\n");
-	hop_put(o, words);
-	for (hop_dtype d = 0; d < HOP_NDTYPE; d++) {
-		if (is_whole(d))
-			put(o, whole, d, d);
-		if (is_whole(d) && hop_dtype_bytes(d) == 4)
-			put(o, mulhi, d, d);
-		if (is_real(d)) {
-			put(o, real, d, d);
-			put_special(o, d);
-			hop_c_math_prelude(o, d);
-		}
-		if (hop_dtype_packed(d)) {
-			put_widen(o, d);
-			put_narrow(o, d);
-		}
-		for (hop_dtype f = 0; f < HOP_NDTYPE; f++)
-			put_casts(o, d, f);
-	}
-	hop_put(o, size);
+	hop_c_ops_prelude(o, hop_c_math_prelude);
 	hop_c_gemm_prelude(o);
 }

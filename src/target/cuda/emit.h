@@ -1,0 +1,130 @@
+/* emit.h -- shared by the files that turn a loop program into CUDA C. What a text for a device has in common
+ * with one for a CPU (registers, sizes, scalar operations, constants) is target/c's: hop_cuemit is its
+ * hop_cemit, and `cu` holds what is beside.
+ *
+ * Threads, and what they do together, go through these functions of the prelude, which an emulator brings
+ * instead of those that stand under #ifdef __CUDACC_RTC__:
+ *
+ *	types     int8_t .. uint64_t, INT64_C .., HOP_FN (static device function), hop_shared (unsigned char *)
+ *	          HOP_UNROLL (before a `for`)
+ *	          __builtin_fma, fabs, copysign, and the same with f
+ *	void      hop_barrier_block(), hop_barrier_warp()
+ *	void      hop_fence()                          what was written before it, all blocks see
+ *	void      hop_pause()                          somebody else is waited for
+ *	uint32_t  hop_shuffle_u32(uint32_t v, int m)   of the lane whose number differs by the bits m
+ *	uint32_t  hop_arrive(uint32_t *p, uint32_t n)  *p += n, releasing; what it was
+ *	uint32_t  hop_look(const uint32_t *p)          *p, acquiring
+ *	uint32_t  hop_ticket(uint32_t *p, uint32_t last)   *p = *p == last ? 0 : *p + 1; what it was
+ */
+#ifndef HOP_CUDA_EMIT_H
+#define HOP_CUDA_EMIT_H
+
+#include "target/c/emit.h"
+#include "target/cuda/cuda.h"
+
+typedef hop_cemit hop_cuemit;
+
+enum { HOP_CUDA_WARP = 32 };
+
+/* Who runs a statement with the same values: see hop_level. */
+enum hop_who { HOP_WHO_TEAM, HOP_WHO_BLOCK, HOP_WHO_WARP, HOP_WHO_ONE };
+
+/* What callers and the host must know of a function. Found before any text is written (analyse.c). */
+typedef struct hop_cufunc {
+	bool    leaves;            /* it, or what it calls, can leave: it has a status, and looks at `saved` */
+	bool    meets;             /* a block reduction or a tile's scratch is in it or in what it calls */
+	bool    ends;              /* it, or what it calls, ends the run or leaves */
+	int     calls;             /* 1 + who calls it; 0 = nobody does */
+	int     threads;           /* of a block; 0 = kernels that reach it have different numbers */
+	bool    alone;             /* every kernel that reaches it is one block */
+	int64_t shared;            /* where scratch begins, behind all that those which call it share */
+	int64_t scratch;           /* bytes of it (while it is written: so far) */
+	int64_t save;              /* words that it and what it calls push */
+} hop_cufunc;
+
+/* Of the function that is being written, beside hop_cemit. */
+struct hop_cuda {
+	hop_cufunc     *func;      /* [nfunc] */
+	hop_cuda_needs *needs;
+	hop_status      st;        /* why there is no text: the first reason */
+	enum hop_who    who;
+	int64_t        *most;      /* [nreg+1+OWN] not 0: the register is an int, less than this */
+	const char     *copy;      /* behind names of registers: one of several iterations at once, or "" */
+	const char     *guard;     /* loads are not done where this is false; NULL = they are */
+	bool            flip;      /* a block reduction is in it: `row` */
+	bool            stores;    /* of several iterations: only stores are written, or (loads) all else */
+	bool            loads;
+	/* Functions that leave: emit_leave.c. */
+	bool            high;      /* the block holds points to go on at: no variable is declared in it */
+	int             npoint;
+	hop_buf        *resume;
+	hop_reg        *top;       /* registers declared at the top */
+	int             ntop;
+	hop_reg        *scope;     /* those of them that have a value here */
+	int             nscope, outer;     /* the first `outer` have it since before the innermost loop */
+	int            *last;      /* [nreg+1+OWN] the statement, by number, that uses it last */
+	int             pos;       /* of the statement */
+};
+
+/* analyse.c */
+hop_status  hop_cuda_analyse(hop_env *e, const hop_prog *p, hop_cufunc *func);
+bool        hop_cuda_leaves(const hop_prog *p, const hop_cufunc *func, const hop_stmt *s);
+bool        hop_cuda_block_leaves(const hop_prog *p, const hop_cufunc *func, const hop_block *b);
+
+/* emit.c */
+void        hop_cuda_block(hop_cuemit *e, const hop_block *b);
+/* There is no text for this: the first reason is what the caller hears. */
+void        hop_cuda_refuse(hop_cuemit *e, const hop_stmt *s, const char *why);
+const char *hop_cuda_first(const hop_cuemit *e);       /* a test for one thread of those together; NULL: alone */
+/* A register, declared where it stands or at the top; %s is what it is. */
+void        hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *value);
+/* So many bytes of what the block shares, for a statement: where they begin, an expression. Statements that
+ * follow have the same: barriers are the caller's. */
+const char *hop_cuda_scratch(hop_cuemit *e, int64_t bytes);
+/* Programs as texts without a prelude; kernel and needs are filled. */
+hop_status  hop_cuda_prog(hop_env *e, const hop_prog *p, const char *name, hop_buf *out,
+                          hop_cuda_kernel *kernel, hop_cuda_needs *needs);
+
+/* emit_addr.c */
+void        hop_cuda_bases(hop_cuemit *e);                   /* names of all buffers */
+void        hop_cuda_declare(hop_cuemit *e, hop_buf *o);
+const char *hop_cuda_index(hop_cuemit *e, const hop_addr *a);
+const char *hop_cuda_at(hop_cuemit *e, const hop_addr *a);
+const char *hop_cuda_ptr(hop_cuemit *e, const hop_addr *a);  /* as a word */
+const char *hop_cuda_load(hop_cuemit *e, const hop_addr *a);
+
+/* emit_loop.c, emit_red.c */
+int64_t     hop_cuda_known(const hop_stmt *s);               /* iterations, or -1 */
+bool        hop_cuda_is_simple(const hop_block *b);          /* operations, nothing else */
+const char *hop_cuda_extent(hop_cuemit *e, const hop_stmt *s);
+const char *hop_cuda_threads(hop_cuemit *e);                 /* of a block */
+const char *hop_cuda_int(const hop_stmt *s);                 /* the type of its variable */
+const char *hop_cuda_var(hop_cuemit *e, const hop_stmt *s);  /* its name; e->nvar-- ends it */
+void        hop_cuda_loop(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_red(hop_cuemit *e, const hop_stmt *s);
+/* The body once, and its values into the accumulators: `at` follows their names. */
+void        hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at);
+void        hop_cuda_carries(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_barrier(hop_cuemit *e, int which);      /* enum hop_barrier */
+
+/* emit_call.c, emit_leave.c */
+void        hop_cuda_call(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_effect(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_grow(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_check(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_poll(hop_cuemit *e, const hop_stmt *s, const char *trip);
+int         hop_cuda_point(hop_cuemit *e);                   /* a label here, to go on at */
+/* The registers that live, then that point, are saved; the function gives `status`. */
+void        hop_cuda_leave(hop_cuemit *e, int point, const char *status);
+void        hop_cuda_enter(hop_cuemit *e, hop_reg r, hop_dtype d);      /* r is in scope at the top's level */
+void        hop_cuda_lasts(hop_cuemit *e);                   /* fills last */
+
+/* tiles.c; gemm.c: false = it does not do this one, and has written nothing. */
+void        hop_cuda_tile(hop_cuemit *e, const hop_stmt *s);
+bool        hop_cuda_gemm(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_gemm_prelude(hop_buf *o);               /* functions, each begins with HOP_FN */
+
+/* prelude.c: what the text uses of it, in front of it. */
+void        hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out);
+
+#endif
