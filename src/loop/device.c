@@ -36,7 +36,7 @@ typedef struct device {
 	hop_lfunc *out;
 	size_t     n, cap;
 	int64_t    spill;        /* bytes of scratch that are given away */
-	hop_size   most;         /* bytes behind them that kernels use in turns */
+	int       *first, *last, run, nspan;     /* [nspan] runs of a host function that use a buffer */
 	hop_status st;
 } device;
 
@@ -160,12 +160,13 @@ static void make_team(device *v, int at, int old, how h)
 
 /* ---- host lists ---- */
 
-/* A run of statements. tail: those from there on are of the block that ends the nest. */
+/* A run of statements. */
 typedef struct run {
 	enum { RUN_SMALL, RUN_NEST, RUN_RESIDENT, RUN_CALL } kind;
 	hop_stmt *first, *end;
 	int64_t   weight;
 	bool      empty;         /* all of it is made again where it is wanted */
+	int       no;
 } run;
 
 static int kind_of(const device *v, const hop_stmt *s)
@@ -214,10 +215,33 @@ static int small_threads(const hop_block *b)
 	return n;
 }
 
-static void bind_small(hop_dfunc *d, hop_block *b, hop_team *t)
+/* Who uses which buffer: in which runs of the host function, the first and the last. */
+static void span_addr(void *user, hop_addr *a, bool is_write)
+{
+	device *v = user;
+	(void)is_write;
+	if (!v->first[a->buf])
+		v->first[a->buf] = v->run;
+	v->last[a->buf] = v->run;
+}
+
+static void keep_small(device *v, hop_dfunc *d, hop_block *b, const run *r)
+{
+	hop_mark m = hop_mark_at(&v->e->tmp);
+	bool *used = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf), *later = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf);
+	for (int i = 0; i < v->nspan; i++) {
+		later[i] = v->last[i] > r->no;
+		used[i] = later[i] || (v->first[i] && v->first[i] < r->no);
+	}
+	hop_device_keep(d, b, used, later);
+	hop_rewind(&v->e->tmp, m);
+}
+
+static void bind_small(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const run *r)
 {
 	d->threads = small_threads(b);
 	hop_device_bind(d, b, HOP_UNIT_BLOCK);
+	keep_small(v, d, b, r);
 	hop_device_wait(d, b, HOP_UNIT_BLOCK);
 	*t = (hop_team){ .threads = d->threads,
 	                 .blocks = { hop_size_int(1), hop_size_int(1), hop_size_int(1) } };
@@ -258,10 +282,9 @@ static void bind_run(device *v, hop_dfunc *d, hop_lfunc *k, const run *r)
 {
 	bool done = r->kind == RUN_NEST && bind_nest(d, &k->body, &k->team);
 	if (r->kind == RUN_SMALL)
-		bind_small(d, &k->body, &k->team);
+		bind_small(v, d, &k->body, &k->team, r);
 	else if (!done)
 		bind_resident(d, &k->body, &k->team);
-	(void)v;
 }
 
 static hop_stmt *call_kernel(device *v, int callee, hop_loc loc)
@@ -294,17 +317,28 @@ static void make_host(device *v, int at, int old)
 	hop_block list = { 0 };
 	hop_dfunc d = dfunc(v, &f);
 	hop_cut c;
+	v->run = 0;
+	v->nspan = f.nbuf;
+	v->first = HOP_NEWN(&v->e->tmp, int, f.nbuf);
+	v->last = HOP_NEWN(&v->e->tmp, int, f.nbuf);
 	hop_cut_open(&c, &d);
 	for (hop_stmt *s = f.body.first; s;) {
 		run r = next_run(v, &c, s);
 		if (!r.empty)
 			hop_cut_note(&c, r.first, r.end);
-		s = r.end;
+		v->run++;
+		for (; s != r.end; s = s->next)
+			hop_stmt_all_addrs(&f, s, span_addr, v);
 	}
 	v->spill += (c.spilled + 63) / 64 * 64;
+	int no = 0, *first = v->first, *last = v->last, nspan = v->nspan;
 	for (hop_stmt *s = f.body.first; s;) {
 		run r = next_run(v, &c, s);
 		s = r.end;
+		r.no = ++no;
+		v->first = first;          /* a list that is called has its own */
+		v->last = last;
+		v->nspan = nspan;
 		if (r.kind == RUN_CALL) {
 			hop_stmt *q = hop_stmt_copy(v->p->a, r.first);
 			q->callee = make(v, q->callee, HOW_HOST);
@@ -338,7 +372,7 @@ static int make(device *v, int old, how h)
 hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
 {
 	hop_mark at = hop_mark_at(&e->tmp);
-	device v = { .e = e, .p = p, .m = m, .old = p->func, .nold = p->nfunc, .most = hop_size_int(0) };
+	device v = { .e = e, .p = p, .m = m, .old = p->func, .nold = p->nfunc };
 	v.big = HOP_NEWN(&e->tmp, bool, p->nfunc);
 	v.made = HOP_NEWN(&e->tmp, int, p->nfunc * NHOW);
 	for (int i = p->nfunc - 1; i >= 0; i--)

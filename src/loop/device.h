@@ -6,6 +6,7 @@
  *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
  *	device_bind.c  who shares which loop
  *	device_red.c   sums over all blocks
+ *	device_keep.c  what stays in registers
  *	device_wait.c  barriers
  */
 #ifndef HOP_DEVICE_H
@@ -56,6 +57,11 @@ bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *tea
  * extent alone. resident: a barrier between; else the last block goes on. */
 void hop_device_split_red(hop_dfunc *d, hop_block *b, hop_stmt *s, bool resident);
 hop_size hop_device_red_parts(hop_env *e, hop_size extent);
+
+/* device_keep.c: what the threads of the block that runs b have for themselves stays in registers: scalars
+ * that all compute, and, through a loop, elements that have one owner. used: [nbuf] others than b use it,
+ * later: after b. */
+void hop_device_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *later);
 
 /* device_wait.c: barriers where a thread needs what another did, or takes its place. */
 void hop_device_wait(hop_dfunc *d, hop_block *b, hop_unit u);

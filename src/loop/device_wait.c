@@ -165,7 +165,7 @@ static bool meets_frames(const hop_dfunc *d, const pending *p)
 
 static bool is_own_space(const hop_lbuf *b)
 {
-	return b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_LOCAL;
+	return b->kind == HOP_BUF_TEMP && (b->space == HOP_SPACE_LOCAL || b->space == HOP_SPACE_OWN);
 }
 
 static bool meet(const hop_dfunc *d, const pending *a, const pending *b)

@@ -56,7 +56,11 @@ enum hop_space {
 	HOP_SPACE_FRAME,   /* the function's frame in the workspace */
 	HOP_SPACE_RESULT,  /* PARAM `index`, a result of the same dtype that is not yet written */
 	HOP_SPACE_SHARED,  /* of a KERNEL: each block has its own, at byte `offset` of what it shares */
-	HOP_SPACE_LOCAL,   /* of a KERNEL: each thread has its own; `count` is constant and small */
+	HOP_SPACE_LOCAL,   /* of a KERNEL: each thread has its own, and stores to it itself, together or
+	                      not; `count` is constant and small */
+	HOP_SPACE_OWN,     /* of a KERNEL: element i is in a register of thread i mod T of a block of T; it
+	                      is only used in loops over THREADs, of constant extent and without `each`,
+	                      as [their variable + 0], so that a loop that is unrolled knows where it is */
 	HOP_SPACE_SCRATCH  /* at byte `offset` of what all functions of a program on a device have for
 	                      themselves while they run: see hop_lfunc.scratch */
 };
