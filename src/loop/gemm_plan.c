@@ -19,8 +19,8 @@ enum {
 typedef struct task {
 	int64_t m, n, k, beside;    /* so many products are done side by side */
 	bool    k_known;
-	int     bytes, threads;
-	bool    grid, free;         /* the threads were left to us: blocks come and go */
+	int     bytes, threads;     /* 0 = any */
+	bool    grid, resident;     /* blocks share the tiles; they do not come and go */
 } task;
 
 static int64_t usual(hop_size s)
@@ -101,7 +101,7 @@ static int64_t at_once(const task *q, const hop_gemm_plan *p)
 	most = 65536 / (p->threads * (words < 64 ? 64 : words));
 	if (most > (200 << 10) / p->shared)
 		most = (200 << 10) / p->shared;
-	return !q->free || most < 1 ? 1 : most;
+	return q->resident || most < 1 ? 1 : most;
 }
 
 static double cycles(const task *q, const hop_gemm_plan *p)
@@ -144,7 +144,7 @@ static void try_depths(const task *q, hop_gemm_plan p, hop_gemm_plan *best, doub
 		p.depth = (int)all;
 		if (fits(q, &p)) {
 			judge(q, &p, best, least);
-			if (!q->free)              /* what does not change is there the next time */
+			if (q->resident || !q->grid)          /* less text, and one wait */
 				return;
 		}
 	}
@@ -178,32 +178,31 @@ static void try_threads(const task *q, hop_gemm_plan *best, double *least)
 				try_shares(q, p, best, least);
 }
 
-static task task_of(const hop_stmt *s, int threads)
+static task task_of(const hop_stmt *s, const hop_team *team)
 {
 	const hop_tile *t = s->tile;
 	return (task){ usual(t->extent[0]), usual(t->extent[1]), usual(t->extent[2]),
 	               s->bind.least > 1 ? s->bind.least : 1, hop_size_const(t->extent[2]),
-	               (int)hop_dtype_bytes(t->dtype), threads, s->bind.place == HOP_PLACE_GRID,
-	               !threads };
+	               (int)hop_dtype_bytes(t->dtype), team->threads,
+	               s->bind.place == HOP_PLACE_GRID, team->resident };
 }
 
 static hop_gemm_plan best_of(task q, double *least)
 {
 	hop_gemm_plan best = { 0 };
+	int most = q.threads ? q.threads : 256;
 	*least = -1;
-	if (!q.free)
-		try_threads(&q, &best, least);
-	for (q.threads = 64; q.free && q.threads <= 256; q.threads *= 2)
+	for (q.threads = q.threads ? q.threads : 64; q.threads <= most; q.threads *= 2)
 		try_threads(&q, &best, least);
 	HOP_ASSERT(*least >= 0);
 	best.least = best.threads == 256 && best.each_row * best.each_col * q.bytes >= 256 ? 2 : 0;
 	return best;
 }
 
-hop_gemm_plan hop_gemm_plan_of(const hop_stmt *s, int threads)
+hop_gemm_plan hop_gemm_plan_of(const hop_stmt *s, const hop_team *team)
 {
 	double least;
-	return best_of(task_of(s, threads), &least);
+	return best_of(task_of(s, team), &least);
 }
 
 hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan *p)
@@ -219,7 +218,7 @@ hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan 
 /* Another kernel adds the parts. */
 int hop_gemm_parts(const hop_stmt *s)
 {
-	task    q = task_of(s, 0), part = q;
+	task    q = task_of(s, &(hop_team){ 0 }), part = q;
 	double  least, t, add = (double)q.m * (double)q.n * q.bytes / FLOW / MANY;
 	int     best = 1;
 	for (int i = 0; i < 3; i++)

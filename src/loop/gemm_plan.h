@@ -6,13 +6,12 @@
  * A product of its own KERNEL: a TILE at HOP_PLACE_GRID, in no loop but such as are bound to BLOCK_Y
  * and BLOCK_Z (a batch, the parts of a split product): bind.least says how many there are side by side
  * (0 = 1; a guess will do). Blocks along x share the tiles of C.
- *	p = hop_gemm_plan_of(s, 0)
+ *	p = hop_gemm_plan_of(s, &(hop_team){ 0 })
  *	team.threads = p.threads, team.blocks[0] = hop_gemm_plan_tiles(e, s, &p), exact
  * Any other number of blocks is right too.
  *
  * A product of resident blocks, among other statements of a KERNEL: the same at HOP_PLACE_GRID, for
- * the threads that the team has. An operand that does not change stays in shared memory from one time to
- * the next where there is a block for every tile.
+ * the threads that the team has.
  *
  * A product of one block: a TILE at HOP_PLACE_THREAD, in a loop bound to blocks, or in a team of one.
  * A product of one thread: HOP_PLACE_NONE, where nothing around it is shared by more: its loops.
@@ -37,8 +36,9 @@ typedef struct hop_gemm_plan {
 	int64_t shared;                /* bytes that the tile needs of each block, beside hop_lfunc.shared */
 } hop_gemm_plan;
 
-/* Of a TILE. threads: of the team, a multiple of 32, at most 1024; 0 = as many as are best. */
-hop_gemm_plan hop_gemm_plan_of(const hop_stmt *s, int threads);
+/* Of a TILE. Of the team only threads counts, a multiple of 32, at most 1024, or 0: as many as are best; and
+ * whether it is resident. */
+hop_gemm_plan hop_gemm_plan_of(const hop_stmt *s, const hop_team *team);
 /* Tiles of C. */
 hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan *p);
 
