@@ -161,7 +161,7 @@ static inline hop_machine rig_schedule(rig *r)
 	return m;
 }
 
-static void rig_compile(rig *r)
+static inline void rig_compile(rig *r)
 {
 	rig_schedule(r);
 	if (code_new(&r->e, &r->p, &r->opts, &r->code)) {
