@@ -50,7 +50,7 @@ static bool stmt_big(const device *v, const hop_stmt *s)
 {
 	if (hop_stmt_is_nest(s)) {
 		double w = hop_nest_width(s), t = w < THREADS ? w : THREADS;
-		return w > SMALL || hop_nest_work(s) / (t > 1 ? t : 1) > LONG || block_big(v, &s->body);
+		return w > (v->m->small ? v->m->small : SMALL) || hop_nest_work(s) / (t > 1 ? t : 1) > LONG || block_big(v, &s->body);
 	}
 	if (s->kind == HOP_L_CALL)
 		return v->big[s->callee];

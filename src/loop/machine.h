@@ -18,6 +18,7 @@ typedef struct hop_machine {
 	                              least; 0 = no device, and what follows means nothing */
 	int     warp;              /* threads that go together */
 	int64_t shared;            /* bytes that a block may share */
+	int64_t small;             /* elements of a nest that one block may do; 0 = as many as pays */
 } hop_machine;
 
 /* m may be NULL. */
