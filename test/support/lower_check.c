@@ -9,6 +9,7 @@
 #include "text/text.h"
 #include "support/loop_run.h"
 #include "support/program.h"
+#include "support/team_run.h"
 
 static unsigned next(unsigned *s)
 {
@@ -74,6 +75,16 @@ static void show(hop_env *e, const hop_graph *g, const hop_prog *p)
 	hop_buf_free(&b);
 }
 
+/* As whoever the program was scheduled for. */
+static int run(hop_env *e, const hop_prog *p, void **ptr, const int64_t *syms, effects *fx, const char **why)
+{
+	hop_team_opts o = { .seed = (unsigned)p->nfunc };
+
+	if (p->func[0].level == HOP_LEVEL_WHOLE)
+		return hop_loop_run(e, p, ptr, syms, on_effect, fx, why);
+	return hop_team_run(e, p, ptr, syms, on_effect, fx, &o, why);
+}
+
 /* One lowering against results already computed. */
 static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
                    const int64_t *syms, hop_array **in, hop_array **want)
@@ -103,7 +114,7 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 		       (size_t)got[i]->count * hop_dtype_bytes(got[i]->dtype));
 		ptr[g->nparam + i] = got[i]->data;
 	}
-	if (hop_loop_run(ip->env, p, ptr, syms, on_effect, &fx, &why)) {
+	if (run(e, p, ptr, syms, &fx, &why)) {
 		fprintf(stderr, "loop program: %s\n", why);
 		bad = 1;
 	}
@@ -154,8 +165,11 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		                                   .fork = 1, .cache = 1 << 20 };
 		static const hop_machine alone = { .vbits = 256, .nvreg = 16, .halves = true, .fork = 1,
 		                                   .cache = 1 << 20 };
+		static const hop_machine device = { .blocks = 132, .warp = 32, .shared = 48 << 10 };
 		hop_lower_opts plain = { .no_fuse = true }, tiled = { .tile_all = true, .room_all = true };
 		hop_lower_opts one = { .machine = &alone }, many = { .machine = &forks, .room_all = true };
+		static const hop_machine grid = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4 };
+		hop_lower_opts away = { .machine = &device }, wide = { .machine = &grid };
 		bad = compare(&ip, g, &plain, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, &tiled, syms, in, want);
@@ -165,6 +179,10 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 			bad = compare(&ip, g, &one, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, &many, syms, in, want);
+		if (!bad)
+			bad = compare(&ip, g, &away, syms, in, want);
+		if (!bad)
+			bad = compare(&ip, g, &wide, syms, in, want);
 	}
 	hop_interp_fini(&ip);
 	free(in);

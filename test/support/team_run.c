@@ -191,12 +191,18 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Each thread has one; of an element that is another's it finds NaN. */
+static bool is_own(const hop_lbuf *b)
+{
+	return b->space == HOP_SPACE_LOCAL || b->space == HOP_SPACE_OWN;
+}
+
 static bool touch(run_frame *t, const hop_lbuf *b, const void *p, bool write)
 {
 	team_thread *x = t->by;
 	bool         temp = b->kind == HOP_BUF_TEMP;
 
-	if (!x || b->kind == HOP_BUF_CONST || (temp && b->space == HOP_SPACE_LOCAL))
+	if (!x || b->kind == HOP_BUF_CONST || (temp && is_own(b)))
 		return true;
 	if (write && x->who == ALL && !is_one(x->of, x->b) && !(temp && b->space == HOP_SPACE_SHARED)) {
 		run_fail(t, "blocks that come and go store together");
@@ -243,7 +249,7 @@ static void *space(run_frame *t, const hop_lbuf *b, int64_t at, int64_t bytes)
 	device *d = device_of(t);
 	int64_t room;
 
-	if (b->space == HOP_SPACE_LOCAL)
+	if (is_own(b))
 		return own_space(t, b, bytes);
 	if (b->space == HOP_SPACE_SHARED)
 		return t->by && at >= 0 && at + bytes <= t->f->shared ? t->by->b->shared + at : NULL;
