@@ -82,11 +82,14 @@ HOP_MUST_USE hop_status hop_fn_compile(hop_fn *f, const hop_compile_opts *opts);
 hop_kept hop_fn_kept(const hop_fn *f);                   /**< of that code */
 
 /** One operand in the caller's memory. dim is read when the function has size symbols, and
- * may be NULL otherwise; stride is in elements, NULL = dense row-major. */
+ * may be NULL otherwise; stride is in elements, NULL = dense row-major. Code for a device
+ * (.target) takes memory of this process too, which it copies, and memory of its device, which is
+ * dense and which it uses as it is. */
 typedef struct hop_arg {
 	void          *data;
 	const int64_t *dim;
 	const int64_t *stride;
+	hop_device     device;           /**< where data is; zero = memory of this process */
 } hop_arg;
 
 /** Bytes of workspace that hop_run needs for these inputs, or -1 if their sizes do not fit.

@@ -10,6 +10,7 @@
 #include "hop/counts.h"
 #include "hop/ctx.h"
 #include "hop/delegate.h"
+#include "hop/device.h"
 #include "hop/dlpack.h"
 #include "hop/file.h"
 #include "hop/fn.h"

@@ -18,6 +18,14 @@ typedef struct hop_cancel { int flag; } hop_cancel;
 void hop_cancel_set(hop_cancel *c);
 void hop_cancel_reset(hop_cancel *c);
 
+/** Where the results of hop_call are, when the code is for a device. */
+enum hop_results {
+	HOP_RESULTS_AUTO,            /**< there, if an input is there or the call has a stream */
+	HOP_RESULTS_HERE,            /**< in the memory of this process */
+	HOP_RESULTS_THERE            /**< on the device */
+};
+
+struct hop_stream;
 typedef struct hop_run_opts {
 	size_t            size;      /**< sizeof in the caller's build; grows at the end only */
 	const hop_cancel *cancel;    /**< NULL = the run cannot be stopped; else it ends with
@@ -26,6 +34,9 @@ typedef struct hop_run_opts {
 	                                way to the same numbers when some are doubted */
 	hop_nan           nan;       /**< hop_call and eager runs: end where a NaN is made */
 	hop_record       *record;    /**< where watches of the program go; NULL = nobody watches */
+	struct hop_stream *stream;   /**< in whose order code for a device runs, while the caller goes on
+	                                (hop/device.h); NULL = the call waits */
+	enum hop_results  results;   /**< hop_call: where they are */
 } hop_run_opts;
 #ifndef __cplusplus
 #define HOP_RUN_OPTS(...) (&(hop_run_opts){ .size = sizeof(hop_run_opts), __VA_ARGS__ })

@@ -101,8 +101,16 @@ hop_result hop_result_of(hop_dtype d, int rank, const hop_dim *dim);
 
 /* ---- data ---- */
 
+/** Where memory is, in DLPack's numbers: its type of device, and which of them. Zero, and HOP_CPU, is
+ * the memory of this process. hop/device.h. */
+enum { HOP_CPU = 1, HOP_CUDA = 2 };
+typedef struct hop_device {
+	int type, id;
+} hop_device;
+
 /** A tensor in memory, dense and row-major unless it was adopted otherwise; counted. Thread safe
- * to share while nobody writes its data. bool elements are bytes, 0 or 1. */
+ * to share while nobody writes its data. bool elements are bytes, 0 or 1. It may be on a device
+ * (hop/device.h). */
 typedef struct hop_array hop_array;
 
 /** data NULL = zeros; otherwise it is copied. */
@@ -125,6 +133,7 @@ HOP_MUST_USE hop_status hop_array_adopt_strided(hop_ctx *c, hop_dtype d, int ran
                                                 void *owner, hop_array **out_a);
 hop_array     *hop_array_retain(hop_array *a);
 void           hop_array_release(hop_array *a);          /**< NULL is fine */
+/** NULL, with a message, for an array on a device: hop_array_to, hop_array_read. */
 void          *hop_array_data(hop_array *a);
 /** Say that its elements were written through a pointer, or through another array of the same memory.
  * What functions write they say themselves. Matters to what is kept of captured arrays:
@@ -135,7 +144,8 @@ hop_dtype      hop_array_dtype(const hop_array *a);
 int            hop_array_rank(const hop_array *a);
 const int64_t *hop_array_dims(const hop_array *a);
 int64_t        hop_array_count(const hop_array *a);
-/** Element i in row-major order, as a double; 0 when there is none. */
+/** Element i in row-major order, as a double; 0 when there is none. On a device it waits for it, and
+ * copies the one element. */
 double         hop_array_at(const hop_array *a, int64_t i);
 
 #ifdef __cplusplus

@@ -1,10 +1,13 @@
 /* array.c -- making arrays, letting them go, and asking them. Computes nothing. */
-#include "data/array.h"
+#include "data/stream.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ctx/ctx.h"
+
+static char nothing;                        /* where no elements are */
 
 static hop_status refuse(hop_ctx *c, hop_status st, const char *text)
 {
@@ -63,6 +66,45 @@ hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
 	return make(c, d, rank, dim, NULL, out_a);
 }
 
+hop_status hop_array_far_adopt(hop_ctx *c, const hop_memory *mem, int id, hop_dtype d, int rank,
+                               const int64_t *dim, void *data, bool readonly, hop_array **out_a)
+{
+	HOP_TRY(make(c, d, rank, dim, data ? data : &nothing, out_a));
+	hop_array *a = *out_a;
+	a->mem = mem;
+	a->device = id;
+	a->readonly = readonly;
+	a->owner = &nothing;                    /* not ours to free */
+	if (data || !a->bytes)
+		return HOP_OK;
+	hop_array_release(a);
+	*out_a = NULL;
+	return refuse(c, HOP_EUSE, "error: adopt: no data");
+}
+
+hop_status hop_array_far(hop_ctx *c, const hop_memory *mem, int id, struct hop_stream *s,
+                         hop_dtype d, int rank, const int64_t *dim, hop_array **out_a)
+{
+	HOP_TRY(make(c, d, rank, dim, &nothing, out_a));
+	hop_array *a = *out_a;
+	hop_mem m = hop_ctx_mem(c);
+	a->mem = mem;
+	a->device = id;
+	void *p = a->bytes ? mem->alloc(&m, hop_stream_queue(s), a->bytes) : &nothing;
+	if (!p)
+		a->bytes = 0;                       /* nothing to free */
+	else
+		a->data = p;
+	hop_status st = p ? hop_array_use(a, s, true) : HOP_ENOMEM;
+	if (!p)
+		refuse(c, HOP_ENOMEM, "error: array: no memory on the device");
+	if (st) {
+		hop_array_release(a);
+		*out_a = NULL;
+	}
+	return st;
+}
+
 hop_status hop_array_adopt(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim, void *data,
                            bool readonly, hop_drop *drop, void *owner, hop_array **out_a)
 {
@@ -111,7 +153,6 @@ hop_status hop_array_adopt_strided(hop_ctx *c, hop_dtype d, int rank, const int6
                                    const int64_t *stride, void *data, bool readonly,
                                    hop_drop *drop, void *owner, hop_array **out_a)
 {
-	static char nothing;
 	int64_t none = 1;
 	for (int i = 0; i < rank && rank <= HOP_RANK && dim; i++)
 		none = dim[i] && none;
@@ -174,14 +215,25 @@ void hop_array_release(hop_array *a)
 	if (!a || __atomic_fetch_sub(&a->refs, 1, __ATOMIC_ACQ_REL) != 1)
 		return;
 	hop_mem m = hop_ctx_mem(a->ctx);
+	void *queue = NULL;
+	if (a->mem)
+		hop_array_unuse(a, &queue);
 	if (a->drop)
 		a->drop(a->owner);
+	else if (a->mem && a->bytes && !a->owner)
+		a->mem->free(&m, queue, a->data, a->bytes);
 	hop_shelf_give(hop_ctx_shelf(a->ctx), &m, a, a->room);
 }
 
 void *hop_array_data(hop_array *a)
 {
-	return a ? a->data : NULL;
+	char where[HOP_DEVICE_TEXT], text[160];
+	if (!a || !a->mem)
+		return a ? a->data : NULL;
+	snprintf(text, sizeof text, "error: data: the array is on %s: hop_array_read copies its elements, "
+	         "hop_array_to makes an array here", hop_array_where(a, where));
+	refuse(a->ctx, HOP_EUSE, text);
+	return NULL;
 }
 
 hop_dtype hop_array_dtype(const hop_array *a)
@@ -209,6 +261,16 @@ const int64_t *hop_array_strides(const hop_array *a)
 	return a && !a->dense ? a->stride : NULL;
 }
 
+/* NaN, with a message, if the device fails. */
+static double far_at(const hop_array *a, const char *p)
+{
+	uint64_t one;
+	if (hop_array_use((hop_array *)(uintptr_t)a, NULL, false) ||
+	    hop_far_told(a->ctx, "copy from", a->mem->copy(NULL, &one, p, hop_dtype_bytes(a->dtype))))
+		return strtod("nan", NULL);
+	return hop_elem_f(a->dtype, &one);
+}
+
 double hop_array_at(const hop_array *a, int64_t i)
 {
 	int64_t at = i;
@@ -219,5 +281,6 @@ double hop_array_at(const hop_array *a, int64_t i)
 		for (int k = a->rank - 1; k >= 0; i /= a->dim[k--])
 			at += i % a->dim[k] * a->stride[k];
 	}
-	return hop_elem_f(a->dtype, (const char *)a->data + at * (int64_t)hop_dtype_bytes(a->dtype));
+	const char *p = (const char *)a->data + at * (int64_t)hop_dtype_bytes(a->dtype);
+	return a->mem ? far_at(a, p) : hop_elem_f(a->dtype, p);
 }

@@ -8,7 +8,10 @@
 #ifndef HOP_ARRAY_H
 #define HOP_ARRAY_H
 
+#include "base/memory.h"
 #include "ir/type.h"
+
+enum { HOP_USERS = 4 };            /* streams that an array knows: its writer first, then readers */
 
 struct hop_array {
 	uint32_t  refs;
@@ -16,7 +19,7 @@ struct hop_array {
 	hop_ctx  *ctx;
 	hop_dtype dtype;
 	int       rank;
-	int       device;              /* 0 = the memory of this process */
+	int       device;              /* which one, of mem's kind */
 	bool      readonly, dense;
 	int64_t   dim[HOP_RANK];
 	int64_t   stride[HOP_RANK];    /* in elements; meaningless if dense */
@@ -28,15 +31,20 @@ struct hop_array {
 	uint64_t  version;             /* how often it was written, as far as we know */
 	hop_drop *drop;                /* of another's data; or NULL */
 	void     *owner;
+	const hop_memory *mem;         /* of a device: data is no address here, and the array is dense;
+	                                  NULL = the memory of this process */
+	struct hop_stream *user[HOP_USERS];   /* who still works on it: stream.h */
+	uint32_t  lock;                /* of user */
+	bool      lent;                /* to a user of the device who named no stream */
 };
 enum { HOP_ARRAY_ALIGN = 64 };
 
 /* Dense; its elements are yet to be written. */
 hop_status hop_array_raw(hop_ctx *c, hop_dtype d, int rank, const int64_t *dim,
                          hop_array **out_a);
-/* Its elements to dense memory, and back. */
-void hop_array_pack(const hop_array *a, void *to);
-void hop_array_unpack(hop_array *a, const void *from);
+/* Its elements to dense memory of this process, and back. Only a device fails, with a message. */
+hop_status hop_array_pack(const hop_array *a, void *to);
+hop_status hop_array_unpack(hop_array *a, const void *from);
 uint64_t hop_array_version(const hop_array *a);
 /* Whether they may have an element in common. */
 bool hop_array_meet(const hop_array *a, const hop_array *b);

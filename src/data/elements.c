@@ -1,5 +1,5 @@
 /* elements.c -- the elements of arrays: one by one, and copied from one layout to another. */
-#include "data/array.h"
+#include "data/stream.h"
 
 #include <string.h>
 
@@ -53,31 +53,41 @@ void hop_dense_strides(int rank, const int64_t *dim, int64_t *out)
 	}
 }
 
-void hop_array_pack(const hop_array *a, void *to)
+hop_status hop_array_pack(const hop_array *a, void *to)
 {
 	int64_t s[HOP_RANK];
 	if (!a->bytes)
-		return;
+		return HOP_OK;
+	if (a->mem) {
+		HOP_TRY(hop_array_use((hop_array *)(uintptr_t)a, NULL, false));
+		return hop_far_told(a->ctx, "copy from", a->mem->copy(NULL, to, a->data, a->bytes));
+	}
 	if (a->dense) {
 		memcpy(to, a->data, a->bytes);
-		return;
+		return HOP_OK;
 	}
 	hop_dense_strides(a->rank, a->dim, s);
 	hop_copy_strided(hop_dtype_bytes(a->dtype), a->rank, a->dim, to, s, a->data, a->stride);
+	return HOP_OK;
 }
 
-void hop_array_unpack(hop_array *a, const void *from)
+hop_status hop_array_unpack(hop_array *a, const void *from)
 {
 	int64_t s[HOP_RANK];
 	if (!a->bytes)
-		return;
+		return HOP_OK;
 	hop_array_changed(a);
+	if (a->mem) {
+		HOP_TRY(hop_array_use(a, NULL, true));
+		return hop_far_told(a->ctx, "copy to", a->mem->copy(NULL, a->data, from, a->bytes));
+	}
 	if (a->dense) {
 		memcpy(a->data, from, a->bytes);
-		return;
+		return HOP_OK;
 	}
 	hop_dense_strides(a->rank, a->dim, s);
 	hop_copy_strided(hop_dtype_bytes(a->dtype), a->rank, a->dim, a->data, a->stride, from, s);
+	return HOP_OK;
 }
 
 /* The bytes from the first to the last of its elements. */
@@ -96,7 +106,7 @@ static void span(const hop_array *a, uintptr_t *out_lo, uintptr_t *out_hi)
 bool hop_array_meet(const hop_array *a, const hop_array *b)
 {
 	uintptr_t x, y, xe, ye;
-	if (!a->bytes || !b->bytes)
+	if (!a->bytes || !b->bytes || a->mem != b->mem)
 		return false;
 	span(a, &x, &xe);
 	span(b, &y, &ye);

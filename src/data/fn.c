@@ -52,6 +52,8 @@ void hop_fn_release(hop_fn *f)
 		f->drop_exec(f->exec);
 	if (f->watched)
 		f->drop_exec(f->watched);
+	if (f->there)
+		f->drop_exec(f->there);
 	for (int i = 0; i < f->nhidden; i++)
 		hop_array_release(f->hidden[i]);
 	hop_graph_release((hop_graph *)(uintptr_t)f->g);

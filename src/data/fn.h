@@ -21,6 +21,7 @@ struct hop_fn {
 	size_t            ntext;
 	_Atomic(struct hop_exec *) exec;       /* driver/call.c: its code, and how to let it go */
 	_Atomic(struct hop_exec *) watched;    /* the same with its watches */
+	_Atomic(struct hop_exec *) there;      /* for arrays on a device, where exec is not for it */
 	void            (*_Atomic drop_exec)(void *x);
 };
 /* A function over a sealed graph with the layout above; hidden arrays are retained. */

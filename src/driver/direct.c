@@ -16,6 +16,8 @@ struct call {
 	hop_array       **out;
 	hop_arg          *ai, *ao;
 	hop_array       **wrote;       /* new contents of written arrays, until all went well */
+	const hop_memory *mem;         /* of results; NULL = here */
+	hop_stream       *stream;      /* NULL = the call waits */
 	int64_t           syms[HOP_MAXSYM];
 };
 
@@ -43,6 +45,14 @@ static bool inputs_fit(struct call *c)
 	return true;
 }
 
+/* Where result k is made: new contents of an array, beside that. */
+static const hop_memory *memory_of(const struct call *c, uint32_t k)
+{
+	if (k < (uint32_t)c->f->nout)
+		return c->mem;
+	return hop_fn_array(c->f, c->in, (uint32_t)c->f->wrote[k - (uint32_t)c->f->nout])->mem;
+}
+
 static bool make_outputs(struct call *c)
 {
 	const hop_graph *g = c->f->g;
@@ -51,12 +61,39 @@ static bool make_outputs(struct call *c)
 		bool own = k < (uint32_t)c->f->nout;
 		hop_array **to = own ? &c->out[k] : &c->wrote[k - (uint32_t)c->f->nout];
 		int rank = hop_exec_dims(c->x, c->syms, (int)k, dim);
-		if (rank < 0 || hop_array_raw(c->f->ctx, (hop_dtype)hop_graph_out_type(g, k)->dtype,
-		                              rank, dim, to))
+		hop_dtype d = (hop_dtype)hop_graph_out_type(g, k)->dtype;
+		const hop_memory *mem = memory_of(c, k);
+		if (rank < 0 || (mem ? hop_array_far(c->f->ctx, mem, 0, c->stream, d, rank, dim, to)
+		                     : hop_array_raw(c->f->ctx, d, rank, dim, to)))
 			return false;
-		c->ao[k] = (hop_arg){ .data = (*to)->data };
+		c->ao[k] = (hop_arg){ .data = (*to)->data, .device = hop_array_device(*to) };
 	}
 	return true;
+}
+
+/* The stream, or this thread, comes after who writes the inputs. */
+static hop_status await_inputs(struct call *c)
+{
+	for (uint32_t i = 0; i < c->f->g->nparam; i++)
+		HOP_TRY(hop_array_use(hop_fn_array(c->f, c->in, i), c->stream, false));
+	return HOP_OK;
+}
+
+/* What became of written arrays to where they are. */
+static hop_status write_back(struct call *c)
+{
+	for (int i = 0; i < c->f->nwrote; i++) {
+		hop_array *to = hop_fn_array(c->f, c->in, (uint32_t)c->f->wrote[i]), *from = c->wrote[i];
+		if (!to->mem) {
+			HOP_TRY(hop_array_unpack(to, from->data));
+			continue;
+		}
+		HOP_TRY(hop_array_use(to, c->stream, true));
+		HOP_TRY(hop_far_told(to->ctx, "copy on", to->mem->copy(hop_stream_queue(c->stream), to->data,
+		                                                      from->data, to->bytes)));
+		hop_array_changed(to);
+	}
+	return HOP_OK;
 }
 
 static void drop_outputs(struct call *c, bool failed)
@@ -71,29 +108,25 @@ static void drop_outputs(struct call *c, bool failed)
 
 static bool run(struct call *c, const hop_run_opts *o, hop_status *out_st)
 {
-	hop_fn *f = c->f;
-	const hop_memory *mem = hop_code_memory(c->x->code);
+	const hop_memory *code = hop_code_memory(c->x->code);
 	hop_room room;
 	if (!inputs_fit(c) || hop_exec_sizes(c->x, c->ai, c->syms, NULL))
 		return false;
+	c->stream = o ? o->stream : NULL;
+	c->mem = code->far ? hop_results_memory(code, hop_fn_memory(c->f, c->in), o) : NULL;
 	if (!make_outputs(c)) {
 		drop_outputs(c, true);
 		return false;
 	}
 	bool fits = hop_exec_measure(c->x, c->syms, c->ai, c->ao, &room);
 	struct hop_spare *s = fits ? hop_spare_take(c->x, room.total) : NULL;
-	hop_status st = s ? hop_exec_go(c->x, c->syms, c->ai, c->ao, &room, s->p, o) : HOP_ENOMEM;
+	hop_status st = !s ? HOP_ENOMEM : code->far ? await_inputs(c) : HOP_OK;
+	if (!st)
+		st = hop_exec_go(c->x, c->syms, c->ai, c->ao, &room, s->p, o);
 	if (s)
 		hop_spare_give(c->x, s);
-	for (int i = 0; !st && i < f->nwrote; i++) {
-		hop_array *to = hop_fn_array(c->f, c->in, (uint32_t)f->wrote[i]);
-		if (to->dense)
-			mem->copy(NULL, to->data, c->wrote[i]->data, to->bytes);
-		if (to->dense)
-			hop_array_changed(to);
-		else
-			hop_array_unpack(to, c->wrote[i]->data);
-	}
+	if (!st)
+		st = write_back(c);
 	drop_outputs(c, st != HOP_OK);
 	*out_st = st;
 	return s != NULL;

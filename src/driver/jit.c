@@ -364,8 +364,8 @@ static hop_status run_once(struct call *c, hop_array **out, const hop_run_opts *
 	if (f->nout != c->nout)
 		return hop_jit_fail(c->j, HOP_EUSE, "the body gives %d results, %d were asked for", f->nout,
 		                    c->nout);
-	if (c->j->o.compile && !c->interpret && !atomic_load(&f->exec))
-		HOP_TRY(hop_jit_code(c->j, f));
+	if (c->j->o.compile && !c->interpret)
+		HOP_TRY(hop_jit_code(c->j, f, c->nin, c->in));
 	if (c->nparam != c->nin)
 		return call_merged(c, out, o);
 	return hop_call_with(f, c->nin, c->in, c->nout, out, o);

@@ -112,7 +112,7 @@ void hop_jit_merge(hop_jit_entry *e, hop_array *const *in);
 
 /* Fill in base and f. compile: and code for it. */
 hop_status hop_jit_make(hop_jit *j, hop_jit_entry *e, hop_array *const *in, bool compile);
-hop_status hop_jit_code(hop_jit *j, hop_fn *f);
+hop_status hop_jit_code(hop_jit *j, hop_fn *f, int nin, hop_array *const *in);
 /* Capture e again; HOP_EUSE unless that gives the same. */
 hop_status hop_jit_again(hop_jit *j, const hop_jit_entry *e);
 

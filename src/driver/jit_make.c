@@ -181,19 +181,30 @@ static hop_status transform(hop_jit *j, const struct plan *p, hop_fn *base, hop_
 	return st;
 }
 
-hop_status hop_jit_code(hop_jit *j, hop_fn *f)
+/* The device of its arguments: there are as many inputs, or fewer, where some are one. */
+static const hop_memory *memory_of(const hop_fn *f, int nin, hop_array *const *in)
+{
+	for (int i = 0; i < nin; i++)
+		if (in[i]->mem)
+			return in[i]->mem;
+	return hop_fn_memory(f, NULL);
+}
+
+hop_status hop_jit_code(hop_jit *j, hop_fn *f, int nin, hop_array *const *in)
 {
 	hop_env e;
 	hop_frame fr;
 	hop_exec *x;
 	hop_status st;
-	if (atomic_load(&f->exec) || getenv("HOP_INTERP"))
+	const hop_memory *mem = memory_of(f, nin, in);
+	if ((mem ? hop_fn_has_code(f, mem) : atomic_load(&f->exec) != NULL) ||
+	    (!mem && getenv("HOP_INTERP")))
 		return HOP_OK;
 	hop_env_init(&e, j->ctx, j->mem);
 	if (HOP_GUARD(&e, &fr)) {
 		st = hop_guard_nomem(&e, &fr);
 	} else {
-		st = hop_fn_code(&e, f, j->o.compile, &x);
+		st = hop_fn_code_on(&e, f, j->o.compile, mem, &x);
 		hop_guard_end(&e, &fr);
 	}
 	if (st)
@@ -204,9 +215,9 @@ hop_status hop_jit_code(hop_jit *j, hop_fn *f)
 
 /* hop_call interprets what cannot be compiled, and says so; not so if options say how. What is refused
  * with symbols may not be with numbers. */
-static hop_status code(hop_jit *j, const hop_jit_entry *e)
+static hop_status code(hop_jit *j, const hop_jit_entry *e, hop_array *const *in)
 {
-	hop_status st = hop_jit_code(j, e->f);
+	hop_status st = hop_jit_code(j, e->f, e->nin, in);
 	bool runs = st == HOP_ETARGET || (st == HOP_EREFUSED && !e->nsym);
 	return runs && !j->o.compile ? HOP_OK : st;
 }
@@ -238,7 +249,7 @@ hop_status hop_jit_make(hop_jit *j, hop_jit_entry *e, hop_array *const *in, bool
 		st = hop_jit_fail(j, HOP_EUSE, "the function takes %d arguments, got %d", e->f->nin,
 		                  e->nin);
 	if (!st && compile)
-		st = code(j, e);
+		st = code(j, e, in);
 	if (st)
 		let_go(e);
 	hop_raw_free(&j->mem, p, p->bytes);

@@ -143,10 +143,12 @@ static bool stack_leaf(const hop_tree_leaf *l, void *user)
 		return false;
 	}
 	size_t bytes = (size_t)first->count * hop_dtype_bytes(first->dtype);
-	for (int m = 0; m < s->n && bytes; m++)
-		hop_array_pack(((hop_array *const *)s->model[m])[l->i],
-		               (char *)s->out[l->i]->data + (size_t)m * bytes);
-	return true;
+	for (int m = 0; m < s->n && bytes && !st; m++)
+		st = hop_array_pack(((hop_array *const *)s->model[m])[l->i],
+		                    (char *)s->out[l->i]->data + (size_t)m * bytes);
+	if (st)
+		hop_fail(s->e, 0, st, "stack_state: %s: %s", l->path, hop_message(s->c));
+	return !st;
 }
 
 static hop_status stack_all(struct stack *s, const hop_tree *tree)

@@ -80,9 +80,10 @@ static void drop_array(void *a)
 hop_array *hop_interp_hold(hop_interp *p, hop_array *of)
 {
 	hop_array *a;
-	if (!of->dense) {
+	if (!of->dense || of->mem) {
 		a = hop_interp_new(p, of->dtype, of->rank, of->dim);
-		hop_array_pack(of, a->data);
+		if (hop_array_pack(of, a->data))
+			hop_fail(p->env, 0, HOP_ETARGET, "%s", hop_message(p->env->ctx));
 		return a;
 	}
 	make_room(p);
@@ -103,7 +104,7 @@ void hop_interp_release(hop_interp *p, hop_array *a)
 static hop_array *copied(hop_interp *p, hop_array *a)
 {
 	hop_array *own = hop_interp_new(p, a->dtype, a->rank, a->dim);
-	hop_array_pack(a, own->data);
+	(void)!hop_array_pack(a, own->data);            /* it is in the memory of this process */
 	hop_interp_release(p, a);
 	return own;
 }

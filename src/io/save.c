@@ -58,10 +58,11 @@ static const void *elements(struct save *s, const hop_array *a, bool little)
 	uint16_t one = 1;
 	bool swap = little && !*(unsigned char *)&one;
 	size_t w = hop_dtype_bytes(a->dtype);
-	if (a->dense && !swap)
+	if (a->dense && !a->mem && !swap)
 		return a->data;
 	char *p = hop_arena_alloc(&s->env->tmp, a->bytes);
-	hop_array_pack(a, p);
+	if (hop_array_pack(a, p))
+		hop_fail(s->env, 0, HOP_ETARGET, "%s: %s", s->path, hop_message(s->env->ctx));
 	for (size_t i = 0; swap && i < a->bytes; i += w)
 		for (size_t k = 0; k < w / 2; k++) {
 			char was = p[i + k];
@@ -99,7 +100,7 @@ static hop_status save_zip(struct save *s)
 	hop_buf_free(&name);
 	hop_buf_free(&head);
 	hop_zip_close(&w);
-	return HOP_OK;
+	return s->env->diag.st;
 }
 
 /* ---- .safetensors ---- */

@@ -51,8 +51,9 @@ hop_status hop_exec_bind(hop_env *e, hop_exec *x, int n, hop_array *const *array
 		return hop_fail(e, 0, HOP_ENOMEM, "compile: no memory");
 	memset(arg, 0, bytes);
 	for (int i = 0; i < n; i++)
-		arg[i] = (hop_arg){ .data = array[i]->data, .dim = array[i]->dim,
-		                    .stride = array[i]->dense ? NULL : array[i]->stride };
+		arg[i] = hop_array_arg(array[i]);
+	x->bound = array;
+	x->nbound = n;
 	x->nhidden = n + nkept;
 	x->hidden = arg;
 	return HOP_OK;

@@ -4,6 +4,7 @@
 #define HOP_EXEC_H
 
 #include "hop/compile.h"
+#include "data/stream.h"
 #include "ctx/meter.h"
 #include "ir/build.h"
 #include "rt/pool.h"
@@ -31,6 +32,8 @@ struct hop_exec {
 	int              nhidden;
 	const hop_arg   *hidden;         /* [nhidden] the last parameters, but for the data of what is
 	                                    kept */
+	hop_array *const *bound;         /* [nbound] the arrays of the first hidden ones */
+	int              nbound;
 	struct hop_once *once;           /* once.c: what is kept; or NULL */
 	void           (*drop)(void *);  /* told when the exec dies; or NULL */
 	void            *drop_user;
@@ -47,6 +50,12 @@ hop_status hop_exec_threads(hop_env *e, hop_exec *x, const hop_compile_opts *o);
  * what is kept. */
 hop_status hop_exec_bind(hop_env *e, hop_exec *x, int n, struct hop_array *const *array, int nkept);
 
+static inline hop_arg hop_array_arg(const hop_array *a)
+{
+	return (hop_arg){ .data = a->data, .dim = a->dim, .stride = a->dense ? NULL : a->stride,
+	                  .device = hop_array_device(a) };
+}
+
 /* ---- bind.c, run.c ---- */
 
 /* The caller's sizes (bind.c): the values of the size symbols, when all dimensions, ranges,
@@ -60,7 +69,8 @@ int        hop_exec_dims(const hop_exec *x, const int64_t *syms, int k, int64_t 
 typedef struct hop_room { int64_t params, tapes, packs, frame, total; } hop_room;
 bool       hop_exec_measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
                             const hop_arg *out, hop_room *r);
-/* hop_run_with, when all of this is known. */
+/* hop_run_with, when all of this is known. Who else works on arrays behind `in` and `out` is the
+ * caller's to ask (hop_array_use); those that are bound are looked after here. */
 hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
                        const hop_arg *out, const hop_room *r, void *workspace,
                        const hop_run_opts *o);
@@ -79,6 +89,7 @@ typedef struct hop_running {
 	hop_status      st;            /* why it stopped, when we stopped it */
 	hop_meter       meter;         /* how far its loops are */
 	hop_record     *record;        /* NULL = nobody watches */
+	void           *queue;         /* in whose order it runs */
 } hop_running;
 /* Fills the run-time table; tape: room for the program's tapes. o may be NULL. */
 void       hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,

@@ -7,6 +7,22 @@
 #include "ops/ops.h"
 #include "rt/exec.h"
 
+/* On a device: to new memory there, in the order of the run. */
+static void *grow_there(const hop_running *c, const struct hop_tape *t, int64_t cap)
+{
+	const hop_memory *mem = hop_code_memory(c->x->code);
+	const hop_mem *m = &c->x->mem;
+	void *p = mem->alloc(m, c->queue, (size_t)cap);
+	if (!p || !t->bytes)
+		return p;
+	if (mem->copy(c->queue, p, t->ptr, (size_t)t->bytes)) {
+		mem->free(m, c->queue, p, (size_t)cap);
+		return NULL;
+	}
+	mem->free(m, c->queue, t->ptr, (size_t)t->bytes);
+	return p;
+}
+
 static int grow(hop_rt *rt, int slot, int64_t bytes)
 {
 	hop_running *c = rt->user;
@@ -16,7 +32,8 @@ static int grow(hop_rt *rt, int slot, int64_t bytes)
 		return 0;
 	int64_t cap = t->bytes ? 2 * t->bytes : 4096;
 	cap = cap < bytes ? bytes : cap;
-	void *p = m->fn(m->user, t->ptr, (size_t)t->bytes, (size_t)cap);
+	void *p = hop_code_memory(c->x->code)->far ? grow_there(c, t, cap)
+	          : m->fn(m->user, t->ptr, (size_t)t->bytes, (size_t)cap);
 	if (!p) {
 		c->st = HOP_ENOMEM;
 		return 1;
@@ -139,6 +156,7 @@ void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
 	hop_record_begin(r->record);
 	r->x = x;                              /* lines of the meter stay as they are */
 	r->st = HOP_OK;
+	r->queue = o ? hop_stream_queue(o->stream) : NULL;
 	r->rt = (hop_rt){ .grow = grow, .effect = effect, .check = check,
 		              .library = hop_library_run, .parallel = fork_join,
 		              .cancel = o && o->cancel ? &o->cancel->flag : &never,
@@ -151,6 +169,12 @@ void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
 void hop_running_fini(hop_running *r)
 {
 	hop_meter_end(&r->meter);
-	for (int i = 0; i < r->x->prog->ntape; i++)
-		hop_raw_free(&r->x->mem, r->rt.tape[i].ptr, (size_t)r->rt.tape[i].bytes);
+	const hop_memory *mem = hop_code_memory(r->x->code);
+	for (int i = 0; i < r->x->prog->ntape; i++) {
+		const struct hop_tape *t = &r->rt.tape[i];
+		if (!mem->far)
+			hop_raw_free(&r->x->mem, t->ptr, (size_t)t->bytes);
+		else if (t->bytes)
+			mem->free(&r->x->mem, r->queue, t->ptr, (size_t)t->bytes);
+	}
 }

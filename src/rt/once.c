@@ -34,6 +34,7 @@ static hop_status block_new(hop_once *o, struct hop_kept_block **out)
 {
 	const hop_graph *g = o->x->g;
 	struct hop_kept_block *b = hop_raw_try(&o->x->mem, block_bytes(o));
+	const hop_memory *mem = hop_code_memory(o->x->code);
 	int64_t dim[HOP_MAXRANK];
 	hop_status st = b ? HOP_OK : HOP_ENOMEM;
 	*out = b;
@@ -46,16 +47,17 @@ static hop_status block_new(hop_once *o, struct hop_kept_block **out)
 		b->value[i] = NULL;
 	for (int i = 0; i < o->nhidden; i++) {
 		const hop_array *a = o->hidden[i];
-		b->arg[i] = (hop_arg){ .data = a->data, .dim = a->dim,
-		                       .stride = a->dense ? NULL : a->stride };
+		b->arg[i] = hop_array_arg(a);
 		b->version[i] = hop_array_version(a);
 	}
 	for (int i = 0; i < o->nkept && !st; i++) {
 		const hop_type *t = hop_graph_out_type(g, (uint32_t)i);
 		int rank = hop_exec_dims(o->x, NULL, i, dim);
-		st = hop_array_raw(o->x->ctx, (hop_dtype)t->dtype, rank, dim, &b->value[i]);
+		st = mem->far ? hop_array_far(o->x->ctx, mem, 0, NULL, (hop_dtype)t->dtype, rank, dim,
+		                              &b->value[i])
+		              : hop_array_raw(o->x->ctx, (hop_dtype)t->dtype, rank, dim, &b->value[i]);
 		if (!st)
-			b->arg[o->nhidden + i] = (hop_arg){ .data = b->value[i]->data, .dim = b->value[i]->dim };
+			b->arg[o->nhidden + i] = hop_array_arg(b->value[i]);
 	}
 	return st;
 }
@@ -67,11 +69,15 @@ static hop_status fill(hop_once *o, struct hop_kept_block *b)
 	hop_arg *in = hop_raw_try(&x->mem, bytes);
 	if (!in)
 		return HOP_ENOMEM;
-	for (size_t i = 0; i < n; i++)
+	hop_status st = HOP_OK;
+	for (size_t i = 0; i < n && !st; i++) {
 		in[i] = b->arg[o->param[i]];
+		st = hop_array_use(o->hidden[o->param[i]], NULL, false);
+	}
 	int64_t room = hop_exec_workspace_for(x, in, b->arg + o->nhidden);
-	struct hop_spare *s = room < 0 ? NULL : hop_spare_take(x, room);
-	hop_status st = s ? hop_run(x, in, b->arg + o->nhidden, s->p) : HOP_ENOMEM;
+	struct hop_spare *s = room < 0 || st ? NULL : hop_spare_take(x, room);
+	if (!st)
+		st = s ? hop_run(x, in, b->arg + o->nhidden, s->p) : HOP_ENOMEM;
 	if (s)
 		hop_spare_give(x, s);
 	hop_spare_drop(x);             /* it is long until the next time */
@@ -132,10 +138,13 @@ hop_status hop_once_refresh(hop_once *o, bool always)
 	return st;
 }
 
-const hop_arg *hop_once_enter(hop_once *o)
+const hop_arg *hop_once_enter(hop_once *o, hop_stream *s)
 {
 	atomic_fetch_add(&o->running, 1);
-	return atomic_load(&o->now)->arg;
+	struct hop_kept_block *b = atomic_load(&o->now);
+	for (int i = 0; i < o->nkept; i++)
+		(void)!hop_array_use(b->value[i], s, false);       /* a broken stream tells later */
+	return b->arg;
 }
 
 void hop_once_leave(hop_once *o)

@@ -25,8 +25,8 @@ typedef struct hop_once {
 
 /* Compute it anew: always, or if an array that it is made of was written. NULL: nothing. */
 hop_status     hop_once_refresh(hop_once *o, bool always);
-/* The hidden parameters of a run, until it leaves. */
-const hop_arg *hop_once_enter(hop_once *o);
+/* The hidden parameters of a run, until it leaves; on a stream, until that has come so far. */
+const hop_arg *hop_once_enter(hop_once *o, hop_stream *s);
 void           hop_once_leave(hop_once *o);
 void           hop_once_free(hop_once *o);
 

@@ -4,8 +4,6 @@
 
 #include "rt/once.h"
 
-#include "data/array.h"
-
 enum { ALIGN = 64 };
 
 /* ---- sizes ---- */
@@ -67,7 +65,7 @@ bool hop_exec_measure(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 {
 	const hop_graph *g = x->g;
 	int64_t dim[HOP_MAXRANK];
-	r->params = (int64_t)((g->nparam + g->nout) * sizeof(void *) + ALIGN - 1) / ALIGN * ALIGN;
+	r->params = (int64_t)((g->nparam + g->nout) * (sizeof(void *) + 1) + ALIGN - 1) / ALIGN * ALIGN;
 	r->tapes = ((int64_t)x->prog->ntape * (int64_t)sizeof(struct hop_tape) + ALIGN - 1) /
 	           ALIGN * ALIGN;
 	r->packs = 0;
@@ -118,6 +116,42 @@ int hop_exec_result(const hop_exec *x, const hop_arg *in, int k, int64_t *dim)
 }
 
 /* ---- running ---- */
+
+static hop_status tell(const hop_exec *x, hop_status st, const char *text)
+{
+	hop_ctx_set_message(x->ctx, &(hop_diag){ .st = st, .text = (char *)(uintptr_t)text,
+	                                         .len = strlen(text) });
+	return st;
+}
+
+/* Memory of this process may be pinned: DLPack has a number for it. */
+static bool is_there(const hop_arg *a)
+{
+	enum { PINNED = 3 };
+	return a->device.type && a->device.type != HOP_CPU && a->device.type != PINNED;
+}
+
+/* Which arguments are on the code's device; others must be memory of this process. */
+static hop_status locate(const hop_exec *x, const hop_arg *in, const hop_arg *hidden,
+                         const hop_arg *out, unsigned char *there)
+{
+	const hop_graph *g = x->g;
+	const hop_far *far = hop_code_memory(x->code)->far;
+	uint32_t nin = g->nparam - (uint32_t)x->nhidden;
+	for (uint32_t i = 0; i < g->nparam + g->nout; i++) {
+		const hop_arg *a = i < nin ? &in[i] : i < g->nparam ? &hidden[i - nin] : &out[i - g->nparam];
+		there[i] = is_there(a);
+		if (!there[i])
+			continue;
+		if (!far || far->type != a->device.type || a->device.id)
+			return tell(x, HOP_EUSE, "error: run: an argument is on a device that the code is not "
+			            "for: compile it for that device (.target), or copy it (hop_array_to)");
+		if (a->stride)
+			return tell(x, HOP_EREFUSED, "error: run: an argument on a device has strides: make it "
+			            "dense there first");
+	}
+	return HOP_OK;
+}
 
 /* Where each parameter is: the caller's memory, or a dense copy in the workspace. False:
  * there are elements, and no memory was named. */
@@ -193,13 +227,9 @@ hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out
 	if (!has_inputs(x, in) || (x->g->nout && !out) || !workspace)
 		return HOP_EUSE;
 	HOP_TRY(hop_opts_read(x->ctx, "run", o, &own, sizeof own));
-	if (own.record && !x->watch) {
-		const char *text = "error: run: a record is given to code without watches: compile it with "
-		                   ".watch of hop_compile_opts";
-		hop_ctx_set_message(x->ctx, &(hop_diag){ .st = HOP_EUSE, .text = (char *)(uintptr_t)text,
-		                                         .len = strlen(text) });
-		return HOP_EUSE;
-	}
+	if (own.record && !x->watch)
+		return tell(x, HOP_EUSE, "error: run: a record is given to code without watches: compile it "
+		            "with .watch of hop_compile_opts");
 	if (hop_exec_sizes(x, in, syms, NULL))
 		return refuse(x, in);
 	if (!hop_exec_measure(x, syms, in, out, &r))
@@ -207,25 +237,53 @@ hop_status hop_run_with(const hop_exec *x, const hop_arg *in, const hop_arg *out
 	return hop_exec_go(x, syms, in, out, &r, workspace, &own);
 }
 
+/* The stream is one of the code's device, and comes after who writes what is bound. */
+static hop_status begin(const hop_exec *x, hop_stream *s)
+{
+	if (s && s->ended)
+		return tell(x, HOP_EUSE, "error: run: the stream has been freed");
+	if (s && (s->ctx != x->ctx || (s->mem && s->mem != hop_code_memory(x->code))))
+		return tell(x, HOP_EUSE, "error: run: the stream is of another context, or of a device that "
+		            "the code is not for");
+	for (int i = 0; i < x->nbound; i++)
+		HOP_TRY(hop_array_use(x->bound[i], s, false));
+	return HOP_OK;
+}
+
+/* Why it stopped: we know, or the device does. */
+static hop_status stopped(const hop_exec *x, const hop_running *c)
+{
+	if (c->st)
+		return c->st;
+	if (__atomic_load_n(c->rt.cancel, __ATOMIC_RELAXED))
+		return HOP_ECANCELED;
+	hop_status st = hop_far_told(x->ctx, "a run on", hop_code_memory(x->code)->wait(c->queue));
+	return st ? st : tell(x, HOP_ETARGET, "error: run: the program stopped");
+}
+
 static hop_status go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
                      const hop_arg *hidden, const hop_arg *out, const hop_room *r, void *workspace,
                      const hop_run_opts *o)
 {
+	const hop_memory *mem = hop_code_memory(x->code);
 	void **p = workspace;
-	char *w = workspace;
+	char *w = workspace, *packs = w + r->params + r->tapes;
+	unsigned char *there = (unsigned char *)(p + x->g->nparam + x->g->nout);
 	hop_running c;
+	HOP_TRY(begin(x, o ? o->stream : NULL));
+	HOP_TRY(locate(x, in, hidden, out, there));
 	hop_running_init(&c, x, (struct hop_tape *)(void *)(w + r->params), o);
-	if (!place(x, syms, in, hidden, out, p, w + r->params + r->tapes))
+	c.rt.there = there;
+	if (!place(x, syms, in, hidden, out, p, packs))
 		return HOP_EUSE;
-	int rc = hop_code_launch(x->code, NULL, p, syms, w + r->params + r->tapes + r->packs, &c.rt);
-	hop_code_memory(x->code)->wait(NULL);
+	int rc = hop_code_launch(x->code, c.queue, p, syms, mem->far ? NULL : packs + r->packs, &c.rt);
+	hop_status st = rc ? stopped(x, &c) : HOP_OK;
+	if (!rc && !c.queue)
+		st = hop_far_told(x->ctx, "a run on", mem->wait(NULL));
 	hop_running_fini(&c);
-	if (!rc)
+	if (!st)
 		unpack(x, syms, out, p);
-	if (!rc)
-		return HOP_OK;
-	return c.st ? c.st : __atomic_load_n(c.rt.cancel, __ATOMIC_RELAXED) ? HOP_ECANCELED
-	                                                                    : HOP_ETARGET;
+	return st;
 }
 
 hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
@@ -234,7 +292,8 @@ hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in
 {
 	if (!x->once)
 		return go(x, syms, in, x->hidden, out, r, workspace, o);
-	hop_status st = go(x, syms, in, hop_once_enter(x->once), out, r, workspace, o);
+	const hop_arg *hidden = hop_once_enter(x->once, o ? o->stream : NULL);
+	hop_status st = go(x, syms, in, hidden, out, r, workspace, o);
 	hop_once_leave(x->once);
 	return st;
 }

@@ -2,6 +2,8 @@
  * for by name. */
 #include "target/target.h"
 
+#include "ctx/ctx.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +30,40 @@ hop_status hop_target_pick(hop_env *e, const char *name, const hop_target **out_
 		name = getenv("HOP_TARGET");
 	if (!name || !*name)
 		return HOP_OK;
+	const hop_target *own = hop_ctx_owned(e->ctx, HOP_OWN_TARGET, name, strlen(name));
+	if (own) {
+		*out_t = own;
+		return HOP_OK;
+	}
 	for (int i = 0; i < NTARGET; i++)
 		if (!strcmp(targets[i]->name, name)) {
 			*out_t = targets[i];
 			return HOP_OK;
 		}
 	return unknown(e, name);
+}
+
+const hop_target *hop_target_at(int i)
+{
+	return i >= 0 && i < NTARGET ? targets[i] : NULL;
+}
+
+static bool is_on(const hop_target *t, const char *name, int type)
+{
+	const hop_far *far = t->mem->far;
+	return far && (name ? !strcmp(far->name, name) : far->type == type);
+}
+
+const hop_target *hop_target_on(hop_ctx *c, const char *name, int type)
+{
+	const char *own;
+	for (int i = 0; (own = hop_ctx_owned_name(c, HOP_OWN_TARGET, i)); i++) {
+		const hop_target *t = hop_ctx_owned(c, HOP_OWN_TARGET, own, strlen(own));
+		if (t && is_on(t, name, type))
+			return t;
+	}
+	for (int i = 0; i < NTARGET; i++)
+		if (is_on(targets[i], name, type))
+			return targets[i];
+	return NULL;
 }

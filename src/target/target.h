@@ -70,6 +70,11 @@ typedef struct hop_target {
 
 /* By name; NULL = as HOP_TARGET says, else the first. HOP_EVALUE names those there are. */
 hop_status hop_target_pick(hop_env *e, const char *name, const hop_target **out_t);
+/* The one whose code works on this kind of device, and memory of it; NULL = none. One of the context
+ * (HOP_OWN_TARGET, for tests) comes before those of the list. */
+const hop_target *hop_target_on(hop_ctx *c, const char *name, int type);
+/* Number i of all there are; NULL = there are no more. */
+const hop_target *hop_target_at(int i);
 
 /* ---- texts of users (take.c) ---- */
 

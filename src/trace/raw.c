@@ -85,6 +85,8 @@ static bool data_in(hop_trace *t, const hop_field *f, const hop_array *a, const 
 	hop_size dim[HOP_MAXRANK];
 	if (!a || a->ctx != t->root->ctx)
 		return wrong(t, f->name, "an array is missing or of another context");
+	if (a->mem)
+		return wrong(t, f->name, "the array is on a device: copy it (hop_array_to)");
 	for (int i = 0; i < a->rank; i++)
 		dim[i] = hop_size_int(a->dim[i]);
 	*d = (hop_data){ hop_type_get(hop_env_of(t), a->dtype, a->rank, dim),

@@ -1,6 +1,7 @@
 /* use.c -- arrays in traces: captured by the outermost one, read from an eager one; and eager traces
  * themselves. What an array is stands in data/. */
 #include "data/record.h"
+#include "data/stream.h"
 #include "trace/trace.h"
 
 #include <string.h>
@@ -14,6 +15,13 @@ hop_value hop_array_here(hop_trace *t, hop_array *a)
 	hop_trace *base = r->base;
 	if (!a || a->ctx != r->ctx) {
 		hop_trace_fail(t, HOP_EUSE, "%s: the array is missing or of another context", t->op);
+		return (hop_value){ 0, 0 };
+	}
+	if (base->eager && a->mem) {
+		char where[HOP_DEVICE_TEXT];
+		hop_trace_fail(t, HOP_EUSE, "%s: the array is on %s, and an eager trace works in the memory of "
+		               "this process: compile it for the device (hop_call, hop_jit_call), or copy it "
+		               "(hop_array_to)", t->op, hop_array_where(a, where));
 		return (hop_value){ 0, 0 };
 	}
 	for (size_t i = 0; i < r->narray; i++)
@@ -154,7 +162,7 @@ hop_status hop_eager_free(hop_trace *t)
 	for (size_t i = 0; !r->env.diag.st && i < r->narray; i++) {
 		hop_array **x = written(r, i);
 		if (x)
-			hop_array_unpack(r->array[i], (*x)->data);
+			(void)!hop_array_unpack(r->array[i], (*x)->data);      /* none is on a device */
 	}
 	return hop_root_free(t);
 }
