@@ -77,10 +77,10 @@ hop_status hop_exec_go(const hop_exec *x, const int64_t *syms, const hop_arg *in
 
 /* ---- host.c: what running code asks of us ---- */
 
-/* Did who stopped a run with this status leave a message? Effects, checks and the host do. */
+/* Did who stopped a run with this status leave a message? Effects, checks, the host and devices do. */
 static inline bool hop_run_told(hop_status st)
 {
-	return st && st != HOP_ENOMEM && st != HOP_ECANCELED && st != HOP_EUSE;
+	return st && st != HOP_ENOMEM && st != HOP_ECANCELED;
 }
 
 typedef struct hop_running {

@@ -275,7 +275,7 @@ static hop_status go(const hop_exec *x, const int64_t *syms, const hop_arg *in,
 	hop_running_init(&c, x, (struct hop_tape *)(void *)(w + r->params), o);
 	c.rt.there = there;
 	if (!place(x, syms, in, hidden, out, p, packs))
-		return HOP_EUSE;
+		return tell(x, HOP_EUSE, "error: run: an argument has elements, and no data");
 	int rc = hop_code_launch(x->code, c.queue, p, syms, mem->far ? NULL : packs + r->packs, &c.rt);
 	hop_status st = rc ? stopped(x, &c) : HOP_OK;
 	if (!rc && !c.queue)
