@@ -150,6 +150,7 @@ static void make_team(device *v, int at, int old, how h)
 	hop_lfunc k = f;
 	hop_cut_make(&c, &k, f.body.first, NULL);
 	d.f = &k;
+	d.single = h == HOW_BLOCK;
 	hop_device_bind(&d, &k.body, u);
 	hop_device_wait(&d, &k.body, u);
 	v->spill = d.scratch;
@@ -240,6 +241,7 @@ static void keep_small(device *v, hop_dfunc *d, hop_block *b, const run *r)
 static void bind_small(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const run *r)
 {
 	d->threads = small_threads(b);
+	d->single = true;
 	hop_device_bind(d, b, HOP_UNIT_BLOCK);
 	keep_small(v, d, b, r);
 	hop_device_wait(d, b, HOP_UNIT_BLOCK);

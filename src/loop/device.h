@@ -35,6 +35,7 @@ typedef struct hop_dfunc {
 	const hop_machine *m;
 	hop_lfunc *f;              /* a copy: its statements and buffers may be changed */
 	int        threads;        /* of a block of its team */
+	bool       single;         /* the team is one block: its warps are all warps there are */
 	int64_t    scratch;        /* bytes that spilled registers take, of all functions */
 } hop_dfunc;
 

@@ -267,7 +267,8 @@ static void bind_rows(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 	double row = trips(longest(&c[n - 1]->body));
 	while (n > 1)
 		join_at(d, c, &n, 0);
-	bool warps = u <= HOP_UNIT_BLOCK && (row <= SHORT_ROW || (u == HOP_UNIT_BLOCK && trips(c[0]) >= 8));
+	bool warps = (u == HOP_UNIT_BLOCK && d->single && (row <= SHORT_ROW || trips(c[0]) >= 8)) ||
+	             (u == HOP_UNIT_RESIDENT && row <= SHORT_ROW);
 	hop_unit in = warps ? HOP_UNIT_WARP : u == HOP_UNIT_RESIDENT ? HOP_UNIT_BLOCK : u;
 	if (warps)
 		place(c[0], HOP_PLACE_WARP);
