@@ -148,6 +148,19 @@ static int check(hop_rt *rt, int id, const int64_t *syms)
 	return 1;
 }
 
+/* A target cannot go on. */
+static int fail(hop_rt *rt, int status, const char *text)
+{
+	hop_running *c = rt->user;
+	hop_env e;
+	c->st = (hop_status)status;
+	hop_env_init(&e, c->x->ctx, c->x->mem);
+	hop_fail(&e, 0, c->st, "run: %s", text);
+	hop_ctx_set_message(c->x->ctx, &e.diag);
+	hop_env_fini(&e);
+	return 1;
+}
+
 void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
                       const hop_run_opts *o)
 {
@@ -158,7 +171,7 @@ void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
 	r->st = HOP_OK;
 	r->queue = o ? hop_stream_queue(o->stream) : NULL;
 	r->rt = (hop_rt){ .grow = grow, .effect = effect, .check = check,
-		              .library = hop_library_run, .parallel = fork_join,
+		              .library = hop_library_run, .parallel = fork_join, .fail = fail,
 		              .cancel = o && o->cancel ? &o->cancel->flag : &never,
 		              .nthread = x->nthread, .tape = tape, .user = r };
 	hop_meter_init(&r->meter, x->ctx);

@@ -32,6 +32,9 @@ typedef struct hop_rt {
 	void            *user;
 	int64_t          skip;         /* progress effects to leave out, except a last one */
 	const unsigned char *there;    /* of params: 1 = memory of the device; NULL = none is */
+	/* For launch, not for compiled code: the run ends with this status (hop_status) for that reason.
+	 * Gives what launch returns. May be NULL. */
+	int  (*fail)(struct hop_rt *rt, int status, const char *text);
 } hop_rt;
 
 /* The entry of a compiled program: pointers of inputs then outputs, size symbols, the

@@ -53,6 +53,9 @@ static void put_machine(hop_buf *b, const hop_machine *m)
 {
 	hop_putf(b, "machine %d %d %d %d %.17g %lld\n", m->vbits, m->nvreg, m->halves, m->threads,
 	         m->fork, (long long)m->cache);
+	if (m->blocks)
+		hop_putf(b, "device %d %d %lld %lld\n", m->blocks, m->warp, (long long)m->shared,
+		         (long long)m->small);
 }
 
 hop_hash hop_cache_key(hop_env *e, const hop_target *t, const hop_prog *p,

@@ -26,7 +26,7 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 {
 	hop_bytes b = { 0 };
 	HOP_TRY(c->t->compile(e, p, m, o, &b));
-	hop_status st = c->t->load(e, &b, "hop_main", &c->image);
+	hop_status st = c->t->load(e, &b, p, "hop_main", &c->image);
 	if (!st && key)
 		remember(e, c->t, *key, &b);
 	hop_raw_free(&e->mem, b.p, b.n);
@@ -34,13 +34,13 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 }
 
 /* What was cached and does not load is as good as nothing. */
-static bool from_cache(hop_env *e, hop_code *c, hop_hash key)
+static bool from_cache(hop_env *e, const hop_prog *p, hop_code *c, hop_hash key)
 {
 	hop_bytes b = { 0 };
 	b.p = hop_cache_get(e, hop_cache_key_maker(key, c->t->maker(e, false)), &b.n);
 	if (!b.p)
 		return false;
-	c->cached = !c->t->load(e, &b, "hop_main", &c->image);
+	c->cached = !c->t->load(e, &b, p, "hop_main", &c->image);
 	hop_raw_free(&e->mem, b.p, b.n);
 	if (!c->cached)
 		hop_diag_clear(e);
@@ -61,7 +61,7 @@ hop_status hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
 	bool anew = o->no_cache || hop_look();         /* the key knows no lines and no names */
 	if (!anew)
 		key = hop_cache_key(e, t, p, m, o);
-	if (anew || !from_cache(e, &made, key))
+	if (anew || !from_cache(e, p, &made, key))
 		st = compile(e, p, m, o, &made, anew ? NULL : &key);
 	if (st)
 		return st;

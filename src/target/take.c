@@ -12,7 +12,7 @@ static bool from_cache(hop_env *e, const hop_target *t, hop_hash key, const char
 	b.p = hop_cache_get(e, hop_cache_key_maker(key, t->maker(e, false)), &b.n);
 	if (!b.p)
 		return false;
-	bool ok = !t->load(e, &b, entry, out_i);
+	bool ok = !t->load(e, &b, NULL, entry, out_i);
 	hop_raw_free(&e->mem, b.p, b.n);
 	if (!ok)
 		hop_diag_clear(e);
@@ -35,7 +35,7 @@ hop_status hop_target_take(hop_env *e, const hop_target *t, const char *text, si
 	if (!hop_look() && from_cache(e, t, key, entry, out_i))
 		return HOP_OK;
 	HOP_TRY(t->take(e, text, n, entry, &b));
-	hop_status st = t->load(e, &b, entry, out_i);
+	hop_status st = t->load(e, &b, NULL, entry, out_i);
 	if (!st && !hop_look())
 		remember(e, t, key, &b);
 	hop_raw_free(&e->mem, b.p, b.n);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const hop_target hop_target_llvm, hop_target_c;
+extern const hop_target hop_target_llvm, hop_target_c, hop_target_cuda;
 
-static const hop_target *const targets[] = { &hop_target_llvm, &hop_target_c };
+static const hop_target *const targets[] = { &hop_target_llvm, &hop_target_c, &hop_target_cuda };
 enum { NTARGET = sizeof targets / sizeof *targets };
 
 static hop_status unknown(hop_env *e, const char *name)

@@ -44,8 +44,11 @@ typedef struct hop_target {
 	 * that name. What its maker says of it goes into the failure. */
 	hop_status (*take)(hop_env *e, const char *text, size_t n, const char *entry,
 	                   hop_bytes *out_b);
-	/* The bytes may come from a file: damaged ones are refused. entry: the function to start. */
-	hop_status (*load)(hop_env *e, const hop_bytes *b, const char *entry, hop_image *out_i);
+	/* The bytes may come from a file: damaged ones are refused. p: the program they were made of, of
+	 * which interned sizes and types are kept, nothing else; NULL = a text that was taken. entry: the
+	 * function to start. */
+	hop_status (*load)(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
+	                   hop_image *out_i);
 	void       (*unload)(hop_image *i);
 	/* Where mem is that of a device (mem->far): rt->there says which params are memory of it, the
 	 * others are staged; workspace is NULL, it has its own. With a queue it may return while the

@@ -107,12 +107,14 @@ static int new_file(char *path, size_t n)
 	return mkostemp(path, O_CLOEXEC);
 }
 
-static hop_status load(hop_env *e, const hop_bytes *b, const char *entry, hop_image *out_i)
+static hop_status load(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
+                       hop_image *out_i)
 {
 	char path[192];
 	int  fd = is_whole(b) ? new_file(path, sizeof path) : -1;
 	bool on_disk = fd >= 0 && *path;
 
+	(void)p;
 	*out_i = (hop_image){ 0 };
 	if (fd < 0 || !hop_host_write(fd, b->p, b->n - sizeof(hop_hash))) {
 		if (fd >= 0)

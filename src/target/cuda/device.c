@@ -128,7 +128,7 @@ static bool is_fatal(int error)
 	}
 }
 
-const char *hop_cuda_text(hop_cuda *d, int error, const char *who)
+const char *hop_cuda_said(hop_cuda *d, int error, const char *who)
 {
 	if (!error)
 		return NULL;

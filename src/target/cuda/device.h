@@ -53,7 +53,7 @@ bool        hop_cuda_enter(const hop_cuda *d);
 void        hop_cuda_leave(const hop_cuda *d, bool entered);
 /* What an answer of the driver means. Some break the context for good: then that is noted, with who
  * was running; all later calls say so until it is renewed. */
-const char *hop_cuda_text(hop_cuda *d, int error, const char *who);
+const char *hop_cuda_said(hop_cuda *d, int error, const char *who);
 /* Why the device cannot be used by what was made in generation gen: it broke, or this is a child. */
 const char *hop_cuda_unfit(const hop_cuda *d, unsigned gen);
 /* A new context in the place of one that broke. All that was made in it is gone. */

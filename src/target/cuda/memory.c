@@ -34,7 +34,7 @@ static void *alloc(const hop_mem *m, void *queue, size_t n)
 		error = alloc_once(d, queue, n ? n : 1, &p);
 	}
 	hop_cuda_leave(d, entered);
-	hop_cuda_text(d, error, "allocating");
+	hop_cuda_said(d, error, "allocating");
 	return error ? NULL : (void *)(uintptr_t)p;
 }
 
@@ -78,7 +78,7 @@ static const char *copy(void *queue, void *to, const void *from, size_t n)
 	int error = d->cu->copy((uintptr_t)to, (uintptr_t)from, n, stream(d, queue));
 	error = after_copy(d, queue, from, error);
 	hop_cuda_leave(d, entered);
-	return hop_cuda_text(d, error, "a copy");
+	return hop_cuda_said(d, error, "a copy");
 }
 
 static const char *wait(void *queue)
@@ -92,7 +92,7 @@ static const char *wait(void *queue)
 	bool entered = hop_cuda_enter(d);
 	int error = d->cu->stream_wait(queue);
 	hop_cuda_leave(d, entered);
-	return hop_cuda_text(d, error, "a program on a queue");
+	return hop_cuda_said(d, error, "a program on a queue");
 }
 
 /* ---- what a device has besides ---- */
@@ -127,7 +127,7 @@ static const char *queue_new(void **out_queue)
 	bool entered = hop_cuda_enter(d);
 	int error = d->cu->stream_new(out_queue, HOP_CU_NONBLOCKING);
 	hop_cuda_leave(d, entered);
-	return hop_cuda_text(d, error, "a new queue");
+	return hop_cuda_said(d, error, "a new queue");
 }
 
 static void queue_free(void *queue)
@@ -159,7 +159,7 @@ static const char *after(void *queue, void *other)
 	if (event)
 		d->cu->event_free(event);
 	hop_cuda_leave(d, entered);
-	return hop_cuda_text(d, error, "a queue behind another");
+	return hop_cuda_said(d, error, "a queue behind another");
 }
 
 static bool owns(const void *p)
@@ -188,7 +188,7 @@ static const char *copy_rows(void *queue, void *to, size_t to_step, const void *
 	bool entered = hop_cuda_enter(d);
 	int error = after_copy(d, queue, from, d->cu->copy_rows(&c, stream(d, queue)));
 	hop_cuda_leave(d, entered);
-	return hop_cuda_text(d, error, "a copy of rows");
+	return hop_cuda_said(d, error, "a copy of rows");
 }
 
 static const hop_far far_cells = {

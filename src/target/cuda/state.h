@@ -67,8 +67,8 @@ typedef struct hop_state {
 	int64_t  ring_head;       /* bytes in the ring */
 	int64_t  skip;            /* as hop_rt.skip: progress effects to leave out */
 	hop_word pad0[12];
-	hop_word save;            /* hop_word *: see hop_cuda_text.save */
-	hop_word request;         /* hop_word *: see hop_cuda_text.request */
+	hop_word save;            /* hop_word *: hop_cuda_needs.save of them */
+	hop_word request;         /* hop_word *: hop_cuda_needs.request of them */
 	hop_word ring;            /* unsigned char * */
 	int64_t  ring_bytes;
 	hop_word scratch;         /* unsigned char *: HOP_SPACE_SCRATCH begins here */

@@ -26,8 +26,10 @@ static hop_status take(hop_env *e, const char *text, size_t n, const char *entry
 	return hop_llvm_take(e, text, n, entry, &out_b->p, &out_b->n);
 }
 
-static hop_status load(hop_env *e, const hop_bytes *b, const char *entry, hop_image *out_i)
+static hop_status load(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
+                       hop_image *out_i)
 {
+	(void)p;
 	const char *err = hop_elf_load(b->p, b->n, entry, out_i);
 	return err ? hop_fail(e, 0, HOP_ETARGET, "object: %s", err) : HOP_OK;
 }

@@ -1,0 +1,313 @@
+/* launch.c -- run an image: bind its table, launch its kernels, the first time one by one, then as a graph
+ * that was made of them, and go on until the device has nothing more to ask. */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "target/cuda/image.h"
+
+enum { HEAD = offsetof(hop_state, pad0), BOUND = offsetof(hop_state, arrived) };
+
+/* ---- what a run is given ---- */
+
+static hop_cuptr base_of(const hop_cuda_run *r, int base)
+{
+	if (base < 0)
+		return r->s->tape[-1 - base].p;
+	if (base >= HOP_BASE_PARAM)
+		return r->s->addr[base - HOP_BASE_PARAM];
+	return base == HOP_BASE_FRAME ? r->s->frame.p : base == HOP_BASE_SCRATCH ? r->s->want->scratch : 0;
+}
+
+static int bind_table(hop_cuda_run *r)
+{
+	hop_cuda_slot *s = r->s;
+	bool same = s->nword == r->p->nword;
+	for (int k = 0; k < r->p->nword; k++) {
+		hop_word w = base_of(r, r->p->word[k].base) + (hop_word)r->p->word[k].v;
+		same = same && s->words[k] == w;
+		s->words[k] = w;
+	}
+	if (same)
+		return 0;
+	s->nword = 0;
+	int error = r->i->d->cu->to_device(s->table.p, s->words, (size_t)r->p->nword * sizeof(hop_word),
+	                                   r->stream);
+	s->nword = error ? 0 : r->p->nword;
+	return error;
+}
+
+/* The part of the state that is the host's: `is` is what the device has. */
+static int bind_state(hop_cuda_run *r)
+{
+	hop_cuda_slot *s = r->s;
+	if (!memcmp(s->is, s->want, BOUND))
+		return 0;
+	memcpy(s->is, s->want, BOUND);
+	return r->i->d->cu->to_device(s->state, s->want, BOUND, r->stream);
+}
+
+int hop_cuda_bind(hop_cuda_run *r)
+{
+	int error = bind_table(r);
+	return error ? error : bind_state(r);
+}
+
+/* Tapes that were given back between runs. */
+static int forget_tapes(hop_cuda_run *r)
+{
+	size_t n = (size_t)r->i->ntape * sizeof(hop_cuda_tape);
+	if (!r->s->dropped)
+		return 0;
+	r->s->dropped = false;
+	return r->i->d->cu->fill(r->s->state + offsetof(hop_state, tape), 0, n, r->stream);
+}
+
+/* Scratch is behind the frame. */
+static int prepare(hop_cuda_run *r)
+{
+	hop_cuda_slot *s = r->s;
+	hop_state *w = s->want;
+	size_t frame = ((size_t)r->p->frame + 255) / 256 * 256;
+	int error = hop_cuda_take(r->i->d, frame + (size_t)r->p->scratch, &s->frame);
+	if (error)
+		return error;
+	*s->cancel = 0;
+	w->code = w->id = 0;
+	w->at = w->saved = 0;
+	w->ring_head = 0;
+	w->skip = r->rt->skip;
+	w->save = s->save;
+	w->request = s->request;
+	w->ring = s->ring;
+	w->ring_bytes = s->ring_bytes;
+	w->scratch = s->frame.p + frame;
+	w->cancel = (uintptr_t)r->rt->cancel;
+	if (!r->i->d->pages) {
+		hop_cuptr p = 0;
+		error = r->i->d->cu->host_address(&p, s->cancel, 0);
+		w->cancel = p;
+	}
+	if (!error)
+		error = forget_tapes(r);
+	return error ? error : hop_cuda_bind(r);
+}
+
+/* ---- launching ---- */
+
+static int launch_one(hop_cuda_run *r, int k)
+{
+	const hop_cu *cu = r->i->d->cu;
+	const hop_cuda_launch *l = &r->p->launch[k];
+	const hop_cuda_func *f = &r->i->func[l->func];
+	unsigned rec = l->rec, at = (unsigned)k, n = (unsigned)f->team.threads;
+	unsigned shared = (unsigned)f->is.shared;
+	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state };
+	r->who = f->name;
+	int error = f->team.resident
+		? cu->launch_together(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared, r->stream,
+		                      params)
+		: cu->launch(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared, r->stream, params,
+		             NULL);
+	return error || !r->i->careful ? error : cu->stream_wait(r->stream);
+}
+
+static int add_node(hop_cuda_run *r, void *graph, int k, void **last)
+{
+	const hop_cu *cu = r->i->d->cu;
+	const hop_cuda_launch *l = &r->p->launch[k];
+	const hop_cuda_func *f = &r->i->func[l->func];
+	unsigned rec = l->rec, at = (unsigned)k;
+	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state };
+	hop_cunode what = { .function = f->function, .grid = { l->grid[0], l->grid[1], l->grid[2] },
+		            .block = { (unsigned)f->team.threads, 1, 1 },
+		            .shared = (unsigned)f->is.shared, .params = params };
+	hop_cuvalue together = { .cooperative = 1 };
+	void *before = *last;
+	int error = cu->graph_kernel(last, graph, k ? &before : NULL, k ? 1 : 0, &what);
+	if (!error && f->team.resident)
+		error = cu->graph_set(*last, HOP_CU_NODE_COOPERATIVE, &together);
+	return error;
+}
+
+/* All launches of the plan, one after the other. */
+static int make_graph(hop_cuda_run *r, void **out_exec)
+{
+	const hop_cu *cu = r->i->d->cu;
+	void *graph = NULL, *last = NULL;
+	int error = cu->graph_new(&graph, 0);
+	for (int k = 0; !error && k < r->p->nlaunch; k++)
+		error = add_node(r, graph, k, &last);
+	if (!error)
+		error = cu->graph_make(out_exec, graph, 0);
+	if (graph)
+		cu->graph_free(graph);
+	if (error)
+		*out_exec = NULL;
+	return error;
+}
+
+/* The slot's place for the plan, as the newest. */
+static int exec_of(hop_cuda_run *r)
+{
+	hop_cuda_slot *s = r->s;
+	int k = 0;
+	while (k < s->nexec && s->exec[k].serial != r->p->serial)
+		k++;
+	if (k == HOP_CUDA_EXECS) {
+		k--;
+		if (s->exec[k].exec)
+			r->i->d->cu->graph_drop(s->exec[k].exec);
+		s->nexec--;
+	}
+	__typeof__(s->exec[0]) x = { .serial = r->p->serial };
+	if (k < s->nexec)
+		x = s->exec[k];
+	else
+		s->nexec++;
+	memmove(s->exec + 1, s->exec, sizeof *s->exec * (size_t)k);
+	s->exec[0] = x;
+	return s->exec[0].runs++;
+}
+
+/* From launch `first` on. A graph is made for sizes that come a second time. */
+static int start(hop_cuda_run *r, int first)
+{
+	const hop_cu *cu = r->i->d->cu;
+	int error = 0, runs = first || r->i->careful ? 0 : exec_of(r);
+	if (runs && !r->s->exec[0].exec) {
+		r->who = "making a graph";
+		error = make_graph(r, &r->s->exec[0].exec);
+	}
+	if (runs && !error && r->p->nlaunch) {
+		r->who = r->p->nlaunch == 1 ? r->i->func[r->p->launch[0].func].name : r->i->func[0].name;
+		return cu->graph_launch(r->s->exec[0].exec, r->stream);
+	}
+	for (int k = first; !error && k < r->p->nlaunch; k++)
+		error = launch_one(r, k);
+	return error;
+}
+
+/* ---- waiting ---- */
+
+static void pause_a_bit(int turn)
+{
+	struct timespec t = { 0, turn < 2000 ? 20000 : 200000 };
+	if (turn > 200)
+		nanosleep(&t, NULL);
+}
+
+/* A host that is told to cancel tells the device. */
+static int wait_for(hop_cuda_run *r)
+{
+	const hop_cu *cu = r->i->d->cu;
+	int error;
+	if (r->p->nlaunch != 1)
+		r->who = r->i->func[0].name;
+	if (!r->p->cancels || r->i->d->pages)
+		return cu->stream_wait(r->stream);
+	for (int turn = 0; (error = cu->stream_query(r->stream)) == HOP_CU_NOTREADY; turn++) {
+		if (__atomic_load_n(r->rt->cancel, __ATOMIC_RELAXED))
+			__atomic_store_n(r->s->cancel, 1, __ATOMIC_RELAXED);
+		pause_a_bit(turn);
+	}
+	return error;
+}
+
+/* ---- running ---- */
+
+int hop_cuda_stop(hop_cuda_run *r, int error)
+{
+	const char *text = hop_cuda_said(r->i->d, error, r->who ? r->who : r->i->name);
+	char buf[512];
+	int st = error == HOP_CU_NOMEM ? HOP_ENOMEM : HOP_ETARGET;
+	if (text != r->i->d->why) {
+		snprintf(buf, sizeof buf, "%s: %s", r->who ? r->who : r->i->name, text);
+		text = buf;
+	}
+	return r->rt->fail ? r->rt->fail(r->rt, st, text) : 1;
+}
+
+/* Until the last kernel has ended, and nothing is left to be served. */
+static int legs(hop_cuda_run *r)
+{
+	hop_cuda_slot *s = r->s;
+	for (int first = 0;; first = (int)s->want->at) {
+		int error = start(r, first);
+		if (!error && r->p->looks)
+			error = r->i->d->cu->to_host(s->is, s->state, HEAD, r->stream);
+		if (!error && (r->p->looks || !r->staged))     /* else what comes back waits */
+			error = wait_for(r);
+		if (error)
+			return hop_cuda_stop(r, error);
+		if (!r->p->looks)
+			return 0;
+		int rc = hop_cuda_serve(r);
+		if (rc || !s->is->code)
+			return rc;
+		memcpy(s->want, s->is, HEAD);
+		s->want->code = 0;
+		s->want->ring_head = 0;
+		s->want->skip = r->rt->skip;
+		error = hop_cuda_bind(r);
+		if (error)
+			return hop_cuda_stop(r, error);
+	}
+}
+
+static int run(hop_cuda_run *r, void *queue, const unsigned char *there)
+{
+	r->stream = queue ? queue : r->s->stream;
+	int error = hop_cuda_stage_in(r, there), rc;
+	if (!error) {
+		r->who = "its workspace";
+		error = prepare(r);
+	}
+	if (error)
+		return hop_cuda_stop(r, error);
+	if (queue && !r->staged && !r->p->looks) {             /* it goes on without us */
+		error = start(r, 0);
+		if (!error)
+			error = hop_cuda_slot_lend(r->i, r->s, queue);
+		if (!error)
+			r->s = NULL;
+		return error ? hop_cuda_stop(r, error) : 0;
+	}
+	rc = legs(r);
+	if (rc)
+		return rc;
+	error = hop_cuda_stage_out(r);
+	return error ? hop_cuda_stop(r, error) : 0;
+}
+
+static int fail(hop_rt *rt, int st, const char *who, const char *text)
+{
+	char buf[512];
+	snprintf(buf, sizeof buf, "%s: %s", who, text);
+	return rt->fail ? rt->fail(rt, st, buf) : 1;
+}
+
+int hop_cuda_launch_image(const hop_image *image, void *queue, void *const *params,
+                          const int64_t *syms, void *workspace, hop_rt *rt)
+{
+	hop_cuda_image *i = image->base;
+	hop_cuda_run r = { .i = i, .rt = rt, .params = params };
+	const char *why = hop_cuda_unfit(i->d, i->gen);
+	int rc;
+	(void)workspace;
+	if (why)
+		return fail(rt, HOP_ETARGET, i->func[0].name, why);
+	r.p = hop_cuda_plan_take(i, syms, &why);
+	if (!r.p)
+		return fail(rt, *why ? HOP_ETARGET : HOP_ENOMEM, i->func[0].name, why);
+	bool entered = hop_cuda_enter(i->d);
+	int error = hop_cuda_slot_take(i, &r.s);
+	rc = error ? hop_cuda_stop(&r, error) : run(&r, queue, rt->there);
+	if (r.s && rc && !hop_cuda_unfit(i->d, i->gen))        /* what it was given may still go on */
+		i->d->cu->stream_wait(r.stream);
+	if (r.s)
+		hop_cuda_slot_give(i, r.s);
+	hop_cuda_leave(i->d, entered);
+	hop_cuda_plan_give(i, r.p);
+	return rc;
+}

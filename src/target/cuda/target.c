@@ -1,0 +1,128 @@
+/* target.c -- CUDA as a target: one text a program, compiled by NVRTC, run by the driver. Neither is
+ * opened before it is needed, and from the cache NVRTC never is. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "target/cuda/image.h"
+#include "target/cuda/nvrtc.h"
+
+/* What most devices have, whichever is there: the numbers decide bits of sums. */
+static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
+{
+	(void)e;
+	(void)o;
+	*out_m = (hop_machine){ .blocks = 128, .warp = 32, .shared = 96 << 10 };
+	return HOP_OK;
+}
+
+/* Stands here until the emitter does. */
+__attribute__((weak)) hop_status hop_cuda_text(hop_env *e, const hop_prog *p, const char *name,
+                                               hop_buf *out, hop_cuda_kernel *kernel,
+                                               hop_cuda_needs *needs)
+{
+	(void)out;
+	(void)kernel;
+	(void)needs;
+	return hop_fail(e, 0, HOP_ETARGET, "cuda: no text can be made of %s (%d functions) yet", name,
+	                p->nfunc);
+}
+
+/* ---- text and cubin ---- */
+
+static hop_status make(hop_env *e, const hop_prog *p, const char *name, const char *arch,
+                       hop_cuda_kernel *kernel, hop_cuda_needs *needs, hop_buf *out)
+{
+	hop_buf text;
+	hop_buf_open(&text, e);
+	hop_status st = hop_cuda_text(e, p, name, &text, kernel, needs);
+	if (!st)
+		st = hop_nvrtc_cubin(e, text.s, text.n, arch, out);
+	hop_buf_free(&text);
+	return st;
+}
+
+hop_status hop_cuda_emit_text(hop_env *e, const hop_prog *p, const char *name, hop_buf *out)
+{
+	hop_cuda_needs needs = { 0 };
+	return hop_cuda_text(e, p, name, out, HOP_NEWN(&e->tmp, hop_cuda_kernel, p->nfunc), &needs);
+}
+
+hop_status hop_cuda_emit_cubin(hop_env *e, const hop_prog *p, const char *name, hop_buf *out)
+{
+	hop_cuda_needs needs = { 0 };
+	char arch[16];
+	hop_cuda_arch(arch);
+	return make(e, p, name, arch, HOP_NEWN(&e->tmp, hop_cuda_kernel, p->nfunc), &needs, out);
+}
+
+static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
+                          const hop_target_opts *o, hop_bytes *out_b)
+{
+	hop_cuda_kernel *kernel = HOP_NEWN(&e->tmp, hop_cuda_kernel, p->nfunc);
+	hop_cuda_needs needs = { 0 };
+	hop_buf cubin;
+	char arch[16];
+	(void)m;
+	(void)o;
+	hop_cuda_arch(arch);
+	hop_buf_open(&cubin, e);
+	hop_status st = make(e, p, "hop_main", arch, kernel, &needs, &cubin);
+	if (!st)
+		st = hop_cuda_pack(e, p->nfunc, kernel, &needs, arch, &cubin, out_b);
+	hop_buf_free(&cubin);
+	return st;
+}
+
+static hop_status take(hop_env *e, const char *text, size_t n, const char *entry, hop_bytes *out_b)
+{
+	hop_cuda_needs none = { 0 };
+	hop_buf cubin, copy;
+	char arch[16];
+	(void)entry;
+	hop_cuda_arch(arch);
+	hop_buf_open(&cubin, e);
+	hop_buf_open(&copy, e);                        /* which ends in a zero */
+	hop_putn(&copy, text, n);
+	hop_status st = hop_nvrtc_cubin(e, copy.s, copy.n, arch, &cubin);
+	if (!st)
+		st = hop_cuda_pack(e, 0, NULL, &none, arch, &cubin, out_b);
+	hop_buf_free(&copy);
+	hop_buf_free(&cubin);
+	return st;
+}
+
+/* ---- for the cache ---- */
+
+static void setting(hop_buf *out)
+{
+	const char *own = getenv("HOP_NVRTC");
+	char arch[16];
+	hop_cuda_arch(arch);
+	hop_putf(out, "cuda %s %s %s\n", arch, hop_nvrtc_setting(), own ? own : "");
+}
+
+static hop_hash maker(hop_env *e, bool opened)
+{
+	return hop_nvrtc_id(e, opened);
+}
+
+/* ---- ahead of time ---- */
+
+static hop_status write_none(hop_env *e, int n, const hop_prog *const *p, const char *const *name,
+                             const hop_machine *m, const hop_target_opts *o, hop_buf *out)
+{
+	(void)n;
+	(void)p;
+	(void)name;
+	(void)m;
+	(void)o;
+	(void)out;
+	return hop_fail(e, 0, HOP_EREFUSED, "target cuda writes no programs ahead of time that run without hop");
+}
+
+const hop_target hop_target_cuda = {
+	.name = "cuda", .what = "CUDA C, by NVRTC, on the NVIDIA device of this machine",
+	.machine = machine, .compile = compile, .take = take, .load = hop_cuda_load,
+	.unload = hop_cuda_unload, .launch = hop_cuda_launch_image, .setting = setting, .maker = maker,
+	.mem = &hop_cuda_memory, .write = write_none,
+};
