@@ -1,0 +1,53 @@
+/* cu.h -- numbers and layouts of the CUDA driver's interface that the emulator answers to. Written apart from
+ * the CUDA target's own, so that a mistake in one of them is seen. */
+#ifndef HOP_EMU_CU_H
+#define HOP_EMU_CU_H
+
+#include <stddef.h>
+
+enum {
+	CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_OUT_OF_MEMORY = 2,
+	CUDA_ERROR_NOT_INITIALIZED = 3, CUDA_ERROR_NO_DEVICE = 100, CUDA_ERROR_INVALID_DEVICE = 101,
+	CUDA_ERROR_INVALID_IMAGE = 200, CUDA_ERROR_INVALID_CONTEXT = 201, CUDA_ERROR_INVALID_HANDLE = 400,
+	CUDA_ERROR_NOT_FOUND = 500, CUDA_ERROR_NOT_READY = 600, CUDA_ERROR_ILLEGAL_ADDRESS = 700,
+	CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES = 701, CUDA_ERROR_LAUNCH_FAILED = 719,
+	CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720
+};
+typedef int CUresult;
+typedef unsigned long long CUdeviceptr;
+
+typedef struct CUDA_MEMCPY2D {
+	size_t srcXInBytes, srcY;
+	int srcMemoryType;
+	const void *srcHost;
+	CUdeviceptr srcDevice;
+	void *srcArray;
+	size_t srcPitch, dstXInBytes, dstY;
+	int dstMemoryType;
+	void *dstHost;
+	CUdeviceptr dstDevice;
+	void *dstArray;
+	size_t dstPitch, WidthInBytes, Height;
+} CUDA_MEMCPY2D;
+
+typedef struct CUmemAllocationProp {
+	int type, requestedHandleTypes;
+	struct { int type, id; } location;
+	void *win32HandleMetaData;
+	unsigned char allocFlags[8];
+} CUmemAllocationProp;
+
+typedef struct CUmemAccessDesc { struct { int type, id; } location; int flags; } CUmemAccessDesc;
+
+typedef struct CUDA_KERNEL_NODE_PARAMS {
+	void *func;
+	unsigned gridDim[3], blockDim[3], sharedMemBytes;
+	void **kernelParams, **extra;
+	void *kern, *ctx;
+} CUDA_KERNEL_NODE_PARAMS;
+
+typedef union CUlaunchAttributeValue { char pad[64]; int cooperative; } CUlaunchAttributeValue;
+
+enum { CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2 };
+
+#endif

@@ -1,0 +1,216 @@
+/* launch.c -- the functions of the CUDA driver that have to do with streams, events, launches and graphs, for
+ * a device that is emulated. When something is done is stream.c's. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "emu/cu.h"
+#include "emu/device.h"
+
+/* ---- streams and events ---- */
+
+typedef struct event { emu_stream *on; uint64_t until; double when; } event;
+
+CUresult cuStreamCreate(void **out, unsigned flags)
+{
+	*out = emu_stream_new();
+	return !*out ? CUDA_ERROR_OUT_OF_MEMORY : flags > 1 ? CUDA_ERROR_INVALID_VALUE : emu_sticky();
+}
+CUresult cuStreamDestroy_v2(void *stream)
+{
+	return emu_stream_drop(emu_stream_of(stream));
+}
+CUresult cuStreamSynchronize(void *stream)
+{
+	emu_stream *s = emu_stream_of(stream);
+	return emu_await(s, s->told);
+}
+static CUresult query(emu_stream *s, uint64_t until)
+{
+	int  code;
+	bool done = emu_is_done(s, until, &code);
+	return code ? code : done ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+CUresult cuStreamQuery(void *stream)
+{
+	emu_stream *s = emu_stream_of(stream);
+	return query(s, s->told);
+}
+CUresult cuStreamWaitEvent(void *stream, void *handle, unsigned flags)
+{
+	const event *e = handle;
+
+	if (flags || !e->on)
+		return flags ? CUDA_ERROR_INVALID_VALUE : emu_sticky();
+	return emu_tell(emu_stream_of(stream), (emu_op){ .on = e->on, .until = e->until });
+}
+CUresult cuEventCreate(void **out, unsigned flags)
+{
+	(void)flags;
+	*out = calloc(1, sizeof(event));
+	return *out ? emu_sticky() : CUDA_ERROR_OUT_OF_MEMORY;
+}
+CUresult cuEventDestroy_v2(void *e)
+{
+	free(e);
+	return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(void *handle, void *stream)
+{
+	event *e = handle;
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	e->on = emu_stream_of(stream);
+	e->until = e->on->told;
+	e->when = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+	return emu_sticky();
+}
+CUresult cuEventQuery(void *handle)
+{
+	const event *e = handle;
+	return e->on ? query(e->on, e->until) : emu_sticky();
+}
+CUresult cuEventSynchronize(void *handle)
+{
+	const event *e = handle;
+	return e->on ? emu_await(e->on, e->until) : emu_sticky();
+}
+/* Of when they were told: nothing is measured by an emulated device. */
+CUresult cuEventElapsedTime_v2(float *out, void *from, void *to)
+{
+	*out = (float)(((event *)to)->when - ((event *)from)->when);
+	return emu_sticky();
+}
+
+/* ---- kernels ---- */
+
+static CUresult launch(void *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream,
+                       void **params, bool together)
+{
+	emu_op o = { .kind = EMU_KERNEL };
+	int code = emu_launch_of(f, grid, block, shared, params, together, &o.launch);
+	return code ? code : emu_tell(emu_stream_of(stream), o);
+}
+CUresult cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                        unsigned shared, void *stream, void **params, void **extra)
+{
+	if (extra)
+		return CUDA_ERROR_INVALID_VALUE;
+	return launch(f, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params, false);
+}
+CUresult cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                                   unsigned bz, unsigned shared, void *stream, void **params)
+{
+	return launch(f, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params, true);
+}
+
+/* ---- graphs ---- */
+
+/* A node's handle names it and its graph. */
+typedef struct node { struct graph *g; int i; struct node *next; } node;
+typedef struct graph { emu_exec of; node *nodes; } graph;
+
+CUresult cuGraphCreate(void **out, unsigned flags)
+{
+	(void)flags;
+	*out = calloc(1, sizeof(graph));
+	return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+static void free_nodes(emu_exec *x)
+{
+	for (int i = 0; i < x->nnode; i++)
+		free(x->node[i].after);
+	free(x->node);
+}
+CUresult cuGraphDestroy(void *handle)
+{
+	graph *g = handle;
+
+	free_nodes(&g->of);
+	for (node *n = g->nodes, *next; n; n = next) {
+		next = n->next;
+		free(n);
+	}
+	free(g);
+	return CUDA_SUCCESS;
+}
+CUresult cuGraphAddKernelNode_v2(void **out, void *handle, void *const *after, size_t nafter,
+                                 const CUDA_KERNEL_NODE_PARAMS *what)
+{
+	graph *g = handle;
+	emu_node n = { .function = what->func };
+	node *own = calloc(1, sizeof *own);
+	emu_node *all = realloc(g->of.node, (g->of.nnode + 1) * sizeof *all);
+
+	if (!own || !all)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	g->of.node = all;
+	int code = emu_launch_of(what->func, what->gridDim, what->blockDim, what->sharedMemBytes,
+	                         what->kernelParams, false, &n.launch);
+	n.after = calloc(nafter + 1, sizeof *n.after);
+	for (size_t i = 0; n.after && i < nafter; i++) {
+		if (((node *)after[i])->g != g)
+			code = CUDA_ERROR_INVALID_VALUE;
+		n.after[n.nafter++] = ((node *)after[i])->i;
+	}
+	if (code || !n.after) {
+		free(n.after);
+		free(own);
+		return code ? code : CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	*own = (node){ .g = g, .i = g->of.nnode, .next = g->nodes };
+	g->nodes = own;
+	all[g->of.nnode++] = n;
+	*out = own;
+	return CUDA_SUCCESS;
+}
+CUresult cuGraphKernelNodeSetAttribute(void *handle, int attribute, const CUlaunchAttributeValue *v)
+{
+	node *n = handle;
+	emu_launch *l = &n->g->of.node[n->i].launch;
+
+	if (attribute != CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+		return CUDA_ERROR_INVALID_VALUE;
+	l->together = v->cooperative != 0;
+	return CUDA_SUCCESS;
+}
+
+/* A copy: the graph may go. Whether blocks that are together fit is found now. */
+CUresult cuGraphInstantiateWithFlags(void **out, void *handle, unsigned long long flags)
+{
+	const graph *g = handle;
+	emu_exec *x = calloc(1, sizeof *x);
+
+	(void)flags;
+	if (!x || !(x->node = calloc(g->of.nnode + 1, sizeof *x->node)))
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	for (; x->nnode < g->of.nnode; x->nnode++) {
+		const emu_node *from = &g->of.node[x->nnode];
+		const emu_launch *l = &from->launch;
+		emu_node *n = &x->node[x->nnode];
+		if (l->together && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] >
+		    (uint64_t)emu_settings()->sms * emu_occupancy(from->function, (int)l->block, l->shared))
+			return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+		*n = *from;
+		n->after = malloc((n->nafter + 1) * sizeof *n->after);
+		if (!n->after)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		memcpy(n->after, from->after, n->nafter * sizeof *n->after);
+	}
+	*out = x;
+	return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(void *exec, void *stream)
+{
+	return emu_tell(emu_stream_of(stream), (emu_op){ .kind = EMU_GRAPH, .exec = exec });
+}
+CUresult cuGraphExecDestroy(void *handle)
+{
+	emu_exec *x = handle;
+
+	emu_await_all();
+	free_nodes(x);
+	free(x);
+	return CUDA_SUCCESS;
+}
