@@ -1,6 +1,7 @@
-/* nvrtc_check [-a ARCH] [-o FILE] [-q] FILE.cu...  -- compile CUDA texts by NVRTC as the CUDA target does,
- * and say for each kernel what it takes: registers, bytes of local memory, spills, shared memory.
- * Needs no device. The library is $HOP_NVRTC, or the one that the system finds. It does not link or run. */
+/* nvrtc_check [-a ARCH] [-o FILE] [-q] FILE.cu...  -- compile CUDA texts by NVRTC as the CUDA target
+ * does, and say for each kernel what it takes: registers, bytes of local memory, spills, shared
+ * memory. Needs no device. The library is $HOP_NVRTC, or the one that the system finds. It does not
+ * link or run. */
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ static void find(void *lib, const char *name, void *where)
 		exit(2);
 	}
 }
-/* NVRTC opens libnvrtc-builtins by name alone: one that lies beside it is opened first, so that it is found. */
+/* NVRTC opens libnvrtc-builtins by name alone: one that lies beside it is opened first, so that it is
+ * found. */
 static void open_beside(const char *path)
 {
 	const char *slash = strrchr(path, '/');

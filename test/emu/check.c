@@ -1,7 +1,7 @@
 /* check.c -- looks at every access of a kernel: is it to memory that the kernel may touch, and has
- * somebody else touched the same bytes, one of the two writing, with nothing between that orders the two?
- * Warps that meet, barriers of a block and atomics order. Remembers the last writer of each four bytes, and
- * one of its readers: it finds most races and invents none. */
+ * somebody else touched the same bytes, one of the two writing, with nothing between that orders the
+ * two? Warps that meet, barriers of a block and atomics order. Remembers the last writer of each four
+ * bytes, and one of its readers: it finds most races and invents none. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,8 +106,8 @@ static bool before(const touch *a, const emu_who *w, int readers)
 
 static void race(const touch *a, const emu_who *w, const void *p, const char *first, const char *then)
 {
-	fprintf(stderr, "emu: thread %u of block %u %s, then thread %u of block %u %s %p\n", a->thread, a->block,
-	        first, w->thread, w->block, then, (void *)p);
+	fprintf(stderr, "emu: thread %u of block %u %s, then thread %u of block %u %s %p\n", a->thread,
+	        a->block, first, w->thread, w->block, then, (void *)p);
 	emu_say_line(a->site);
 	emu_say_where(p);
 	emu_fail("two threads touch the same memory, and nothing orders them");
@@ -183,12 +183,14 @@ void emu_check_access(const emu_who *w, const void *at, size_t n, bool is_write)
 		         is_write ? "writes" : "reads", n, (void *)at);
 	}
 	if (!p->is_mapped && end > p->base + p->n)
-		emu_fail("a kernel touches %zu bytes at byte %zu of a piece of %zu", n, (size_t)(c - p->base), p->n);
+		emu_fail("a kernel touches %zu bytes at byte %zu of a piece of %zu", n,
+		         (size_t)(c - p->base), p->n);
 	cell *shadow = cells(p);
 	if (!shadow)
 		return;
 	while (c < end && c < p->base + p->n) {
-		size_t i = (size_t)(c - p->base), k = i % 4, m = 4 - k < (size_t)(end - c) ? 4 - k : (size_t)(end - c);
+		size_t i = (size_t)(c - p->base), k = i % 4, left = (size_t)(end - c);
+		size_t m = 4 - k < left ? 4 - k : left;
 		uint8_t mask = (uint8_t)(((1u << m) - 1) << k);
 		(is_write ? writes : reads)(&shadow[i / 4], w, c, mask);
 		c += m;

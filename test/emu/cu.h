@@ -1,5 +1,5 @@
-/* cu.h -- numbers and layouts of the CUDA driver's interface that the emulator answers to. Written apart from
- * the CUDA target's own, so that a mistake in one of them is seen. */
+/* cu.h -- numbers and layouts of the CUDA driver's interface that the emulator answers to. Written
+ * apart from the CUDA target's own, so that a mistake in one of them is seen. */
 #ifndef HOP_EMU_CU_H
 #define HOP_EMU_CU_H
 

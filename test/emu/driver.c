@@ -1,6 +1,6 @@
-/* driver.c -- the functions of the CUDA driver that have to do with devices, contexts and memory, for a device
- * that is emulated. As strict as the real one where a program could be wrong: a context must be current,
- * addresses must be what they are said to be. */
+/* driver.c -- the functions of the CUDA driver that have to do with devices, contexts and memory, for
+ * a device that is emulated. As strict as the real one where a program could be wrong: a context must
+ * be current, addresses must be what they are said to be. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -293,8 +293,8 @@ static bool is_pinned(const void *p, size_t n)
 	return is;
 }
 
-/* As the real driver has it: pageable host memory is read before a copy from it returns, and written before
- * a copy to it returns; pinned memory is touched when the stream comes to it. */
+/* As the real driver has it: pageable host memory is read before a copy from it returns, and written
+ * before a copy to it returns; pinned memory is touched when the stream comes to it. */
 static int copy(emu_stream *s, emu_op o, bool from_host, bool to_host)
 {
 	size_t to_n = (o.rows - 1) * o.to_step + o.n, from_n = (o.rows - 1) * o.from_step + o.n;
@@ -338,7 +338,8 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, void *
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t n, void *stream)
 {
 	NEED_CONTEXT;
-	return copy(emu_stream_of(stream), plain(OWN(to), OWN(from), n), host_has(OWN(from)), host_has(OWN(to)));
+	return copy(emu_stream_of(stream), plain(OWN(to), OWN(from), n), host_has(OWN(from)),
+	            host_has(OWN(to)));
 }
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t n)
 {
@@ -362,7 +363,8 @@ CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D *c, void *stream)
 
 	if (c->Height > 1 && (c->WidthInBytes > c->dstPitch || c->WidthInBytes > c->srcPitch))
 		return CUDA_ERROR_INVALID_VALUE;
-	return copy(emu_stream_of(stream), o, c->srcMemoryType == 1 || (c->srcMemoryType == 4 && host_has(from)),
+	return copy(emu_stream_of(stream), o,
+	            c->srcMemoryType == 1 || (c->srcMemoryType == 4 && host_has(from)),
 	            c->dstMemoryType == 1 || (c->dstMemoryType == 4 && host_has(to)));
 }
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t n, void *stream)
@@ -372,7 +374,8 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t n, void *str
 		return emu_sticky();
 	if (!device_has(OWN(to), n))
 		return CUDA_ERROR_INVALID_VALUE;
-	return emu_tell(emu_stream_of(stream), (emu_op){ .kind = EMU_FILL, .to = OWN(to), .byte = byte, .n = n });
+	emu_op o = { .kind = EMU_FILL, .to = OWN(to), .byte = byte, .n = n };
+	return emu_tell(emu_stream_of(stream), o);
 }
 
 /* ---- addresses first, memory later ---- */

@@ -87,8 +87,8 @@ void emu_say_line(uint32_t site);      /* of the text, if there is a tool to tel
 
 /* ---- accesses (check.c) ---- */
 
-/* Who does something: a thread, and how many times it has met its warp, its block. site: where it does it,
- * in the object. */
+/* Who does something: a thread, and how many times it has met its warp, its block. site: where it does
+ * it, in the object. */
 typedef struct emu_who { uint32_t block, thread, warps, blocks, site; } emu_who;
 
 void emu_check_begin(const emu_launch *l, uint32_t nblock);

@@ -1,5 +1,5 @@
-/* launch.c -- the functions of the CUDA driver that have to do with streams, events, launches and graphs, for
- * a device that is emulated. When something is done is stream.c's. */
+/* launch.c -- the functions of the CUDA driver that have to do with streams, events, launches and
+ * graphs, for a device that is emulated. When something is done is stream.c's. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -85,24 +85,27 @@ CUresult cuEventElapsedTime_v2(float *out, void *from, void *to)
 
 /* ---- kernels ---- */
 
-static CUresult launch(void *f, const unsigned grid[3], const unsigned block[3], unsigned shared, void *stream,
-                       void **params, bool together)
+static CUresult launch(void *f, const unsigned grid[3], const unsigned block[3], unsigned shared,
+                       void *stream, void **params, bool together)
 {
 	emu_op o = { .kind = EMU_KERNEL };
 	int code = emu_launch_of(f, grid, block, shared, params, together, &o.launch);
 	return code ? code : emu_tell(emu_stream_of(stream), o);
 }
-CUresult cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                        unsigned shared, void *stream, void **params, void **extra)
+CUresult cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                        unsigned bz, unsigned shared, void *stream, void **params, void **extra)
 {
 	if (extra)
 		return CUDA_ERROR_INVALID_VALUE;
-	return launch(f, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params, false);
+	return launch(f, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params,
+	              false);
 }
-CUresult cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                                   unsigned bz, unsigned shared, void *stream, void **params)
+CUresult cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                                   unsigned by, unsigned bz, unsigned shared, void *stream,
+                                   void **params)
 {
-	return launch(f, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params, true);
+	return launch(f, (unsigned[]){ gx, gy, gz }, (unsigned[]){ bx, by, bz }, shared, stream, params,
+	              true);
 }
 
 /* ---- graphs ---- */

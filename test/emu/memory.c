@@ -1,6 +1,7 @@
-/* memory.c -- device memory: pieces of one range of addresses, each at the end of its pages, with a page
- * that nobody may touch behind it and a pattern in what is left before and after; and ranges that are reserved
- * first and mapped later. What is freed can no longer be touched. Does not know who touches it. */
+/* memory.c -- device memory: pieces of one range of addresses, each at the end of its pages, with a
+ * page that nobody may touch behind it and a pattern in what is left before and after; and ranges that
+ * are reserved first and mapped later. What is freed can no longer be touched. Does not know who
+ * touches it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ static size_t up(size_t n, size_t to)
 	return (n + to - 1) / to * to;
 }
 
-/* So many free pages in a row and one that stays free, from the cursor on: what was freed is taken late. */
+/* So many free pages in a row and one that stays free, from the cursor on: what was freed is taken
+ * late. */
 static char *find_pages(size_t n)
 {
 	size_t run = 0, all = RANGE / PAGE, at = (cursor - range) / PAGE;

@@ -1,5 +1,5 @@
-/* module.c -- modules and functions: an object that the emulated NVRTC made is opened as a library of this
- * process. What cuModule and cuFunc mean; launches themselves are stream.c's. */
+/* module.c -- modules and functions: an object that the emulated NVRTC made is opened as a library of
+ * this process. What cuModule and cuFunc mean; launches themselves are stream.c's. */
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -12,7 +12,8 @@
 #include "emu/cu.h"
 #include "emu/device.h"
 
-enum { FUNC_THREADS = 0, FUNC_STATIC = 1, FUNC_CONST = 2, FUNC_LOCAL = 3, FUNC_REGS = 4, FUNC_SHARED = 8 };
+enum { FUNC_THREADS = 0, FUNC_STATIC = 1, FUNC_CONST = 2, FUNC_LOCAL = 3, FUNC_REGS = 4,
+       FUNC_SHARED = 8 };
 enum { SHARED_SM = 228 << 10, SHARED_BLOCK = 227 << 10, SHARED_USUAL = 48 << 10, THREADS_SM = 2048 };
 
 typedef struct module {
@@ -207,7 +208,8 @@ CUresult cuFuncSetAttribute(void *handle, int attribute, int value)
 	return emu_sticky();
 }
 
-/* Few, so that blocks which wait for each other without being together are found, and all runs are short. */
+/* Few, so that blocks which wait for each other without being together are found, and all runs are
+ * short. */
 int emu_occupancy(const emu_function *f, int threads, size_t shared)
 {
 	size_t all = shared + (f->of.statics_end - f->of.statics) + 1024;

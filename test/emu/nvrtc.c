@@ -1,5 +1,6 @@
-/* nvrtc.c -- NVRTC for a device that is emulated: the host's C++ compiler makes an object of a text, behind
- * emu.h. What is compiled is the text that a device would get; how fast it runs is not asked. */
+/* nvrtc.c -- NVRTC for a device that is emulated: the host's C++ compiler makes an object of a text,
+ * behind text.hpp. What is compiled is the text that a device would get; how fast it runs is not
+ * asked. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@ enum { NVRTC_SUCCESS = 0, NVRTC_OUT_OF_MEMORY = 1, NVRTC_INVALID_INPUT = 3, NVRT
 
 static const char header[] = {
 #include "emu.h.inc"
+#include "text.hpp.inc"
 	0
 };
 
@@ -102,10 +104,11 @@ static int compile(program *p, const char *dir, const char *stem)
 	int code = write_text(p, in);
 	if (code)
 		return code;
-	snprintf(command, sizeof command, "%s -std=c++14 -x c++ -w -O0 -g1 -fPIC -shared -nostdlib -fno-exceptions "
-	         "-fno-rtti -fwrapv -fno-strict-aliasing -ffp-contract=off %s -o %s %s -Wl,-z,defs -lm -lc >%s 2>&1",
-	         emu_settings()->cxx,
-	         emu_settings()->check ? "-fsanitize=thread --param tsan-distinguish-volatile=1" : "", out, in, log);
+	const char *check = emu_settings()->check ?
+	                    "-fsanitize=thread --param tsan-distinguish-volatile=1" : "";
+	snprintf(command, sizeof command, "%s -std=c++14 -x c++ -w -O0 -g1 -fPIC -shared -nostdlib "
+	         "-fno-exceptions -fno-rtti -fwrapv -fno-strict-aliasing -ffp-contract=off %s -o %s %s "
+	         "-Wl,-z,defs -lm -lc >%s 2>&1", emu_settings()->cxx, check, out, in, log);
 	code = system(command) ? NVRTC_COMPILATION : NVRTC_SUCCESS;
 	p->log = read_whole(log, &n);
 	if (!code && !(p->object = read_whole(out, &p->nobject)))
@@ -148,8 +151,8 @@ int nvrtcVersion(int *major, int *minor)
 	*minor = 0;
 	return NVRTC_SUCCESS;
 }
-int nvrtcCreateProgram(program **out, const char *text, const char *name, int n, const char *const *headers,
-                       const char *const *names)
+int nvrtcCreateProgram(program **out, const char *text, const char *name, int n,
+                       const char *const *headers, const char *const *names)
 {
 	(void)name, (void)headers, (void)names;
 	if (n)
@@ -190,5 +193,5 @@ int nvrtcGetProgramLog(program *p, char *out)
 }
 const char *nvrtcGetErrorString(int code)
 {
-	return code == NVRTC_COMPILATION ? "NVRTC_ERROR_COMPILATION" : code ? "NVRTC_ERROR" : "NVRTC_SUCCESS";
+	return code == NVRTC_COMPILATION ? "the host's compiler failed" : code ? "an error" : "no error";
 }

@@ -1,7 +1,7 @@
 /* run.c -- runs a kernel: each thread of each block on a stack of its own, one at a time, in an order
- * drawn from the seed; one goes on until it meets others or touches what is atomic. Blocks that need not be
- * there together come and go, in any order. Finds barriers that not all come to, and waiting for ever.
- * It has no notion of time, and no warp goes in step unless it meets. */
+ * drawn from the seed; one goes on until it meets others or touches what is atomic. Blocks that need
+ * not be there together come and go, in any order. Finds barriers that not all come to, and waiting
+ * for ever. It has no notion of time, and no warp goes in step unless it meets. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -104,7 +104,8 @@ void emu_say_line(uint32_t site)
 
 	if (!site)
 		return;
-	snprintf(command, sizeof command, "addr2line -e %s 0x%lx 2>/dev/null", R.l->file, (unsigned long)site - 1);
+	snprintf(command, sizeof command, "addr2line -e %s 0x%lx 2>/dev/null", R.l->file,
+	         (unsigned long)site - 1);
 	FILE *f = popen(command, "r");
 	if (!f)
 		return;
@@ -130,8 +131,8 @@ void emu_fail(const char *format, ...)
 	va_end(v);
 	fprintf(stderr, "\nemu:   HOP_EMU_SEED=%llu\n", (unsigned long long)emu_settings()->seed);
 	if (R.l) {
-		fprintf(stderr, "emu:   in %s, %u x %u x %u blocks of %u\n", R.l->name, R.l->grid[0], R.l->grid[1],
-		        R.l->grid[2], R.l->block);
+		fprintf(stderr, "emu:   in %s, %u x %u x %u blocks of %u\n", R.l->name, R.l->grid[0],
+		        R.l->grid[1], R.l->grid[2], R.l->block);
 		if (R.now)
 			say_fiber(R.now, "was running");
 	}
@@ -295,12 +296,14 @@ static void trap(const char *why)
 	emu_fail("%s", why);
 }
 
+/* Of whatever parameters: more are given than it takes. */
+typedef void emu_kernel(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+_Static_assert(EMU_PARAMS == 8, "fiber_main hands on as many");
 static void fiber_main(void)
 {
 	const uint64_t *p = R.l->param;
 
-	((void (*)(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t))R.l->code)(
-		p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
+	((emu_kernel *)R.l->code)(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]);
 	fiber *f = R.now;
 	block *b = &R.running[f->slot];
 	f->state = DONE;
@@ -437,7 +440,8 @@ static void guard(const emu_launch *l)
 {
 	static char stack[1 << 16];
 	stack_t mine = { .ss_sp = stack, .ss_size = sizeof stack }, old;
-	struct sigaction act = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
+	struct sigaction act = { .sa_sigaction = on_fault,
+		                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
 	struct sigaction was[2];
 
 	sigaltstack(&mine, &old);
@@ -474,7 +478,8 @@ int emu_run(const emu_launch *l)
 	R.nslot = R.nslot > (int)n ? (int)n : R.nslot;
 	R.emu = (hop_emu){
 		.block_dim = { l->block, 1, 1 }, .grid_dim = { l->grid[0], l->grid[1], l->grid[2] },
-		.barrier = barrier, .meet = meet, .touch = touch, .atomic = atomic, .trap = trap };
+		.barrier = barrier, .meet = meet, .touch = touch, .atomic = atomic, .trap = trap
+	};
 	*l->now = &R.emu;
 	if (!begin(l)) {
 		end();

@@ -27,7 +27,8 @@ static void read_settings(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_REALTIME, &t);
-	set.seed = number("HOP_EMU_SEED", (uint64_t)t.tv_nsec ^ (uint64_t)t.tv_sec << 20 ^ (uint64_t)getpid());
+	uint64_t now = (uint64_t)t.tv_nsec ^ (uint64_t)t.tv_sec << 20 ^ (uint64_t)getpid();
+	set.seed = number("HOP_EMU_SEED", now);
 	set.sms = (int)number("HOP_EMU_SMS", 3);
 	set.memory = number("HOP_EMU_MEMORY", (uint64_t)2 << 30);
 	set.fault_is_code = is("HOP_EMU_FAULT", "code");

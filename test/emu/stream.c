@@ -1,6 +1,6 @@
-/* stream.c -- what the device is told to do and when it does it: streams of things to do, a thread that does
- * them, one at a time, of the streams that can go on any one. So the host runs on meanwhile, and
- * whoever forgets to wait reads what was there before. */
+/* stream.c -- what the device is told to do and when it does it: streams of things to do, a thread
+ * that does them, one at a time, of the streams that can go on any one. So the host runs on meanwhile,
+ * and whoever forgets to wait reads what was there before. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* The emulated device finds what it is there to find: barriers that not all come to, two threads at the same
- * memory, memory that is not the kernel's, copies that are not waited for; and runs what is right. */
+/* The emulated device finds what it is there to find: barriers that not all come to, two threads at
+ * the same memory, memory that is not the kernel's, copies that are not waited for; and runs what is
+ * right. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +12,8 @@
 #include "emu/cu.h"
 
 typedef struct program program;
-int nvrtcCreateProgram(program **, const char *, const char *, int, const char *const *, const char *const *);
+int nvrtcCreateProgram(program **, const char *, const char *, int, const char *const *,
+                       const char *const *);
 int nvrtcCompileProgram(program *, int, const char *const *);
 int nvrtcGetCUBINSize(program *, size_t *);
 int nvrtcGetCUBIN(program *, char *);
@@ -31,10 +33,10 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void *, size_t, void *);
 CUresult cuMemcpyDtoHAsync_v2(void *, CUdeviceptr, size_t, void *);
 CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, void *);
 CUresult cuStreamSynchronize(void *);
-CUresult cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
-                        void **, void **);
-CUresult cuLaunchCooperativeKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                   void *, void **);
+CUresult cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        void *, void **, void **);
+CUresult cuLaunchCooperativeKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                   unsigned, void *, void **);
 
 static void *load(const char *text, void **out_f)
 {
@@ -56,8 +58,8 @@ static void *load(const char *text, void **out_f)
 
 enum { N = 1000 };
 
-/* A kernel k(unsigned *x, unsigned n, unsigned *counter) over N numbers, 0 1 2 ..; what became of them, and
- * what it said. */
+/* A kernel k(unsigned *x, unsigned n, unsigned *counter) over N numbers, 0 1 2 ..; what became of
+ * them, and what it said. */
 static int run(const char *body, unsigned blocks, unsigned threads, int together, unsigned *x)
 {
 	char text[4000];
@@ -66,7 +68,8 @@ static int run(const char *body, unsigned blocks, unsigned threads, int together
 	unsigned n = N;
 
 	strcpy(text, "extern \"C\" __global__ void __launch_bounds__(1024) k(unsigned *x, unsigned n, "
-	       "unsigned *counter)\n{\nunsigned t = threadIdx.x, b = blockIdx.x, i = b * blockDim.x + t; (void)i;\n");
+	       "unsigned *counter)\n{\n"
+	       "unsigned t = threadIdx.x, b = blockIdx.x, i = b * blockDim.x + t; (void)i;\n");
 	strcat(text, body);
 	strcat(text, "\n}\n");
 	void *module = load(text, &f);
@@ -122,7 +125,8 @@ static void test_right(void **state)
 	                     "if (t == 0) x[900 + b] = v;\n"
 	                     "if (t == 0) last = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1;\n"
 	                     "__syncthreads();\n"
-	                     "if (last && t == 0) for (unsigned k = 1; k < gridDim.x; k++) x[900] += x[900 + k];",
+	                     "if (last && t == 0)\n"
+	                     "	for (unsigned k = 1; k < gridDim.x; k++) x[900] += x[900 + k];",
 	                     8, 32, 0, x), 0);
 	assert_int_equal(x[900], 255 * 128);
 }
@@ -150,7 +154,8 @@ static void test_barriers(void **state)
 {
 	(void)state;
 	assert_int_equal(any_time("if (t < 40) __syncthreads();", 1, 64, 0), CUDA_ERROR_LAUNCH_FAILED);
-	assert_int_equal(any_time("if (t & 1) { x[i] = 1; __syncthreads(); } else __syncthreads();", 1, 64, 0),
+	assert_int_equal(any_time("if (t & 1) { x[i] = 1; __syncthreads(); } else __syncthreads();",
+	                          1, 64, 0),
 	                 CUDA_ERROR_LAUNCH_FAILED);
 	assert_int_equal(any_time("if (t != 3) x[i] = __shfl_xor_sync(~0u, t, 1);", 1, 64, 0),
 	                 CUDA_ERROR_LAUNCH_FAILED);
@@ -205,7 +210,8 @@ static void test_late(void **state)
 	assert_int_equal(*(volatile unsigned *)pinned, 7);
 	assert_int_equal(cuStreamSynchronize(NULL), 0);
 	assert_int_equal(*pinned, 3200001);
-	assert_int_equal(cuMemcpyHtoDAsync_v2((CUdeviceptr)(uintptr_t)pinned, &x, 4, NULL), CUDA_ERROR_INVALID_VALUE);
+	assert_int_equal(cuMemcpyHtoDAsync_v2((CUdeviceptr)(uintptr_t)pinned, &x, 4, NULL),
+	                 CUDA_ERROR_INVALID_VALUE);
 	assert_int_equal(cuMemFreeHost(pinned), 0);
 	assert_int_equal(cuMemFree_v2(d), 0);
 	assert_int_equal(cuModuleUnload(module), 0);
