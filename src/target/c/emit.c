@@ -165,7 +165,7 @@ static void emit_store(hop_cemit *e, const hop_stmt *s)
 	e->indent -= s->na > 1;
 }
 
-static void emit_op(hop_cemit *e, const hop_stmt *s)
+const char *hop_c_value(hop_cemit *e, const hop_stmt *s)
 {
 	hop_dtype   d = (hop_dtype)s->dtype;
 	int         from = s->sop == HOP_SOP_select ? 1 : 0;
@@ -174,26 +174,33 @@ static void emit_op(hop_cemit *e, const hop_stmt *s)
 	switch (s->sop) {
 	case HOP_SOP_constf:
 		hop_c_set(e, s->dst, d, hop_c_float(e, d, s->u.f));
-		return;
+		return NULL;
 	case HOP_SOP_consti:
 		hop_c_set(e, s->dst, d, hop_dtype_bool(d) ? s->u.i & 1 ? "1" : "0"
 		                                          : hop_c_int(e, s->u.i));
-		return;
+		return NULL;
 	case HOP_SOP_size:
 		t = hop_c_size(e, s->u.size);
-		if (hop_size_const(s->u.size)) {
-			hop_c_set(e, s->dst, d, t);
-			return;
-		}
-		break;
+		if (!hop_size_const(s->u.size))
+			return t;
+		hop_c_set(e, s->dst, d, t);
+		return NULL;
 	case HOP_SOP_load:
-		t = masked_load(e, s);
-		break;
+		return masked_load(e, s);
 	default:
 		for (int i = 0; i < s->na; i++)
 			a[i] = hop_c_reg(e, s->a[i]);
-		t = hop_c_sop(e, s->sop, d, (hop_dtype)e->dtype[s->a[from]], a[0], a[1], a[2]);
+		return hop_c_sop(e, s->sop, d, (hop_dtype)e->dtype[s->a[from]], a[0], a[1], a[2]);
 	}
+}
+
+static void emit_op(hop_cemit *e, const hop_stmt *s)
+{
+	hop_dtype   d = (hop_dtype)s->dtype;
+	const char *t = hop_c_value(e, s);
+
+	if (!t)
+		return;
 	if (e->strip)
 		hop_c_line(e, "r%d_[lane] = %s;", s->dst, t);
 	else

@@ -64,6 +64,8 @@ void        hop_c_put_name(hop_buf *o, const char *s);        /* in a comment */
 void        hop_c_comment(hop_cemit *e, hop_loc loc);
 bool        hop_c_is_dead(const hop_cemit *e, const hop_stmt *s);   /* nobody reads what it gives */
 bool        hop_c_is_silent(const hop_stmt *s);               /* it is a text, no line */
+/* What an operation that is no store gives; NULL: a text, which the register now is. */
+const char *hop_c_value(hop_cemit *e, const hop_stmt *s);
 
 /* live.c: fills uses, so that nothing is written that nobody reads. */
 void        hop_c_live(hop_cemit *e);

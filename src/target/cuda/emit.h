@@ -31,14 +31,17 @@ enum hop_who { HOP_WHO_TEAM, HOP_WHO_BLOCK, HOP_WHO_WARP, HOP_WHO_ONE };
 
 /* What callers and the host must know of a function. Found before any text is written (analyse.c). */
 typedef struct hop_cufunc {
-	bool    leaves;            /* it, or what it calls, can leave: it has a status, and looks at `saved` */
-	bool    meets;             /* a block reduction or a tile's scratch is in it or in what it calls */
-	bool    ends;              /* it, or what it calls, ends the run or leaves */
-	int     calls;             /* 1 + who calls it; 0 = nobody does */
-	int     threads;           /* of a block; 0 = kernels that reach it have different numbers */
+	bool    leaves;            /* it, or what it calls, can leave: it looks at `saved` */
+	bool    polls;             /* it, or what it calls, has loops that may be long, run together */
+	bool    ends;              /* it leaves or it polls: its status counts */
+	bool    meets;             /* a block reduction or a tile is in it or in what it calls */
+	bool    meet;              /* all its threads can wait for each other: one block, or resident ones */
 	bool    alone;             /* every kernel that reaches it is one block */
+	int     calls;             /* 1 + who calls it (enum hop_who); 0 = nobody does */
+	int     threads;           /* of a block; 0 = kernels that reach it have different numbers */
+	int     rows;              /* most accumulators of a block reduction */
 	int64_t shared;            /* where scratch begins, behind all that those which call it share */
-	int64_t scratch;           /* bytes of it (while it is written: so far) */
+	int64_t scratch;           /* bytes of it, once it is written; those of callees too */
 	int64_t save;              /* words that it and what it calls push */
 } hop_cufunc;
 
@@ -46,14 +49,19 @@ typedef struct hop_cufunc {
 struct hop_cuda {
 	hop_cufunc     *func;      /* [nfunc] */
 	hop_cuda_needs *needs;
+	bool            looks;     /* kernels look whether the run goes on */
 	hop_status      st;        /* why there is no text: the first reason */
 	enum hop_who    who;
 	int64_t        *most;      /* [nreg+1+OWN] not 0: the register is an int, less than this */
 	const char     *copy;      /* behind names of registers: one of several iterations at once, or "" */
 	const char     *guard;     /* loads are not done where this is false; NULL = they are */
-	bool            flip;      /* a block reduction is in it: `row` */
-	bool            stores;    /* of several iterations: only stores are written, or (loads) all else */
-	bool            loads;
+	enum { HOP_CU_ALL, HOP_CU_LOADS, HOP_CU_STORES } part;    /* of several iterations: all but stores, or
+	                              these */
+	bool            row, polls, status;          /* used: variables of the head */
+	bool            result;    /* what a statement gives is declared at the top */
+	struct hop_cudata *data;   /* constants that have a text */
+	int             ndata;
+	int64_t         own, below;        /* most words that it pushes, and those that it calls */
 	/* Functions that leave: emit_leave.c. */
 	bool            high;      /* the block holds points to go on at: no variable is declared in it */
 	int             npoint;
@@ -68,6 +76,7 @@ struct hop_cuda {
 
 /* analyse.c */
 hop_status  hop_cuda_analyse(hop_env *e, const hop_prog *p, hop_cufunc *func);
+bool        hop_cuda_polls(const hop_stmt *s);               /* where it is run by all */
 bool        hop_cuda_leaves(const hop_prog *p, const hop_cufunc *func, const hop_stmt *s);
 bool        hop_cuda_block_leaves(const hop_prog *p, const hop_cufunc *func, const hop_block *b);
 
@@ -81,12 +90,18 @@ void        hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *v
 /* So many bytes of what the block shares, for a statement: where they begin, an expression. Statements that
  * follow have the same: barriers are the caller's. */
 const char *hop_cuda_scratch(hop_cuemit *e, int64_t bytes);
+const char *hop_cuda_row(hop_cuemit *e);                     /* of block reductions: two, `row` says which */
+const char *hop_cuda_said(hop_cuemit *e);                    /* a word that the block shares */
 /* Programs as texts without a prelude; kernel and needs are filled. */
 hop_status  hop_cuda_prog(hop_env *e, const hop_prog *p, const char *name, hop_buf *out,
                           hop_cuda_kernel *kernel, hop_cuda_needs *needs);
 
 /* emit_addr.c */
-void        hop_cuda_bases(hop_cuemit *e);                   /* names of all buffers */
+/* Names of all buffers; constants are put to o. */
+void        hop_cuda_bases(hop_cuemit *e, hop_buf *o);
+void        hop_cuda_room(hop_cuemit *e);                    /* for all constants of the program */
+/* Constants that HOST function i hands on. */
+void        hop_cuda_given(hop_cuemit *e, int i, hop_buf *o);
 void        hop_cuda_declare(hop_cuemit *e, hop_buf *o);
 const char *hop_cuda_index(hop_cuemit *e, const hop_addr *a);
 const char *hop_cuda_at(hop_cuemit *e, const hop_addr *a);
@@ -112,8 +127,9 @@ void        hop_cuda_call(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_effect(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_grow(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_check(hop_cuemit *e, const hop_stmt *s);
-void        hop_cuda_poll(hop_cuemit *e, const hop_stmt *s, const char *trip);
+void        hop_cuda_poll(hop_cuemit *e, const hop_stmt *s);
 int         hop_cuda_point(hop_cuemit *e);                   /* a label here, to go on at */
+void        hop_cuda_label(hop_cuemit *e, int point);        /* the same with a number that it has */
 /* The registers that live, then that point, are saved; the function gives `status`. */
 void        hop_cuda_leave(hop_cuemit *e, int point, const char *status);
 void        hop_cuda_enter(hop_cuemit *e, hop_reg r, hop_dtype d);      /* r is in scope at the top's level */

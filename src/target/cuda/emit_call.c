@@ -1,0 +1,56 @@
+/* emit_call.c -- calls of functions inside a kernel: the caller makes a record (state.h) in local memory.
+ * Calls of kernels are the host's. */
+#include "target/cuda/emit.h"
+
+/* What the callee gives if it does not end: this function leaves, or is done. */
+static void stop_if(hop_cuemit *e, const hop_stmt *s, const char *call, int point)
+{
+	const hop_cufunc *c = &e->cu->func[s->callee];
+	if (!c->ends) {
+		hop_c_line(e, "%s;", call);
+		return;
+	}
+	e->cu->status = true;
+	hop_c_open(e, "if ((st = %s) != 0)", call);
+	hop_cuda_leave(e, point, "st");
+	hop_c_close(e);
+}
+
+static const char *frame_of(hop_cuemit *e, const hop_stmt *s)
+{
+	return hop_size_is(s->frame, 0) ? "w[0]" :
+	       hop_c_text(e, "w[0] + (hop_word)(%s)", hop_c_size(e, s->frame));
+}
+
+static void call_with(hop_cuemit *e, const hop_stmt *s, int point)
+{
+	hop_c_brace(e);
+	hop_c_line(e, "const hop_word a[%d] = {", 1 + s->nsize + s->narg);
+	hop_c_line(e, "\t%s,", frame_of(e, s));
+	for (int i = 0; i < s->nsize; i++)
+		hop_c_line(e, "\t(hop_word)(%s),", hop_c_size(e, s->sizes[i]));
+	for (int i = 0; i < s->narg; i++)
+		hop_c_line(e, "\t%s,", hop_cuda_ptr(e, &s->args[i]));
+	hop_c_line(e, "};");
+	stop_if(e, s, hop_c_text(e, "%s_%d(a, state)", e->name, s->callee), point);
+	hop_c_close(e);
+}
+
+/* Rows of block reductions are the same in the callee: whoever is still reading is waited for. */
+void hop_cuda_call(hop_cuemit *e, const hop_stmt *s)
+{
+	const hop_cufunc *c = &e->cu->func[s->callee];
+	bool              together = e->p->func[s->callee].level == HOP_LEVEL_TEAM;
+	int               point = together && c->leaves ? hop_cuda_point(e) : 0;
+
+	if (together && c->meets)
+		hop_c_line(e, "hop_barrier_block();");
+	if (s->is_part)
+		stop_if(e, s, hop_c_text(e, "%s_%d(w, state)", e->name, s->callee), point);
+	else
+		call_with(e, s, point);
+	if (together && c->meets)
+		hop_c_line(e, "hop_barrier_block();");
+	if (c->save > e->cu->below)
+		e->cu->below = c->save;
+}
