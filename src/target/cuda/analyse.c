@@ -10,6 +10,7 @@ typedef struct walk {
 	hop_cufunc     *func;
 	hop_cufunc     *me;
 	hop_status      st;
+	bool            last;          /* behind a BARRIER_LAST */
 } walk;
 
 bool hop_cuda_leaves(const hop_prog *p, const hop_cufunc *func, const hop_stmt *s)
@@ -69,6 +70,7 @@ static void look_up(walk *w, const hop_block *b, enum hop_who who)
 
 		w->me->leaves |= s->kind == HOP_L_EFFECT || s->kind == HOP_L_GROW || s->kind == HOP_L_CHECK;
 		w->me->polls |= who == HOP_WHO_TEAM && hop_cuda_polls(s);
+		w->me->lasts |= s->kind == HOP_L_BARRIER && s->callee == HOP_BARRIER_LAST;
 		w->me->meets |= shares || s->kind == HOP_L_TILE;
 		if (shares && w->me->rows < s->nacc)
 			w->me->rows = s->nacc;
@@ -103,8 +105,8 @@ static void called(walk *w, const hop_stmt *s, enum hop_who who)
 		return;
 	}
 	c->threads = !c->calls || c->threads == w->me->threads ? w->me->threads : 0;
-	c->alone = (!c->calls || c->alone) && w->me->alone;
-	c->meet = (!c->calls || c->meet) && w->me->meet;
+	c->alone = (!c->calls || c->alone) && (w->me->alone || w->last);
+	c->meet = (!c->calls || c->meet) && (w->me->meet || w->last);
 	c->calls = 1 + (int)who;
 	c->shared = larger(c->shared, w->me->shared);
 }
@@ -116,6 +118,7 @@ static void look_down(walk *w, const hop_block *b, enum hop_who who)
 		int        k = hop_stmt_blocks((hop_stmt *)(uintptr_t)s, sub);
 		if (s->kind == HOP_L_CALL)
 			called(w, s, who);
+		w->last |= s->kind == HOP_L_BARRIER && s->callee == HOP_BARRIER_LAST;
 		for (int i = 0; i < k; i++)
 			look_down(w, sub[i], within(who, s));
 	}
@@ -144,10 +147,11 @@ hop_status hop_cuda_analyse(hop_env *e, const hop_prog *p, hop_cufunc *func)
 	}
 	for (int i = 0; i < p->nfunc; i++) {
 		w.me = &func[i];
+		w.last = false;
 		begin(&p->func[i], w.me);
 		if (p->func[i].level != HOP_LEVEL_HOST)
 			look_down(&w, &p->func[i].body, (enum hop_who)(w.me->calls ? w.me->calls - 1 : 0));
-		w.me->ends = w.me->leaves || (w.me->polls && w.me->meet);
+		w.me->ends = w.me->leaves || (w.me->polls && (w.me->meet || w.me->lasts));
 	}
 	return w.st;
 }

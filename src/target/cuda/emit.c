@@ -13,10 +13,20 @@ void hop_cuda_refuse(hop_cuemit *e, const hop_stmt *s, const char *why)
 
 /* ---- operations ---- */
 
+bool hop_cuda_alone(const hop_cuemit *e)
+{
+	return e->cu->last || e->cu->func[e->index].alone;
+}
+
+const char *hop_cuda_one(const hop_cuemit *e)
+{
+	return hop_cuda_alone(e) ? "true" : "false";
+}
+
 const char *hop_cuda_first(const hop_cuemit *e)
 {
 	switch (e->cu->who) {
-	case HOP_WHO_TEAM:  return e->cu->func[e->index].alone ? "hop_first_block()" : "hop_first_team()";
+	case HOP_WHO_TEAM:  return hop_cuda_alone(e) ? "hop_first_block()" : "hop_first_team()";
 	case HOP_WHO_BLOCK: return "hop_first_block()";
 	case HOP_WHO_WARP:  return "hop_first_warp()";
 	default:            return NULL;
@@ -27,7 +37,7 @@ void hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *value)
 {
 	if (e->cu->high) {
 		hop_c_line(e, "r%d = %s;", r, value);
-		hop_cuda_enter(e, r, d);
+		hop_cuda_keep(e, r, d);
 		return;
 	}
 	hop_c_line(e, "const %s r%d%s = %s;", hop_c_type(d), r, e->cu->copy, value);
@@ -58,7 +68,7 @@ static void emit_op(hop_cuemit *e, const hop_stmt *s)
 static const char *storer(hop_cuemit *e, const hop_addr *a)
 {
 	const hop_lbuf *b = &e->f->buf[a->buf];
-	if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_LOCAL)
+	if (b->kind == HOP_BUF_TEMP && (b->space == HOP_SPACE_LOCAL || b->space == HOP_SPACE_OWN))
 		return NULL;
 	if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_SHARED && e->cu->who == HOP_WHO_TEAM)
 		return "hop_first_block()";
@@ -150,7 +160,6 @@ static void emit_while(hop_cuemit *e, const hop_stmt *s)
 
 void hop_cuda_barrier(hop_cuemit *e, int which)
 {
-	const hop_cufunc *me = &e->cu->func[e->index];
 	switch ((enum hop_barrier)which) {
 	case HOP_BARRIER_WARP:
 		hop_c_line(e, "hop_barrier_warp();");
@@ -159,11 +168,12 @@ void hop_cuda_barrier(hop_cuemit *e, int which)
 		hop_c_line(e, "hop_barrier_block();");
 		break;
 	case HOP_BARRIER_TEAM:
-		hop_c_line(e, me->alone ? "hop_barrier_block();" : "hop_barrier_team(state);");
+		hop_c_line(e, hop_cuda_alone(e) ? "hop_barrier_block();" : "hop_barrier_team(state);");
 		break;
 	case HOP_BARRIER_LAST:
 		hop_c_line(e, "if (!hop_is_last(state, %s))", hop_cuda_said(e));
 		hop_c_line(e, e->f->level == HOP_LEVEL_KERNEL ? "\treturn;" : "\treturn 0;");
+		e->cu->last = true;
 	}
 }
 
@@ -331,6 +341,7 @@ static void begin_func(hop_cuemit *e, int i, hop_buf *body)
 	e->used = HOP_NEWN(a, bool, e->f->nbuf + 1);
 	e->sym = HOP_NEWN(a, bool, e->f->nsym + 1);
 	cu->most = HOP_NEWN(a, int64_t, n);
+	cu->round = HOP_NEWN(a, const char *, n);
 	cu->top = HOP_NEWN(a, hop_reg, n);
 	cu->scope = HOP_NEWN(a, hop_reg, n);
 	cu->who = (enum hop_who)(cu->func[i].calls ? cu->func[i].calls - 1 : 0);
@@ -408,7 +419,7 @@ static void describe(hop_cuemit *e, hop_cuda_kernel *kernel)
 		bool    *done = HOP_NEWN(&e->env->tmp, bool, p->nfunc);
 		kernel[i] = (hop_cuda_kernel){ .shared = shared_of(p, e->cu->func, NULL, i, done),
 		                               .looks = e->cu->looks,
-		                               .cancels = e->cu->func[i].polls && e->cu->func[i].meet };
+		                               .cancels = e->cu->func[i].polls && e->cu->func[i].ends };
 		hop_rewind(&e->env->tmp, m);
 	}
 }

@@ -33,6 +33,7 @@ enum hop_who { HOP_WHO_TEAM, HOP_WHO_BLOCK, HOP_WHO_WARP, HOP_WHO_ONE };
 typedef struct hop_cufunc {
 	bool    leaves;            /* it, or what it calls, can leave: it looks at `saved` */
 	bool    polls;             /* it, or what it calls, has loops that may be long, run together */
+	bool    lasts;             /* it has a BARRIER_LAST */
 	bool    ends;              /* it leaves or it polls: its status counts */
 	bool    meets;             /* a block reduction or a tile is in it or in what it calls */
 	bool    meet;              /* all its threads can wait for each other: one block, or resident ones */
@@ -52,6 +53,8 @@ struct hop_cuda {
 	bool            looks;     /* kernels look whether the run goes on */
 	hop_status      st;        /* why there is no text: the first reason */
 	enum hop_who    who;
+	bool            last;      /* behind a BARRIER_LAST: the team is the block that is left */
+	const char    **round;     /* [nreg+1+OWN] of a loop over threads that is unrolled: which round it is */
 	int64_t        *most;      /* [nreg+1+OWN] not 0: the register is an int, less than this */
 	const char     *copy;      /* behind names of registers: one of several iterations at once, or "" */
 	const char     *guard;     /* loads are not done where this is false; NULL = they are */
@@ -70,7 +73,7 @@ struct hop_cuda {
 	int             ntop;
 	hop_reg        *scope;     /* those of them that have a value here */
 	int             nscope, outer;     /* the first `outer` have it since before the innermost loop */
-	int            *last;      /* [nreg+1+OWN] the statement, by number, that uses it last */
+	int            *until;     /* [nreg+1+OWN] the statement, by number, that uses it last */
 	int             pos;       /* of the statement */
 };
 
@@ -84,6 +87,8 @@ bool        hop_cuda_block_leaves(const hop_prog *p, const hop_cufunc *func, con
 void        hop_cuda_block(hop_cuemit *e, const hop_block *b);
 /* There is no text for this: the first reason is what the caller hears. */
 void        hop_cuda_refuse(hop_cuemit *e, const hop_stmt *s, const char *why);
+bool        hop_cuda_alone(const hop_cuemit *e);             /* the team is one block */
+const char *hop_cuda_one(const hop_cuemit *e);               /* the same as text: "true", "false" */
 const char *hop_cuda_first(const hop_cuemit *e);       /* a test for one thread of those together; NULL: alone */
 /* A register, declared where it stands or at the top; %s is what it is. */
 void        hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *value);
@@ -116,6 +121,9 @@ const char *hop_cuda_threads(hop_cuemit *e);                 /* of a block */
 const char *hop_cuda_int(const hop_stmt *s);                 /* the type of its variable */
 const char *hop_cuda_var(hop_cuemit *e, const hop_stmt *s);  /* its name; e->nvar-- ends it */
 void        hop_cuda_loop(hop_cuemit *e, const hop_stmt *s);
+/* Loops over threads that use what each has for itself (SPACE_OWN): all rounds, unrolled. Opens two blocks. */
+bool        hop_cuda_owns(const hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_open_rounds(hop_cuemit *e, const hop_stmt *s, const char *v);
 void        hop_cuda_red(hop_cuemit *e, const hop_stmt *s);
 /* The body once, and its values into the accumulators: `at` follows their names. */
 void        hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at);
@@ -131,8 +139,8 @@ void        hop_cuda_poll(hop_cuemit *e, const hop_stmt *s);
 int         hop_cuda_point(hop_cuemit *e);                   /* a label here, to go on at */
 void        hop_cuda_label(hop_cuemit *e, int point);        /* the same with a number that it has */
 /* The registers that live, then that point, are saved; the function gives `status`. */
-void        hop_cuda_leave(hop_cuemit *e, int point, const char *status);
-void        hop_cuda_enter(hop_cuemit *e, hop_reg r, hop_dtype d);      /* r is in scope at the top's level */
+void        hop_cuda_quit(hop_cuemit *e, int point, const char *status);
+void        hop_cuda_keep(hop_cuemit *e, hop_reg r, hop_dtype d);      /* r is in scope at the top's level */
 void        hop_cuda_lasts(hop_cuemit *e);                   /* fills last */
 
 /* tiles.c; gemm.c: false = it does not do this one, and has written nothing. */

@@ -146,10 +146,13 @@ static void declare(hop_cuemit *e, hop_buf *o, int i)
 
 	if (b->kind == HOP_BUF_CONST || is_late(e, b))
 		return;
-	if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_LOCAL)
-		hop_putf(o, "\t%s %s[%" PRId64 "];\n", t, e->base[i], b->count.k > 0 ? b->count.k : 1);
-	else
+	if (b->kind == HOP_BUF_TEMP && (b->space == HOP_SPACE_LOCAL || b->space == HOP_SPACE_OWN)) {
+		int     threads = b->space == HOP_SPACE_OWN ? e->f->team.threads : 1;
+		int64_t n = (b->count.k + threads - 1) / threads;
+		hop_putf(o, "\t%s %s[%" PRId64 "];\n", t, e->base[i], n > 0 ? n : 1);
+	} else {
 		hop_putf(o, "\t%s%s *const %s = %s;\n", in ? "const " : "", t, e->base[i], where(e, b));
+	}
 }
 
 /* Addresses before symbols in memory, but they may need them. */
@@ -222,6 +225,11 @@ const char *hop_cuda_index(hop_cuemit *e, const hop_addr *a)
 
 const char *hop_cuda_at(hop_cuemit *e, const hop_addr *a)
 {
+	const hop_lbuf *b = &e->f->buf[a->buf];
+	if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_OWN) {
+		HOP_ASSERT(a->nterm == 1 && e->cu->round[a->term[0].reg]);
+		return hop_c_text(e, "%s[%s]", hop_c_base(e, a->buf), e->cu->round[a->term[0].reg]);
+	}
 	return hop_c_text(e, "%s[%s]", hop_c_base(e, a->buf), hop_cuda_index(e, a));
 }
 

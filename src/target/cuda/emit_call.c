@@ -12,7 +12,7 @@ static void stop_if(hop_cuemit *e, const hop_stmt *s, const char *call, int poin
 	}
 	e->cu->status = true;
 	hop_c_open(e, "if ((st = %s) != 0)", call);
-	hop_cuda_leave(e, point, "st");
+	hop_cuda_quit(e, point, "st");
 	hop_c_close(e);
 }
 

@@ -9,7 +9,7 @@
 
 /* ---- registers ---- */
 
-void hop_cuda_enter(hop_cuemit *e, hop_reg r, hop_dtype d)
+void hop_cuda_keep(hop_cuemit *e, hop_reg r, hop_dtype d)
 {
 	struct hop_cuda *cu = e->cu;
 	cu->top[cu->ntop++] = r;
@@ -59,7 +59,7 @@ static void number(lasts *l, const hop_block *b)
 void hop_cuda_lasts(hop_cuemit *e)
 {
 	lasts l = { .e = e, .last = HOP_NEWN(&e->env->tmp, int, e->f->nreg + 1 + HOP_C_OWN) };
-	e->cu->last = l.last;
+	e->cu->until = l.last;
 	if (e->cu->func[e->index].leaves)
 		number(&l, &e->f->body);
 }
@@ -67,7 +67,7 @@ void hop_cuda_lasts(hop_cuemit *e)
 /* A loop around reads it again, or a statement from here on does. */
 static bool lives(const hop_cuemit *e, int i)
 {
-	return i < e->cu->outer || e->cu->last[e->cu->scope[i]] >= e->cu->pos;
+	return i < e->cu->outer || e->cu->until[e->cu->scope[i]] >= e->cu->pos;
 }
 
 static const char *to_word(hop_cuemit *e, hop_reg r)
@@ -105,20 +105,22 @@ static void resume(hop_cuemit *e, int point, int n)
 	hop_buf *o = e->cu->resume;
 	int      at = 1;
 	hop_putf(o, "\t\tcase %d:\n", point);
+	if (e->cu->last)                       /* it was one block: now it is the first */
+		hop_put(o, "\t\t\tif (blockIdx.x | blockIdx.y | blockIdx.z)\n\t\t\t\treturn;\n");
 	for (int i = e->cu->nscope - 1; i >= 0; i--)
 		if (lives(e, i))
 			hop_putf(o, "\t\t\tr%d = %s;\n", e->cu->scope[i], of_word(e, e->cu->scope[i], at++));
-	hop_putf(o, "\t\t\thop_drop(state, %d);\n\t\t\tgoto at_%d;\n", n + 1, point);
+	hop_putf(o, "\t\t\thop_drop(state, %d, %s);\n\t\t\tgoto at_%d;\n", n + 1, hop_cuda_one(e), point);
 }
 
 /* point 0: it does not go on. */
-void hop_cuda_leave(hop_cuemit *e, int point, const char *status)
+void hop_cuda_quit(hop_cuemit *e, int point, const char *status)
 {
 	bool kernel = e->f->level == HOP_LEVEL_KERNEL;
 	int  n = 0;
 
 	if (point || kernel) {
-		hop_c_open(e, "if (hop_first_team())");
+		hop_c_open(e, "if (%s)", hop_cuda_first(e));
 		for (int i = 0; point && i < e->cu->nscope; i++)
 			if (lives(e, i)) {
 				hop_c_line(e, "hop_push(state, %s);", to_word(e, e->cu->scope[i]));
@@ -143,8 +145,8 @@ void hop_cuda_leave(hop_cuemit *e, int point, const char *status)
 /* The request is written; code says what it is. */
 static void open_request(hop_cuemit *e)
 {
-	hop_c_line(e, "hop_barrier_team(state);");
-	hop_c_open(e, "if (hop_first_team())");
+	hop_cuda_barrier(e, HOP_BARRIER_TEAM);
+	hop_c_open(e, "if (%s)", hop_cuda_first(e));
 }
 
 static void close_request(hop_cuemit *e, enum hop_state_code code, int id, int words)
@@ -169,7 +171,7 @@ static int put_symbols(hop_cuemit *e, const char *to)
 /* Only what all threads of the team do together may ask. */
 static bool may_ask(hop_cuemit *e, const hop_stmt *s)
 {
-	if (e->cu->who == HOP_WHO_TEAM && e->cu->func[e->index].meet)
+	if (e->cu->who == HOP_WHO_TEAM && (e->cu->last || e->cu->func[e->index].meet))
 		return true;
 	hop_cuda_refuse(e, s, "the host is asked where not all threads are together");
 	return false;
@@ -195,7 +197,7 @@ void hop_cuda_grow(hop_cuemit *e, const hop_stmt *s)
 	open_request(e);
 	hop_c_line(e, "state->request[0] = (hop_word)(%s);", n);
 	close_request(e, HOP_STATE_GROW, b->index, 1);
-	hop_cuda_leave(e, point, number_of(HOP_STATE_GROW));
+	hop_cuda_quit(e, point, number_of(HOP_STATE_GROW));
 	hop_c_close(e);
 	hop_cuda_label(e, point);
 }
@@ -215,7 +217,7 @@ void hop_cuda_check(hop_cuemit *e, const hop_stmt *s)
 	open_request(e);
 	words = put_symbols(e, "state->request");
 	close_request(e, HOP_STATE_CHECK, s->callee, words);
-	hop_cuda_leave(e, point, number_of(HOP_STATE_CHECK));
+	hop_cuda_quit(e, point, number_of(HOP_STATE_CHECK));
 	hop_c_close(e);
 	hop_cuda_label(e, point);
 }
@@ -223,11 +225,11 @@ void hop_cuda_check(hop_cuemit *e, const hop_stmt *s)
 /* Every 256th trip of what all threads run together. */
 void hop_cuda_poll(hop_cuemit *e, const hop_stmt *s)
 {
-	if (e->cu->who != HOP_WHO_TEAM || !e->cu->func[e->index].meet || !hop_cuda_polls(s))
+	if (e->cu->who != HOP_WHO_TEAM || !(e->cu->last || e->cu->func[e->index].meet) || !hop_cuda_polls(s))
 		return;
 	e->cu->polls = e->cu->status = true;
-	hop_c_open(e, "if ((++trips & 255) == 0 && (st = hop_poll(state)) != 0)");
-	hop_cuda_leave(e, 0, "st");
+	hop_c_open(e, "if ((++trips & 255) == 0 && (st = hop_poll(state, %s)) != 0)", hop_cuda_one(e));
+	hop_cuda_quit(e, 0, "st");
 	hop_c_close(e);
 }
 
@@ -241,7 +243,7 @@ static void ask(hop_cuemit *e, const hop_stmt *s, int point)
 	for (int i = 0; i < s->narg; i++)
 		hop_c_line(e, "state->request[%d] = %s;", words + i, hop_cuda_ptr(e, &s->args[i]));
 	close_request(e, HOP_STATE_EFFECT, s->callee, words + s->narg);
-	hop_cuda_leave(e, point, number_of(HOP_STATE_EFFECT));
+	hop_cuda_quit(e, point, number_of(HOP_STATE_EFFECT));
 }
 
 /* Elements of an operand. */
@@ -272,21 +274,21 @@ static void record(hop_cuemit *e, const hop_stmt *s, int before, int behind)
 	hop_c_open(e, "if (z%d > state->ring_bytes)", s->nacc);
 	ask(e, s, behind);
 	hop_c_close(e);
-	hop_c_line(e, "const int64_t head = hop_ring_room(state, z%d);", s->nacc);
+	hop_c_line(e, "const int64_t head = hop_ring_room(state, z%d, %s);", s->nacc, hop_cuda_one(e));
 	hop_c_open(e, "if (head < 0)");
 	open_request(e);
 	close_request(e, HOP_STATE_RING, s->callee, 0);
-	hop_cuda_leave(e, before, number_of(HOP_STATE_RING));
+	hop_cuda_quit(e, before, number_of(HOP_STATE_RING));
 	hop_c_close(e);
 	hop_c_line(e, "unsigned char *const to = state->ring + head;");
-	hop_c_open(e, "if (hop_first_team())");
+	hop_c_open(e, "if (%s)", hop_cuda_first(e));
 	hop_c_line(e, "hop_word *const q = (hop_word *)to + 1;");
 	put_symbols(e, "q");
 	hop_c_close(e);
 	for (int i = 0; i < s->nacc; i++)
-		hop_c_line(e, "hop_ring_put(to + z%d, (const void *)(%s), %s);", i, hop_cuda_ptr(e, &s->args[i]),
-		           bytes_of(e, f, i));
-	hop_c_line(e, "hop_ring_done(state, head, z%d, %d);", s->nacc, s->callee);
+		hop_c_line(e, "hop_ring_put(to + z%d, (const void *)(%s), %s, %s);", i,
+		           hop_cuda_ptr(e, &s->args[i]), bytes_of(e, f, i), hop_cuda_one(e));
+	hop_c_line(e, "hop_ring_done(state, head, z%d, %d, %s);", s->nacc, s->callee, hop_cuda_one(e));
 }
 
 /* It is asked to: a scalar; of lanes the host looks itself. */
@@ -323,7 +325,7 @@ static void claim(hop_cuemit *e, const hop_stmt *s, const hop_leffect *f)
 	record(e, s, before, behind);
 	open_request(e);
 	close_request(e, HOP_STATE_STOP, s->callee, 0);
-	hop_cuda_leave(e, 0, number_of(HOP_STATE_STOP));
+	hop_cuda_quit(e, 0, number_of(HOP_STATE_STOP));
 	hop_c_close(e);
 	hop_cuda_label(e, behind);
 }
@@ -335,7 +337,7 @@ static void tell(hop_cuemit *e, const hop_stmt *s)
 	hop_c_brace(e);
 	hop_c_line(e, "const int64_t i = *(const hop_i64 *)(%s);", hop_cuda_ptr(e, &s->args[0]));
 	hop_c_line(e, "const int64_t n = *(const hop_i64 *)(%s);", hop_cuda_ptr(e, &s->args[1]));
-	hop_c_open(e, "if (hop_skip(state) < 0 || (n > 0 && i >= n - 1))");
+	hop_c_open(e, "if (hop_skip(state, %s) < 0 || (n > 0 && i >= n - 1))", hop_cuda_one(e));
 	ask(e, s, point);
 	hop_c_close(e);
 	hop_c_close(e);

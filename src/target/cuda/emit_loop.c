@@ -274,6 +274,54 @@ static void in_turn(hop_cuemit *e, const hop_stmt *s, const share *x, const char
 	hop_c_close(e);
 }
 
+typedef struct look { const hop_cuemit *e; bool found; } look;
+
+static void find_own(void *user, hop_addr *a, bool write)
+{
+	look           *l = user;
+	const hop_lbuf *b = &l->e->f->buf[a->buf];
+	(void)write;
+	l->found |= b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_OWN;
+}
+
+bool hop_cuda_owns(const hop_cuemit *e, const hop_stmt *s)
+{
+	look l = { e, false };
+	if (s->bind.place == HOP_PLACE_THREAD && hop_cuda_known(s) >= 0)
+		hop_stmt_all_addrs((hop_lfunc *)(uintptr_t)e->f, (hop_stmt *)(uintptr_t)s, find_own, &l);
+	return l.found;
+}
+
+/* What a thread has is in an array that becomes registers if every index in it is known. */
+void hop_cuda_open_rounds(hop_cuemit *e, const hop_stmt *s, const char *v)
+{
+	int         t = e->f->team.threads;
+	int64_t     n = hop_cuda_known(s);
+	const char *q = hop_c_text(e, "%s_", v);
+
+	hop_c_line(e, "HOP_UNROLL");
+	hop_c_open(e, "for (int %s = 0; %s < %lld; %s++)", q, q, (long long)((n + t - 1) / t), q);
+	hop_c_line(e, "const int %s = hop_thread() + %s * %d;", v, q, t);
+	if (n % t)
+		hop_c_open(e, "if (%s < %lld)", v, (long long)n);
+	else
+		hop_c_brace(e);
+	e->cu->round[s->dst] = q;
+}
+
+static void owned_loop(hop_cuemit *e, const hop_stmt *s)
+{
+	enum hop_who who = e->cu->who;
+	const char  *v = hop_cuda_var(e, s);
+	hop_cuda_open_rounds(e, s, v);
+	e->cu->who = HOP_WHO_ONE;
+	hop_cuda_pass(e, s, "r");
+	e->cu->who = who;
+	hop_c_close(e);
+	hop_c_close(e);
+	e->nvar--;
+}
+
 static void shared_loop(hop_cuemit *e, const hop_stmt *s)
 {
 	enum hop_who who = e->cu->who;
@@ -317,7 +365,7 @@ static void high(hop_cuemit *e, const hop_stmt *s)
 	int         scope = e->cu->nscope, outer = e->cu->outer;
 	const char *n = hop_cuda_extent(e, s);
 
-	hop_cuda_enter(e, s->dst, HOP_i64);
+	hop_cuda_keep(e, s->dst, HOP_i64);
 	e->cu->outer = e->cu->nscope;
 	if (s->reverse) {
 		hop_c_line(e, "r%d = %s - 1;", s->dst, n);
@@ -339,6 +387,8 @@ void hop_cuda_loop(hop_cuemit *e, const hop_stmt *s)
 		hop_c_set(e, s->bind.slice, HOP_i64, "0");
 	if (s->loop == HOP_LOOP_RED && s->nacc) {
 		hop_cuda_red(e, s);
+	} else if (hop_cuda_owns(e, s)) {
+		owned_loop(e, s);
 	} else if (s->bind.place) {
 		shared_loop(e, s);
 	} else if (hop_cuda_known(s) == 1) {

@@ -52,7 +52,7 @@ static bool is_long(const hop_cuemit *e, const hop_stmt *s, const part *p)
 	bool    any = false;
 	EACH(e, s, c)
 		any |= adds(c);
-	return any && (n < 0 || !p->count || n > SHORT * p->count);
+	return any && (n < 0 || !p->count || n > SHORT * p->count) && !hop_cuda_owns(e, s);
 }
 
 /* ---- the iterations of a sharer, into variables of this name ---- */
@@ -62,11 +62,18 @@ static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *fr
 {
 	enum hop_who who = e->cu->who;
 	const char  *v = hop_cuda_var(e, s);
-	hop_c_open(e, "for (%s %s = %s; %s < %s; %s += %s)", hop_cuda_int(s), v, from, v, test, v, p->step);
+	bool         owns = hop_cuda_owns(e, s);
+	if (owns)
+		hop_cuda_open_rounds(e, s, v);
+	else
+		hop_c_open(e, "for (%s %s = %s; %s < %s; %s += %s)", hop_cuda_int(s), v, from, v, test, v,
+		           p->step);
 	e->cu->who = s->bind.place ? HOP_WHO_ONE : who;
 	hop_cuda_pass(e, s, name);
 	e->cu->who = who;
 	hop_c_close(e);
+	if (owns)
+		hop_c_close(e);
 	e->nvar--;
 }
 
@@ -137,10 +144,10 @@ static void high(hop_cuemit *e, const hop_stmt *s)
 		hop_cuda_refuse(e, s, "a reduction that threads share asks the host");
 	EACH(e, s, c) {
 		hop_c_line(e, "r%d = %s;", c->result, hop_c_reg(e, c->init));
-		hop_cuda_enter(e, c->result, c->dtype);
+		hop_cuda_keep(e, c->result, c->dtype);
 	}
 	int kept = e->cu->nscope;
-	hop_cuda_enter(e, s->dst, HOP_i64);
+	hop_cuda_keep(e, s->dst, HOP_i64);
 	e->cu->outer = e->cu->nscope;
 	hop_c_line(e, "r%d = 0;", s->dst);
 	hop_c_open(e, "for (; r%d < %s; r%d++)", s->dst, n, s->dst);
@@ -207,7 +214,7 @@ void hop_cuda_red(hop_cuemit *e, const hop_stmt *s)
 	EACH(e, s, c) {
 		hop_c_set(e, c->result, c->dtype, hop_c_text(e, "r%d", c->result));
 		if (top)
-			hop_cuda_enter(e, c->result, c->dtype);
+			hop_cuda_keep(e, c->result, c->dtype);
 	}
 	e->cu->result = top;
 }
