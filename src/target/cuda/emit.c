@@ -266,8 +266,9 @@ static void put_head(hop_buf *o, const hop_prog *p, const char *name, int i)
 {
 	const hop_lfunc *f = &p->func[i];
 	if (f->level == HOP_LEVEL_KERNEL)
-		hop_putf(o, "extern \"C\" __global__ void __launch_bounds__(%d) %s_%d(const hop_word *table, "
-		            "unsigned rec,\n\t\tunsigned at, hop_state *state)", f->team.threads, name, i);
+		hop_putf(o, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s_%d(const hop_word *table, "
+		            "unsigned rec,\n\t\tunsigned at, hop_state *state)", f->team.threads,
+		         hop_cuda_gemm_least(f), name, i);
 	else
 		hop_putf(o, "static __device__ int %s_%d(const hop_word *rec, hop_state *state)", name, i);
 }

@@ -146,7 +146,9 @@ void        hop_cuda_lasts(hop_cuemit *e);                   /* fills last */
 /* tiles.c; gemm.c: false = it does not do this one, and has written nothing. */
 void        hop_cuda_tile(hop_cuemit *e, const hop_stmt *s);
 bool        hop_cuda_gemm(hop_cuemit *e, const hop_stmt *s);
-void        hop_cuda_gemm_prelude(hop_buf *o);               /* functions, each begins with HOP_FN */
+void        hop_cuda_gemm_prelude(hop_buf *o);               /* for texts that say hop_product< */
+/* Blocks that a multiprocessor should have room for, for the sake of products in kernel f; 1 = any. */
+int         hop_cuda_gemm_least(const hop_lfunc *f);
 
 /* prelude.c: what the text uses of it, in front of it. */
 void        hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out);

@@ -388,8 +388,9 @@ void hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out)
 		if (!hop_dtype_packed(d))
 			put_reduce(&all, d);
 	hop_put(&all, asking);
-	hop_cuda_gemm_prelude(&all);
 	put_used(e, &all, text, out);
+	if (text->s && strstr(text->s, "hop_product<"))
+		hop_cuda_gemm_prelude(out);
 	hop_buf_free(&all);
 	hop_rewind(&e->tmp, m);
 }
