@@ -4,6 +4,7 @@
 #include "support/team_run.h"
 
 #include "loop/gemm.h"
+#include "support/coro.h"
 #include "support/loop_step.h"
 #include "support/team_race.h"
 
@@ -11,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
-enum { WARP = 32, MAXWARPS = 32, STACK = 256 << 10, SCRATCH = 1 << 28 };
+enum { WARP = 32, MAXWARPS = 32, SCRATCH = 1 << 28 };
 
 /* Threads that are together: they run the same statements with the same registers. */
 enum who { ALL, BLOCK, LANES, ALONE };
@@ -23,6 +23,8 @@ typedef struct meeting {
 	const hop_stmt *at;
 	int             here, want;
 	uint64_t        time;        /* of the last one that orders what was before it */
+	scalar         *sum;         /* [nsum] what they have together, until all meet again */
+	int             nsum;
 } meeting;
 
 typedef struct block {
@@ -34,8 +36,7 @@ typedef struct block {
 } block;
 
 typedef struct team_thread {
-	ucontext_t    here;
-	char         *stack;
+	hop_coro     *coro;
 	struct team  *of;
 	block        *b;
 	int           lane;          /* of the block */
@@ -59,7 +60,6 @@ typedef struct team {
 	int               nready, live, next, arrived;
 	int              *order;     /* [nblock] */
 	meeting           all;
-	ucontext_t        sched;
 } team;
 
 typedef struct device {
@@ -72,8 +72,6 @@ typedef struct device {
 	team_shadow  *seen;
 } device;
 
-static _Thread_local team_thread *starts;      /* whom a new coroutine runs */
-
 static device *device_of(run_frame *t)
 {
 	return (device *)t->m;
@@ -83,11 +81,6 @@ static int draw(device *d, int n)
 {
 	d->rng = d->rng * 6364136223846793005u + 1442695040888963407u;
 	return (int)((d->rng >> 33) % (unsigned)n);
-}
-
-static char *pages(size_t bytes)
-{
-	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
 /* ---- waiting ---- */
@@ -113,12 +106,15 @@ static void meet(run_frame *t, meeting *g)
 	g->at = t->now;
 	x->waits = g;
 	if (++g->here == g->want) {
+		team_thread *first = g == &k->all ? k->x : x - x->lane;
+		int          n = g == &k->all ? k->slots * k->threads : k->threads;
+
 		g->here = 0;
-		for (int i = 0; i < k->slots * k->threads; i++)
-			if (k->x[i].waits == g)
-				wake(&k->x[i]);
+		for (int i = 0; i < n; i++)
+			if (first[i].waits == g)
+				wake(&first[i]);
 	}
-	swapcontext(&x->here, &k->sched);
+	hop_coro_stop(x->coro);
 }
 
 /* The same, and what was before is before what follows. */
@@ -313,42 +309,48 @@ static meeting *reducers(run_frame *t, enum hop_place p)
 	return m;
 }
 
-/* Partial results of those who wait at g, by the order of threads. */
-static void total(run_frame *t, const hop_stmt *s, meeting *g, scalar *out)
+/* Partial results of those who wait at g, and of who came last, by the order of threads. */
+static void total(run_frame *t, const hop_stmt *s, meeting *g)
 {
-	team *k = t->by->of;
-	int   every = s->bind.place == HOP_PLACE_WARP ? WARP :
-	              s->bind.place >= HOP_PLACE_BLOCK_X && s->bind.place <= HOP_PLACE_BLOCK_Z ? k->threads : 1;
+	team        *k = t->by->of;
+	team_thread *x = t->by - t->by->lane;
+	int          n = k->threads, every = 1;
 
-	for (int j = 0; j < s->nacc; j++)
-		out[j] = t->reg[s->acc[j].init];
-	for (int i = 0; i < k->slots * k->threads; i++) {
-		team_thread *x = &k->x[i];
-		bool here = g == &k->all || (x->b == t->by->b && (g == &x->b->all ||
-		                                                 g == &x->b->warp[x->lane / WARP]));
-		if (here && x->has && x->lane % every == 0)
-			for (int j = 0; j < s->nacc; j++)
-				out[j] = run_combine(&s->acc[j], out[j], x->acc[j]);
+	if (g == &k->all) {
+		x = k->x;
+		n *= k->slots;
+	} else if (g != &t->by->b->all) {
+		x = t->by - t->by->lane % WARP;
+		n = WARP;
+	}
+	if (s->bind.place == HOP_PLACE_WARP)
+		every = WARP;
+	else if (s->bind.place >= HOP_PLACE_BLOCK_X && s->bind.place <= HOP_PLACE_BLOCK_Z)
+		every = k->threads;
+	if (g->nsum < s->nacc)
+		g->sum = realloc(g->sum, sizeof *g->sum * (size_t)s->nacc);
+	g->nsum = g->nsum < s->nacc ? s->nacc : g->nsum;
+	for (int j = 0; j < s->nacc; j++) {
+		g->sum[j] = t->reg[s->acc[j].init];
+		for (int i = 0; i < n; i += every)
+			if (x[i].has)
+				g->sum[j] = run_combine(&s->acc[j], g->sum[j], x[i].acc[j]);
 	}
 }
 
-/* All have theirs, all get the same; nobody takes his away before. No barrier: what they wrote to
- * memory is no more in order than before. */
+/* All have theirs, all get the same. No barrier: what they wrote to memory is no more in order than
+ * before. */
 static void reduce(run_frame *t, const hop_stmt *s)
 {
 	meeting *g = reducers(t, s->bind.place);
-	scalar  *sum = calloc((size_t)s->nacc, sizeof *sum);
 
-	if (g && !t->m->stop) {
-		t->now = s;
+	t->now = s;
+	if (g && g->here + 1 == g->want)
+		total(t, s, g);
+	if (g)
 		meet(t, g);
-		if (!run_over(t))
-			total(t, s, g, sum);
-		meet(t, g);
-	}
-	for (int j = 0; j < s->nacc; j++)
-		t->reg[s->acc[j].result] = run_trim(s->acc[j].dtype, sum[j]);
-	free(sum);
+	for (int j = 0; j < s->nacc && !run_over(t); j++)
+		t->reg[s->acc[j].result] = run_trim(s->acc[j].dtype, g->sum[j]);
 }
 
 static void loop(run_frame *t, const hop_stmt *s)
@@ -559,11 +561,11 @@ static void other(run_frame *t, const hop_stmt *s)
 
 /* ---- kernels ---- */
 
-static void thread_main(void)
+static void thread_main(void *user)
 {
-	team_thread     *x = starts;
-	team            *k = x->of;
-	run_frame        t;
+	team_thread *x = user;
+	team        *k = x->of;
+	run_frame    t;
 
 	run_begin(&t, &k->d->m, k->fn, k->host->params, k->host->syms);
 	t.space = k->host->space;
@@ -574,20 +576,22 @@ static void thread_main(void)
 	run_end(&t);
 	x->b->live--;
 	k->live--;
-	setcontext(&k->sched);
 }
 
 static void start_thread(team *k, team_thread *x, block *b, int lane)
 {
-	char *stack = x->stack ? x->stack : pages(STACK);
+	hop_coro *c = x->coro ? x->coro : hop_coro_new(thread_main, x);
 
-	*x = (team_thread){ .stack = stack, .of = k, .b = b, .lane = lane, .who = ALL };
-	getcontext(&x->here);
-	x->here.uc_stack.ss_sp = stack;
-	x->here.uc_stack.ss_size = STACK;
-	makecontext(&x->here, thread_main, 0);
+	*x = (team_thread){ .coro = c, .of = k, .b = b, .lane = lane, .who = ALL };
 	wake(x);
 	k->live++;
+}
+
+static void forget(block *b)
+{
+	free(b->all.sum);
+	for (int i = 0; i < MAXWARPS; i++)
+		free(b->warp[i].sum);
 }
 
 static void start_block(team *k, int slot)
@@ -596,6 +600,7 @@ static void start_block(team *k, int slot)
 	int    n = k->order[k->next++];
 	char  *shared = b->shared ? b->shared : malloc((size_t)k->d->shared + 8);
 
+	forget(b);
 	*b = (block){ .number = n, .live = k->threads, .shared = shared };
 	memset(shared, 0xff, (size_t)k->d->shared + 8);
 	b->at[0] = n % k->grid[0];
@@ -615,8 +620,7 @@ static void turn(team *k)
 	team_thread *x = k->ready[i];
 
 	k->ready[i] = k->ready[--k->nready];
-	starts = x;
-	swapcontext(&k->sched, &x->here);
+	hop_coro_go(x->coro);
 }
 
 static void stuck(team *k)
@@ -652,10 +656,11 @@ static int along(run_frame *t, const hop_lfunc *f, const device *d, int axis)
 	return (int)(f->team.exact || n < most ? n : most);
 }
 
+/* Resident ones are all there at once: sums go by their numbers. */
 static void shuffle(team *k)
 {
 	for (int i = 0; i < k->nblock; i++) {
-		int j = draw(k->d, i + 1);
+		int j = k->resident ? i : draw(k->d, i + 1);
 
 		k->order[i] = k->order[j];
 		k->order[j] = i;
@@ -686,10 +691,13 @@ static void launch(run_frame *t, int fn)
 	shuffle(&k);
 	run_team(&k);
 	team_shadow_forget(d->seen);
-	for (int i = 0; i < k.slots; i++)
+	for (int i = 0; i < k.slots; i++) {
+		forget(&k.b[i]);
 		free(k.b[i].shared);
+	}
+	free(k.all.sum);
 	for (int i = 0; i < k.slots * k.threads; i++)
-		munmap(k.x[i].stack, STACK);
+		hop_coro_free(k.x[i].coro);
 	free(k.b);
 	free(k.x);
 	free((void *)k.ready);
@@ -709,7 +717,8 @@ int hop_team_run(hop_env *e, const hop_prog *p, void *const *params, const int64
 	d.m.hooks = &hooks;
 	d.rng = d.o.seed * 2654435761u + 1;
 	d.seen = team_shadow_new();
-	d.scratch = pages(SCRATCH);
+	d.scratch = mmap(NULL, SCRATCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	                 -1, 0);
 	for (int i = 0; i < p->nfunc; i++)
 		d.shared = p->func[i].shared > d.shared ? p->func[i].shared : d.shared;
 	if (run_enters(&d.m, syms))
