@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "text/text.h"
+#include "target/cuda/cuda.h"
 #include "support/loop_run.h"
 #include "support/program.h"
 #include "support/team_run.h"
@@ -85,6 +87,36 @@ static int run(hop_env *e, const hop_prog *p, void **ptr, const int64_t *syms, e
 	return hop_team_run(e, p, ptr, syms, on_effect, fx, &o, why);
 }
 
+/* A program for a device has a text; it is kept where HOP_CUDA_TEXTS says, for NVRTC to compile. */
+static int has_text(hop_env *e, const hop_prog *p)
+{
+	static int     n;
+	hop_mark       m = hop_mark_at(&e->tmp);
+	hop_cuda_needs needs = { 0 };
+	const char    *dir = getenv("HOP_CUDA_TEXTS");
+	hop_buf        b;
+	int            bad = 0;
+
+	if (p->func[0].level != HOP_LEVEL_HOST)
+		return 0;
+	hop_buf_open(&b, e);
+	if (hop_cuda_text(e, p, "f", &b, HOP_NEWN(&e->tmp, hop_cuda_kernel, p->nfunc), &needs)) {
+		fprintf(stderr, "no text: %s\n", e->diag.text ? e->diag.text : "?");
+		bad = 1;
+	} else if (dir) {
+		char  path[512];
+		FILE *f;
+		snprintf(path, sizeof path, "%s/%d_%d.cu", dir, (int)getpid(), n++);
+		if ((f = fopen(path, "w"))) {
+			fwrite(b.s, 1, b.n, f);
+			fclose(f);
+		}
+	}
+	hop_buf_free(&b);
+	hop_rewind(&e->tmp, m);
+	return bad;
+}
+
 /* One lowering against results already computed. */
 static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
                    const int64_t *syms, hop_array **in, hop_array **want)
@@ -118,6 +150,7 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 		fprintf(stderr, "loop program: %s\n", why);
 		bad = 1;
 	}
+	bad |= has_text(e, p);
 	for (uint32_t i = 0; i < g->nout && !bad; i++)
 		for (int64_t k = 0; k < want[i]->count && !bad; k++)
 			if (differs(want[i], got[i], k, tol)) {

@@ -31,6 +31,13 @@ static const char device[] =
 	"#define __builtin_fabs fabs\n"
 	"#define __builtin_fabsf fabsf\n"
 	"extern __shared__ __align__(128) unsigned char hop_shared[];\n"
+	"#endif\n"
+	"#define HOP_DATA static __device__ const\n"
+	"#define HOP_GIVEN extern \"C\" __device__ const\n"
+	"\n";
+
+/* Who has no device brings these. */
+static const char primitives[] =
 	"HOP_FN void hop_barrier_block() { __syncthreads(); }\n"
 	"HOP_FN void hop_barrier_warp() { __syncwarp(); }\n"
 	"HOP_FN void hop_fence() { __threadfence(); }\n"
@@ -52,11 +59,7 @@ static const char device[] =
 	"\tasm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(v) : \"l\"(p) : \"memory\");\n"
 	"\treturn v;\n"
 	"}\n"
-	"HOP_FN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }\n"
-	"#endif\n"
-	"#define HOP_DATA static __device__ const\n"
-	"#define HOP_GIVEN extern \"C\" __device__ const\n"
-	"\n";
+	"HOP_FN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }\n";
 
 /* ---- threads ---- */
 
@@ -348,13 +351,21 @@ static void put_used(hop_env *e, const hop_buf *all, const hop_buf *text, hop_bu
 {
 	part *p;
 	int   n = split(e, all->s, &p);
+	bool  own = true;
+
 	mark(p, n, text->s ? text->s : "", text->n);
 	for (int i = n - 1; i >= 0; i--)
 		if (p[i].used)
 			mark(p, i, p[i].at, p[i].n);
-	for (int i = 0; i < n; i++)
+	hop_put(out, "#ifdef __CUDACC_RTC__\n");
+	for (int i = 0; i < n; i++) {
+		if (own && p[i].at >= all->s + sizeof primitives - 1) {
+			hop_put(out, "#endif\n");
+			own = false;
+		}
 		if (p[i].used)
 			hop_putn(out, p[i].at, p[i].n);
+	}
 }
 
 /* ---- all of it ---- */
@@ -381,6 +392,7 @@ void hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out)
 		         hop_dtype_name(d));
 	hop_put(out, "\n");
 	hop_buf_open(&all, e);
+	hop_put(&all, primitives);
 	hop_c_ops_prelude(&all, math);
 	hop_put(&all, threads);
 	hop_put(&all, barriers);
