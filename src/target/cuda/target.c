@@ -15,18 +15,6 @@ static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out
 	return HOP_OK;
 }
 
-/* Stands here until the emitter does. */
-__attribute__((weak)) hop_status hop_cuda_text(hop_env *e, const hop_prog *p, const char *name,
-                                               hop_buf *out, hop_cuda_kernel *kernel,
-                                               hop_cuda_needs *needs)
-{
-	(void)out;
-	(void)kernel;
-	(void)needs;
-	return hop_fail(e, 0, HOP_ETARGET, "cuda: no text can be made of %s (%d functions) yet", name,
-	                p->nfunc);
-}
-
 /* ---- text and cubin ---- */
 
 static hop_status make(hop_env *e, const hop_prog *p, const char *name, const char *arch,
