@@ -54,7 +54,7 @@ static void emit_op(hop_cuemit *e, const hop_stmt *s)
 	const char *t;
 	if (s->sop == HOP_SOP_load) {
 		const char *mask = both(e, e->cu->guard, s->na ? hop_c_reg(e, s->a[0]) : NULL);
-		t = hop_cuda_load(e, &s->u.addr);
+		t = hop_cuda_value(e, &s->u.addr);
 		if (mask)
 			t = hop_c_text(e, "%s ? %s : 0", mask, t);
 	} else {

@@ -111,7 +111,7 @@ void        hop_cuda_declare(hop_cuemit *e, hop_buf *o);
 const char *hop_cuda_index(hop_cuemit *e, const hop_addr *a);
 const char *hop_cuda_at(hop_cuemit *e, const hop_addr *a);
 const char *hop_cuda_ptr(hop_cuemit *e, const hop_addr *a);  /* as a word */
-const char *hop_cuda_load(hop_cuemit *e, const hop_addr *a);
+const char *hop_cuda_value(hop_cuemit *e, const hop_addr *a);
 
 /* emit_loop.c, emit_red.c */
 int64_t     hop_cuda_known(const hop_stmt *s);               /* iterations, or -1 */

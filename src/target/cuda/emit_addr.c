@@ -240,7 +240,7 @@ const char *hop_cuda_ptr(hop_cuemit *e, const hop_addr *a)
 	                        hop_c_text(e, "(hop_word)%s", b);
 }
 
-const char *hop_cuda_load(hop_cuemit *e, const hop_addr *a)
+const char *hop_cuda_value(hop_cuemit *e, const hop_addr *a)
 {
 	const char *t = hop_cuda_at(e, a);
 	return hop_dtype_bool(e->f->buf[a->buf].dtype) ? hop_c_text(e, "%s != 0", t) : t;
