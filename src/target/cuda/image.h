@@ -142,7 +142,7 @@ typedef struct hop_cuda_run {
 	void           *stream;
 	void *const    *params;
 	size_t          near_in, near_begin, near_end, staged;     /* stage.c */
-	const char     *who;           /* what was tried last, for messages */
+	const char     *who;           /* what was tried last, for messages; NULL = one of its kernels */
 } hop_cuda_run;
 
 /* ---- load.c ---- */

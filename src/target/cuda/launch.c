@@ -179,12 +179,12 @@ static int start(hop_cuda_run *r, int first)
 		r->who = "making a graph";
 		error = make_graph(r, &r->s->exec[0].exec);
 	}
-	if (runs && !error && r->p->nlaunch) {
-		r->who = r->p->nlaunch == 1 ? r->i->func[r->p->launch[0].func].name : r->i->func[0].name;
-		return cu->graph_launch(r->s->exec[0].exec, r->stream);
-	}
-	for (int k = first; !error && k < r->p->nlaunch; k++)
+	if (runs && !error && r->p->nlaunch)
+		error = cu->graph_launch(r->s->exec[0].exec, r->stream);
+	for (int k = first; !runs && !error && k < r->p->nlaunch; k++)
 		error = launch_one(r, k);
+	if (!error)                            /* what goes wrong from now on is theirs */
+		r->who = r->p->nlaunch == 1 ? r->i->func[r->p->launch[0].func].name : NULL;
 	return error;
 }
 
@@ -202,8 +202,6 @@ static int wait_for(hop_cuda_run *r)
 {
 	const hop_cu *cu = r->i->d->cu;
 	int error;
-	if (r->p->nlaunch != 1)
-		r->who = r->i->func[0].name;
 	if (!r->p->cancels || r->i->d->pages)
 		return cu->stream_wait(r->stream);
 	for (int turn = 0; (error = cu->stream_query(r->stream)) == HOP_CU_NOTREADY; turn++) {
@@ -218,11 +216,12 @@ static int wait_for(hop_cuda_run *r)
 
 int hop_cuda_stop(hop_cuda_run *r, int error)
 {
-	const char *text = hop_cuda_said(r->i->d, error, r->who ? r->who : r->i->name);
-	char buf[512];
 	int st = error == HOP_CU_NOMEM ? HOP_ENOMEM : HOP_ETARGET;
+	char some[256], buf[512];
+	snprintf(some, sizeof some, "a kernel of %s (HOP_CUDA_WAIT=1 says which)", r->i->func[0].name);
+	const char *who = r->who ? r->who : some, *text = hop_cuda_said(r->i->d, error, who);
 	if (text != r->i->d->why) {
-		snprintf(buf, sizeof buf, "%s: %s", r->who ? r->who : r->i->name, text);
+		snprintf(buf, sizeof buf, "%s: %s", who, text);
 		text = buf;
 	}
 	return r->rt->fail ? r->rt->fail(r->rt, st, text) : 1;

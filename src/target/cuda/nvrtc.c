@@ -132,7 +132,8 @@ static int line_at(const char *text, size_t n, int k, const char **out)
 	return (int)((stop ? stop : end) - p);
 }
 
-/* "NAME(LINE): error: ..." is how NVRTC speaks: the first error, and the line it means. */
+/* "NAME(LINE): error: ..." is how NVRTC speaks, others "NAME:LINE:": the first error, and the line it
+ * means. */
 static hop_status blame(hop_env *e, const char *log, const char *text, size_t n)
 {
 	const char *at = strstr(log, "error"), *line;
@@ -140,9 +141,9 @@ static hop_status blame(hop_env *e, const char *log, const char *text, size_t n)
 	while (at && at > log && at[-1] != '\n')
 		at--;
 	at = at ? at : log;
-	const char *par = strchr(at, '(');
-	if (par)
-		k = atoi(par + 1);
+	const char *where = at + strcspn(at, "(:\n");
+	if (*where)
+		k = atoi(where + 1);
 	hop_status st = hop_fail(e, 0, HOP_ETARGET, "NVRTC: %.*s", (int)strcspn(at, "\n"), at);
 	if (k > 0) {
 		int len = line_at(text, n, k, &line);

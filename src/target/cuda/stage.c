@@ -115,7 +115,6 @@ int hop_cuda_stage_out(hop_cuda_run *r)
 	int error = 0;
 	if (!r->staged)
 		return 0;
-	r->who = "copying arrays from the device";
 	if (near)
 		error = cu->to_host(s->locked + r->near_begin, s->stage.p + r->near_begin, near, r->stream);
 	for (int k = 0; k < r->i->nparam && !error; k++)
