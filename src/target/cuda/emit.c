@@ -102,7 +102,7 @@ static const char *scratch_at(hop_cuemit *e, int64_t from, int64_t bytes)
 	return hop_c_text(e, "hop_shared + %lld", (long long)from);
 }
 
-const char *hop_cuda_said(hop_cuemit *e)
+const char *hop_cuda_word(hop_cuemit *e)
 {
 	return scratch_at(e, e->cu->func[e->index].shared, SAID);
 }
@@ -171,7 +171,7 @@ void hop_cuda_barrier(hop_cuemit *e, int which)
 		hop_c_line(e, hop_cuda_alone(e) ? "hop_barrier_block();" : "hop_barrier_team(state);");
 		break;
 	case HOP_BARRIER_LAST:
-		hop_c_line(e, "if (!hop_is_last(state, %s))", hop_cuda_said(e));
+		hop_c_line(e, "if (!hop_is_last(state, %s))", hop_cuda_word(e));
 		hop_c_line(e, e->f->level == HOP_LEVEL_KERNEL ? "\treturn;" : "\treturn 0;");
 		e->cu->last = true;
 	}

@@ -96,7 +96,7 @@ void        hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *v
  * follow have the same: barriers are the caller's. */
 const char *hop_cuda_scratch(hop_cuemit *e, int64_t bytes);
 const char *hop_cuda_row(hop_cuemit *e);                     /* of block reductions: two, `row` says which */
-const char *hop_cuda_said(hop_cuemit *e);                    /* a word that the block shares */
+const char *hop_cuda_word(hop_cuemit *e);                    /* a word that the block shares */
 /* Programs as texts without a prelude; kernel and needs are filled. */
 hop_status  hop_cuda_prog(hop_env *e, const hop_prog *p, const char *name, hop_buf *out,
                           hop_cuda_kernel *kernel, hop_cuda_needs *needs);
