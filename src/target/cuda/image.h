@@ -147,7 +147,7 @@ typedef struct hop_cuda_run {
 
 /* ---- load.c ---- */
 
-hop_status hop_cuda_image_load(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
+hop_status hop_cuda_load(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
                          hop_image *out_i);
 void       hop_cuda_unload(hop_image *i);
 /* What load takes: header, kernels' descriptions, cubin, seal. */

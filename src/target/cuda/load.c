@@ -330,7 +330,7 @@ static hop_status find_entry(hop_env *e, hop_cuda_image *i, const char *entry, h
 	return error ? driver_says(e, i, error, entry) : HOP_OK;
 }
 
-hop_status hop_cuda_image_load(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
+hop_status hop_cuda_load(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
                          hop_image *out_i)
 {
 	hop_cuda_image i, *kept;

@@ -110,7 +110,7 @@ static hop_status write_none(hop_env *e, int n, const hop_prog *const *p, const 
 
 const hop_target hop_target_cuda = {
 	.name = "cuda", .what = "CUDA C, by NVRTC, on the NVIDIA device of this machine",
-	.machine = machine, .compile = compile, .take = take, .load = hop_cuda_image_load,
+	.machine = machine, .compile = compile, .take = take, .load = hop_cuda_load,
 	.unload = hop_cuda_unload, .launch = hop_cuda_launch_image, .setting = setting, .maker = maker,
 	.mem = &hop_cuda_memory, .write = write_none,
 };
