@@ -144,7 +144,8 @@ static void writes(cell *c, const emu_who *w, const void *p, uint8_t mask)
 		race(&c->write, w, p, "wrote", "writes");
 	if (c->rmask & mask && !before(&c->read, w, c->readers))
 		race(&c->read, w, p, "read", "writes");
-	if (c->write.stamp == C.stamp && c->write.thread == w->thread && c->write.block == w->block)
+	if (c->write.stamp == C.stamp && c->write.thread == w->thread && c->write.block == w->block &&
+	    c->write.warps == w->warps)
 		c->wmask |= mask;
 	else
 		c->wmask = mask;
