@@ -106,7 +106,7 @@ static int compile(program *p, const char *dir, const char *stem)
 		return code;
 	const char *check = emu_settings()->check ?
 	                    "-fsanitize=thread --param tsan-distinguish-volatile=1" : "";
-	snprintf(command, sizeof command, "%s -std=c++14 -x c++ -w -O0 -g1 -fPIC -shared -nostdlib "
+	snprintf(command, sizeof command, "%s -std=c++17 -x c++ -w -O0 -g1 -fPIC -shared -nostdlib "
 	         "-fno-exceptions -fno-rtti -fwrapv -fno-strict-aliasing -ffp-contract=off %s -o %s %s "
 	         "-Wl,-z,defs -lm -lc >%s 2>&1", emu_settings()->cxx, check, out, in, log);
 	code = system(command) ? NVRTC_COMPILATION : NVRTC_SUCCESS;
