@@ -133,9 +133,11 @@ static void copy_params(hop_cuda_image *i, const hop_lfunc *f)
 {
 	i->nparam = f->nin + f->nout;
 	i->param = HOP_NEWN(&i->a, hop_cuda_param, i->nparam);
-	for (int k = 0; k < i->nparam; k++) {
-		const hop_lbuf *b = &f->buf[k];
+	for (const hop_lbuf *b = f->buf; b < f->buf + f->nbuf; b++) {
+		int k = b->index;
 		bool out = k >= f->nin;
+		if (b->kind != HOP_BUF_PARAM)
+			continue;
 		i->param[k] = (hop_cuda_param){ b->count, (int64_t)hop_dtype_bytes(b->dtype),
 			                        out ? b->alias : 0, !out, out || b->is_written };
 	}
