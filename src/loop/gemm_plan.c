@@ -8,6 +8,7 @@ enum {
 	SIDE = 128,                 /* rows or columns of a tile at most */
 	ROOM = 46 << 10,            /* bytes of shared memory: what a kernel gets without asking */
 	HELD = 76,                  /* words of sums and of what is on its way, of a thread */
+	COMING = 32,                /* of what is on its way */
 	ALONG = 8,                  /* of k, copied at a time */
 	PART = 256,                 /* of k, the least that is worth a part */
 	AWAY = 700,                 /* cycles that memory takes, with a barrier */
@@ -56,7 +57,8 @@ static bool fits(const task *q, hop_gemm_plan *p)
 {
 	int64_t sums = p->each_row * p->each_col * q->bytes / 4;
 	p->shared = shared(q, p);
-	return p->shared <= ROOM && (p->stages == 1 || ahead(q, p) + sums <= HELD);
+	return p->shared <= ROOM &&
+	       (p->stages == 1 || (ahead(q, p) <= COMING && ahead(q, p) + sums <= HELD));
 }
 
 /* ---- time ---- */

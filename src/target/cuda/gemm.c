@@ -134,6 +134,8 @@ bool hop_cuda_gemm(hop_cuemit *e, const hop_stmt *s)
 	if ((!grid && s->bind.place != HOP_PLACE_THREAD) || e->cu->who > HOP_WHO_BLOCK ||
 	    g.a.nterm == HOP_MAXTERM || g.b.nterm == HOP_MAXTERM || g.c.nterm + 2 > HOP_MAXTERM)
 		return false;
+	if (hop_size_is(g.m, 0) || hop_size_is(g.n, 0))
+		return true;
 	if (e->f->level == HOP_LEVEL_KERNEL)
 		team = e->f->team;
 	p = hop_gemm_plan_of(s, &team);
