@@ -50,6 +50,18 @@ static hop_status interpreted(cmd *c, const hop_graph *g, const int64_t *syms,
 	return HOP_OK;
 }
 
+/* An array where the code works: on a device, a copy, which the process has to its end. */
+static hop_status bring(cmd *c, hop_array *a, hop_arg *out)
+{
+	const hop_memory *m = hop_code_memory(c->exec->code);
+	hop_array *there = a;
+	if (m->far && hop_array_to(a, (hop_device){ m->far->type, 0 }, &there))
+		return hop_fail(c->env, 0, HOP_ETARGET, "bench: %s", hop_message(c->env->ctx));
+	*out = hop_array_arg(there);
+	out->dim = a->dim;
+	return HOP_OK;
+}
+
 /* Through the hard door: the same memory every time. */
 static hop_status compiled(cmd *c, const hop_graph *g, hop_array *const *in,
                            int64_t reps, double *took)
@@ -61,13 +73,13 @@ static hop_status compiled(cmd *c, const hop_graph *g, hop_array *const *in,
 	hop_arg *ao = HOP_NEWN(&c->env->tmp, hop_arg, nout);
 	HOP_TRY(hop_exec_arrays(&c->ip, x, in, out));
 	for (uint32_t i = 0; i < g->nparam; i++)
-		ai[i] = (hop_arg){ .data = in[i]->data, .dim = in[i]->dim };
+		HOP_TRY(bring(c, in[i], &ai[i]));
 	for (int k = 0; k < nout; k++) {
 		int64_t dim[HOP_MAXRANK];
 		int rank = hop_exec_result(x, ai, k, dim);
 		out[k] = hop_interp_new(&c->ip, (hop_dtype)hop_graph_out_type(x->g, (uint32_t)k)->dtype, rank,
 		                        dim);
-		ao[k] = (hop_arg){ .data = out[k]->data };
+		HOP_TRY(bring(c, out[k], &ao[k]));
 	}
 	int64_t bytes = hop_exec_workspace(x, ai);
 	hop_array *work = hop_interp_new(&c->ip, HOP_bool, 1, &bytes);
@@ -85,10 +97,12 @@ static hop_status compiled(cmd *c, const hop_graph *g, hop_array *const *in,
 }
 
 static hop_status bench(cmd *c, const hop_graph *g, const cmd_inputs *from, int64_t reps,
-                        bool interp, int64_t threads)
+                        bool interp, int64_t threads, const char *device)
 {
 	hop_array **in;
 	hop_compile_opts o = { .size = sizeof o, .threads = (int)threads };
+	if (device)
+		HOP_TRY(cmd_target_of(c, device, &o.target));
 	double *took = HOP_NEWN(&c->env->tmp, double, reps);
 	int64_t *syms;
 	HOP_TRY(cmd_make_inputs(c, g, from, &in, &syms));
@@ -104,13 +118,15 @@ hop_status cmd_bench(cmd *c)
 	cmd_inputs from = { 0 };
 	int64_t reps = 20, threads = 1;
 	bool interp = false;
-	const char *s;
+	const char *s, *device = NULL;
 	hop_status st;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--interp"))
 			interp = true;
 		else if (cmd_input_option(c, &from, &st))
 			HOP_TRY(st);
+		else if (cmd_value(c, "--device", &device))
+			HOP_TRY(cmd_need(c, "--device", device));
 		else if (cmd_value(c, "--threads", &s))
 			HOP_TRY(cmd_number(c, "--threads", s, 0, 1024, &threads));
 		else if (cmd_value(c, "--reps", &s))
@@ -121,5 +137,5 @@ hop_status cmd_bench(cmd *c)
 	hop_graph *g;
 	HOP_TRY(cmd_load(c));
 	HOP_TRY(cmd_pick(c, &g));
-	return bench(c, g, &from, reps, interp, threads);
+	return bench(c, g, &from, reps, interp, threads, device);
 }

@@ -1,4 +1,4 @@
-/* build.c -- hop build: graphs ahead of time, as an object or as C, and a header. Only reads the
+/* build.c -- hop build: graphs ahead of time, as an object or as C, and a header; or for a device. Only reads the
  * options; src/aot does the work. */
 #include "cmd.h"
 
@@ -14,6 +14,7 @@ typedef struct want {
 	const char  *passes;           /* for all of them */
 	const char  *out;
 	const char  *emit;
+	bool         cuda, cubin;      /* for a device: a text, or its code */
 	hop_aot_opts o;
 } want;
 
@@ -107,6 +108,18 @@ static hop_status resolve(cmd *c, const want *w, const char *s, hop_aot_want *ou
 
 /* ---- the output ---- */
 
+/* For a device there is no header, and nothing to choose. */
+static hop_status read_device(cmd *c, want *w, const char **out_path)
+{
+	const char *end = w->cubin ? ".cubin" : ".cu";
+	size_t n = strlen(w->out), k = strlen(end);
+	if ((w->o.target && strcmp(w->o.target, "cuda")) || w->o.triple || w->o.threads)
+		return hop_fail(c->env, 0, HOP_EUSE, "build: --emit=%s is of the target cuda, and has no %s",
+		                w->emit, w->o.triple ? "--triple" : w->o.threads ? "--threads" : "other");
+	*out_path = hop_arena_str(&c->env->tmp, w->out, n > k && !strcmp(w->out + n - k, end) ? n - k : n);
+	return HOP_OK;
+}
+
 /* PATH, PATH.o or PATH.c: the ending says what is written, unless --emit does. */
 static hop_status read_output(cmd *c, want *w, const char **out_path)
 {
@@ -118,8 +131,13 @@ static hop_status read_output(cmd *c, want *w, const char **out_path)
 	if (!w->emit)
 		w->emit = end == 'c' ? "c" : "obj";
 	w->o.emit_c = !strcmp(w->emit, "c");
+	w->cubin = !strcmp(w->emit, "cubin");
+	w->cuda = w->cubin || !strcmp(w->emit, "cuda");
+	if (w->cuda)
+		return read_device(c, w, out_path);
 	if (!w->o.emit_c && strcmp(w->emit, "obj"))
-		return hop_fail(c->env, 0, HOP_EUSE, "build: --emit=%s: c or obj is needed", w->emit);
+		return hop_fail(c->env, 0, HOP_EUSE, "build: --emit=%s: c, obj, cuda or cubin is needed",
+		                w->emit);
 	if (end == (w->o.emit_c ? 'o' : 'c'))
 		return hop_fail(c->env, 0, HOP_EUSE, "build: -o %s beside --emit=%s", w->out, w->emit);
 	*out_path = hop_arena_str(&c->env->tmp, w->out, n);
@@ -155,6 +173,17 @@ static hop_status options(cmd *c, want *w)
 	return HOP_OK;
 }
 
+static hop_status write_device(cmd *c, const want *w, const hop_aot_want *want, const char *path)
+{
+	const char **name = HOP_NEWN(&c->env->tmp, const char *, w->nentry);
+	const hop_graph **g = HOP_NEWN(&c->env->tmp, const hop_graph *, w->nentry);
+	for (int i = 0; i < w->nentry; i++) {
+		name[i] = want[i].name;
+		g[i] = want[i].g;
+	}
+	return cmd_write_cuda(c, w->nentry, name, g, w->cubin, path);
+}
+
 hop_status cmd_build(cmd *c)
 {
 	want w = { .o.size = sizeof w.o };
@@ -169,5 +198,6 @@ hop_status cmd_build(cmd *c)
 	hop_aot_want *want = HOP_NEWN(&c->env->tmp, hop_aot_want, w.nentry);
 	for (int i = 0; i < w.nentry; i++)
 		HOP_TRY(resolve(c, &w, w.entry[i], &want[i]));
-	return hop_aot_files(c->env, w.nentry, want, path, &w.o);
+	return w.cuda ? write_device(c, &w, want, path)
+	              : hop_aot_files(c->env, w.nentry, want, path, &w.o);
 }

@@ -25,7 +25,7 @@ typedef struct cmd {
 } cmd;
 
 typedef hop_status cmd_fn(cmd *c);
-cmd_fn cmd_run, cmd_check, cmd_show, cmd_opt, cmd_bench, cmd_ops, cmd_build;
+cmd_fn cmd_run, cmd_check, cmd_show, cmd_opt, cmd_bench, cmd_ops, cmd_build, cmd_devices;
 
 /* Reading options: while (cmd_more(c)) if (cmd_flag(c, "--x")) ... else if
  * (cmd_value(c, "--y", &s)) ... else HOP_TRY(cmd_other(c)); */
@@ -58,6 +58,16 @@ void       cmd_print_picked(cmd *c, const hop_graph *g, int flags);
 /* shared.c: the bodies under these graphs, how many use each, and what keeps those apart that are
  * nearly equal; to standard output. */
 void       cmd_shared(cmd *c, uint32_t n, const hop_named *root);
+
+/* devices.c: the target whose code runs on a device of this name; NULL = the usual one. */
+hop_status cmd_target_of(cmd *c, const char *device, const char **out_target);
+/* A graph as the scheduled program of a target, NULL = the usual one; and that as CUDA C without its
+ * head. */
+hop_status cmd_lower_for(cmd *c, const hop_graph *g, const char *target, struct hop_prog **out_p);
+hop_status cmd_cuda_text(cmd *c, const struct hop_prog *p, hop_buf *out);
+/* Each to PATH.cu or PATH.cubin; if there are several, to PATH.NAME.cu. */
+hop_status cmd_write_cuda(cmd *c, int n, const char *const *name, const hop_graph *const *g, bool cubin,
+                          const char *path);
 
 /* What the reverse of g saves; budget: NULL, or a number as text. */
 hop_status cmd_saved(cmd *c, const hop_graph *g, const char *budget);

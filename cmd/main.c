@@ -13,11 +13,11 @@
 static const struct { const char *name; cmd_fn *run; const char *help; } sub[] = {
 	{ "run", cmd_run,
 	  "run [FILE] [--in x.npy]... [--out PREFIX] [--size s=4]... [--seed N] [--interp]\n"
-	  "        [-p PASS,...] [--nan[=nan|inf|any]] [--watch NAME]... [--progress]\n"
+	  "        [--device=NAME] [-p PASS,...] [--nan[=nan|inf|any]] [--watch NAME]... [--progress]\n"
 	  "    run a graph and print its results; inputs come from .npy files, one --in a\n"
 	  "    parameter, or are made from the seed; sizes are then the least allowed unless\n"
-	  "    given. --out writes PREFIX.0.npy and so on. --interp: by the interpreter. -p: after\n"
-	  "    these passes. --nan: fail where a NaN or infinity that reaches a result was made;\n"
+	  "    given. --out writes PREFIX.0.npy and so on. --interp: by the interpreter.\n"
+	  "    --device: compiled for it and run on it: cpu, cuda; `hop devices`. -p: after these passes. --nan: fail where a NaN or infinity that reaches a result was made;\n"
 	  "    nan: only NaN; any: at the first of either, whether or not it reaches one.\n"
 	  "    --watch: also what watches of this name recorded; --out writes PREFIX.NAME.npy, and\n"
 	  "    the trips of the loops around it to PREFIX.NAME.trips.npy.\n"
@@ -32,7 +32,8 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
 	  "    compilation, or, for lower, the loop program, for schedule the same bound to a\n"
 	  "    machine: this one, or none, sse, avx2, avx512, neon, cuda; for c the program as C without\n"
-	  "    its head; --locs: end lines with where they come from; --copies: every copy, with its\n"
+	  "    its head; for device the loop program as a device is to run it, for cuda the same as\n"
+	  "    CUDA C without its head; --locs: end lines with where they come from; --copies: every copy, with its\n"
 	  "    bytes and the reason; --shared: which bodies are one, for how many callers, and\n"
 	  "    what keeps those apart that are nearly equal; --regions: the functions that are\n"
 	  "    compiled, the places that call each, and its loop nests; --saved: what the reverse\n"
@@ -45,17 +46,24 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	  "    apply passes by name and print; `hop opt --list` names them. Transforms take\n"
 	  "    arguments: 'vmap(axis=[0,none],n=8),jacrev(wrt=[0,2])'" },
 	{ "build", cmd_build,
-	  "build [FILE] -o PATH [--emit=obj|c] [--target=llvm|c] [--triple=TRIPLE] [--threads]\n"
-	  "        [--entry=@name[:PASS,...]]... [-p PASS,...]\n"
+	  "build [FILE] -o PATH [--emit=obj|c|cuda|cubin] [--target=llvm|c] [--triple=TRIPLE]\n"
+	  "        [--threads] [--entry=@name[:PASS,...]]... [-p PASS,...]\n"
 	  "    write PATH.o or PATH.c, and PATH.h: programs ahead of time, which need neither hop\n"
 	  "    nor LLVM. Entries are the graphs that no other one calls, unless given; @f:grad is\n"
 	  "    @f after that pass, PATH_f_grad in C; @f:grad(wrt=0) is PATH_f_grad_wrt_0. Without\n"
 	  "    a triple it is code for this very processor. Objects of --target=c are made by\n"
 	  "    HOP_CC, else cc; for a triple by TRIPLE-gcc. --threads: loops call the hook\n"
-	  "    `parallel`. docs/embedding.md" },
+	  "    `parallel`. docs/embedding.md. --emit=cuda: PATH.cu, CUDA C; --emit=cubin: PATH.cubin,\n"
+	  "    what NVRTC makes of it for HOP_CUDA_ARCH. Neither needs a device; several entries are\n"
+	  "    PATH.NAME.cu. They are to be read, and looked at with other tools" },
 	{ "bench", cmd_bench,
-	  "bench [FILE] [--reps N] [--threads N] [options of run]\n"
-	  "    run a graph many times; print the least and the median time" },
+	  "bench [FILE] [--reps N] [--threads N] [--device=NAME] [options of run]\n"
+	  "    run a graph many times; print the least and the median time. On a device, its inputs\n"
+	  "    and results are there" },
+	{ "devices", cmd_devices,
+	  "devices [TARGET]\n"
+	  "    name the targets, which make code, and the devices that they run it on, or why there\n"
+	  "    is none; or one of them" },
 	{ "ops", cmd_ops,
 	  "ops [--json]\n"
 	  "    name the ops; --json: all that the tables say of them, and of the scalar\n"

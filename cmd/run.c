@@ -7,6 +7,7 @@
 #include "io/npy.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { SHOWN = 64 };                  /* elements of a result on the screen */
 
@@ -73,14 +74,21 @@ static hop_status give_watched(cmd *c, const char *prefix, const char *name)
 	return st;
 }
 
-/* Where there is no code generator, say so and interpret. */
-static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t *syms,
+struct how {
+	const char *device;            /* NULL = as the environment says */
+	bool        interp;
+};
+
+/* Where there is no code generator, say so and interpret; not where a device was asked for. */
+static hop_status compute(cmd *c, const hop_graph *g, const struct how *how, const int64_t *syms,
                           hop_array *const *in, hop_array **out)
 {
-	interp |= c->ip.nan == HOP_NAN_ANY;
+	bool interp = how->interp || c->ip.nan == HOP_NAN_ANY;
 	hop_compile_opts o = { .watch = c->ip.record != NULL };
+	if (how->device)
+		HOP_TRY(cmd_target_of(c, how->device, &o.target));
 	hop_status st = interp ? HOP_OK : hop_exec_new(c->env, g, &o, &c->exec);
-	if (st == HOP_ETARGET) {
+	if (st == HOP_ETARGET && !o.target) {
 		fprintf(stderr, "hop: interpreting, slowly: %s\n", c->env->diag.text);
 		hop_diag_clear(c->env);
 		st = HOP_OK;
@@ -91,12 +99,12 @@ static hop_status compute(cmd *c, const hop_graph *g, bool interp, const int64_t
 }
 
 static hop_status run(cmd *c, const hop_graph *g, const cmd_inputs *from,
-                      const char *prefix, bool interp)
+                      const char *prefix, const struct how *how)
 {
 	hop_array **in, **out = HOP_NEWN(&c->env->tmp, hop_array *, g->nout);
 	int64_t *syms;
 	HOP_TRY(cmd_make_inputs(c, g, from, &in, &syms));
-	HOP_TRY(compute(c, g, interp, syms, in, out));
+	HOP_TRY(compute(c, g, how, syms, in, out));
 	for (uint32_t i = 0; i < g->nout; i++)
 		HOP_TRY(give_result(c, prefix, i, out[i]));
 	return HOP_OK;
@@ -117,11 +125,13 @@ hop_status cmd_run(cmd *c)
 	const char *prefix = NULL, *passes = NULL, *nan = NULL;
 	const char **watch = HOP_NEWN(&c->env->tmp, const char *, c->argc);
 	int nwatch = 0;
-	bool interp = false;
+	struct how how = { 0 };
 	hop_status st;
 	while (cmd_more(c)) {
 		if (cmd_flag(c, "--interp"))
-			interp = true;
+			how.interp = true;
+		else if (cmd_value(c, "--device", &how.device))
+			HOP_TRY(cmd_need(c, "--device", how.device));
 		else if (cmd_flag(c, "--progress"))
 			hop_ctx_set_progress(c->env->ctx, (hop_progress_to){ .on = true });
 		else if (cmd_input_option(c, &from, &st))
@@ -139,6 +149,9 @@ hop_status cmd_run(cmd *c)
 		else
 			HOP_TRY(cmd_other(c));
 	}
+	if (how.interp && how.device && strcmp(how.device, "cpu"))
+		return hop_fail(c->env, 0, HOP_EUSE, "run: --interp works in the memory of this process, not on "
+		                "--device=%s", how.device);
 	hop_graph *g;
 	HOP_TRY(cmd_load(c));
 	HOP_TRY(cmd_pick(c, &g));
@@ -149,7 +162,7 @@ hop_status cmd_run(cmd *c)
 		HOP_TRY(hop_record_new(c->env->ctx, NULL, &c->record));
 		c->ip.record = c->record;
 	}
-	HOP_TRY(run(c, now, &from, prefix, interp));
+	HOP_TRY(run(c, now, &from, prefix, &how));
 	for (int i = 0; i < nwatch; i++)
 		HOP_TRY(give_watched(c, prefix, watch[i]));
 	return HOP_OK;

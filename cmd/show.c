@@ -54,10 +54,10 @@ static hop_status find_machine(cmd *c, const char *name, hop_machine *out)
 		return HOP_OK;
 	}
 	return hop_fail(c->env, 0, HOP_EVALUE, "show: no machine is called %s: there are none, sse, "
-	                "avx2, avx512 and neon", name);
+	                "avx2, avx512, neon and cuda", name);
 }
 
-enum lowered { LOOPS, COPIES, C_TEXT, REGIONS };
+enum lowered { LOOPS, COPIES, C_TEXT, REGIONS, CUDA_TEXT };
 
 /* What is compiled, a function a line. */
 static void regions(cmd *c, hop_buf *b)
@@ -76,7 +76,7 @@ static void regions(cmd *c, hop_buf *b)
 }
 
 /* The loop program, bound to a machine unless that is NULL; the copies it could not avoid, each with
- * its reason; or the program as C. */
+ * its reason; or the program as C, or as CUDA C. */
 static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 {
 	hop_graph *g;
@@ -92,6 +92,8 @@ static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 		hop_prog_print(&text, c->prog);
 	if (!st && what == C_TEXT)
 		st = hop_c_prog(c->env, c->prog, "entry", false, &text);
+	if (!st && what == CUDA_TEXT)
+		st = cmd_cuda_text(c, c->prog, &text);
 	if (!st && what == REGIONS)
 		regions(c, &text);
 	if (!st && what == COPIES)
@@ -195,6 +197,16 @@ hop_status cmd_show(cmd *c)
 		return lowered(c, REGIONS, NULL);
 	if (copies || (after && (!strcmp(after, "lower") || !strcmp(after, "c"))))
 		return lowered(c, copies ? COPIES : *after == 'c' ? C_TEXT : LOOPS, NULL);
+	if (after && (!strcmp(after, "device") || !strcmp(after, "cuda"))) {
+		const hop_target *t;
+		hop_machine m;
+		if (machine)
+			return hop_fail(c->env, 0, HOP_EUSE, "show: --after=%s is of the machine that the target cuda "
+			                "describes: --machine is for schedule", after);
+		HOP_TRY(hop_target_pick(c->env, "cuda", &t));
+		HOP_TRY(t->machine(c->env, &(hop_target_opts){ 0 }, &m));
+		return lowered(c, *after == 'c' ? CUDA_TEXT : LOOPS, &m);
+	}
 	if (after && !strcmp(after, "schedule")) {
 		hop_machine m;
 		HOP_TRY(find_machine(c, machine, &m));
