@@ -1,6 +1,6 @@
 /* device_array_test.c -- arrays on a device, calls on them, streams and DLPack, on a device that is
  * none (support/fake_device.h): what is read here without a copy, or used before it is waited for,
- * shows. */
+ * shows. Then most of it again on the target cuda, if there is a device, or an emulated one. */
 #include "numbers_rig.h"
 
 #include "hop/dlpack.h"
@@ -23,6 +23,16 @@ struct DLManagedTensorVersioned {
 };
 
 static hop_device far;
+static const char *kind;               /* the name of the device, and of its target */
+static bool absent;                    /* there is none */
+
+#define NEED_DEVICE() do { if (absent) skip(); } while (0)
+
+static bool is_fake(void)
+{
+	return far.type == FAKE_TYPE;
+}
+
 static const hop_device here;
 static const double some[6] = { 1, -2, 3, -4, 5, -6 };
 enum { N = 6 };
@@ -32,7 +42,20 @@ static int open_fake(void **state)
 	if (open_ctx(state))
 		return 1;
 	fake_device_add(ctx);
+	kind = "fake";
+	absent = false;
 	return hop_device_find(ctx, "fake", &far) != HOP_OK;
+}
+
+static int open_cuda(void **state)
+{
+	if (open_ctx(state))
+		return 1;
+	kind = "cuda";
+	absent = hop_device_find(ctx, "cuda", &far) != HOP_OK;
+	if (absent)
+		print_message("skipped: no device (%s)\n", hop_message(ctx));
+	return 0;
 }
 
 /* Whatever a test does, all memory of the device is given back. */
@@ -94,7 +117,7 @@ static hop_fn *captured(hop_body *f, int nin, void *user)
 
 static bool is_far(const hop_array *a)
 {
-	return hop_array_device(a).type == FAKE_TYPE;
+	return hop_array_device(a).type == far.type;
 }
 
 /* ---- arrays ---- */
@@ -128,13 +151,14 @@ static void test_devices(void **state)
 
 static void test_there_and_back(void **state)
 {
+	NEED_DEVICE();
 	hop_array *a = vector(HOP_f64, N, some), *b, *c, *again;
 	(void)state;
 	ok(hop_array_to(a, far, &b));
 	assert_true(is_far(b));
 	assert_int_equal(hop_array_device(a).type, 0);
 	assert_null(hop_array_data(b));
-	assert_non_null(strstr(hop_message(ctx), "the array is on fake:0"));
+	assert_non_null(strstr(hop_message(ctx), is_fake() ? "the array is on fake:0" : "on cuda:0"));
 	assert_non_null(hop_array_address(b));
 	assert_true(hop_array_at(b, 2) == 3);
 	ok(hop_array_to(b, far, &again));
@@ -157,6 +181,7 @@ static void test_there_and_back(void **state)
 
 static void test_new_on(void **state)
 {
+	NEED_DEVICE();
 	int64_t big[2] = { 100, 1000 }, n = N, none = 0;
 	unsigned char yes[3] = { 0, 7, 1 };
 	int64_t three = 3;
@@ -178,6 +203,8 @@ static void test_new_on(void **state)
 	ok(hop_array_new_on(ctx, here, HOP_f64, 1, &n, some, &a));
 	assert_non_null(hop_array_data(a));
 	hop_array_release(a);
+	if (!is_fake())
+		return;
 	fake_device_room(16);
 	refused(hop_array_new_on(ctx, far, HOP_f64, 1, &n, some, &a), HOP_ENOMEM, "no memory on the device");
 	assert_null(a);
@@ -221,13 +248,14 @@ static void test_adopt(void **state)
 
 static void test_call(void **state)
 {
+	NEED_DEVICE();
 	hop_fn *f = captured(twice, 1, NULL);
 	hop_array *x = there(), *h = vector(HOP_f64, N, some), *y;
 	(void)state;
 	ok(hop_call(f, 1, &h, 1, &y));                 /* here first, with code for here */
 	assert_false(is_far(y));
 	hop_array_release(y);
-	fake_counts was = fake_device_counts();
+	fake_counts was = fake_device_counts(), is;
 	for (int i = 0; i < 3; i++) {
 		ok(hop_call(f, 1, &x, 1, &y));
 		assert_true(is_far(y));
@@ -235,11 +263,11 @@ static void test_call(void **state)
 			expect(y, 2, 0);
 		hop_array_release(y);
 	}
-	fake_counts is = fake_device_counts();
-	assert_int_equal(is.launches - was.launches, 3);
+	is = fake_device_counts();
+	assert_int_equal(is.launches - was.launches, is_fake() ? 3 : 0);
 	assert_int_equal(is.staged - was.staged, 0);
 	assert_int_equal(is.copies_there - was.copies_there, 0);
-	assert_int_equal(is.copies_here - was.copies_here, 1);
+	assert_int_equal(is.copies_here - was.copies_here, is_fake() ? 1 : 0);
 	ok(hop_call_with(f, 1, &x, 1, &y, HOP_RUN_OPTS(.results = HOP_RESULTS_HERE)));
 	assert_false(is_far(y));
 	assert_true(hop_array_at(y, 1) == -4);
@@ -258,6 +286,7 @@ static void test_call(void **state)
 /* One here, one there; all for the device; and code that is for the device from the start. */
 static void test_mixed(void **state)
 {
+	NEED_DEVICE();
 	hop_fn *f = captured(plus, 2, NULL), *g = captured(plus, 2, NULL);
 	hop_array *x[2] = { there(), vector(HOP_f64, N, some) }, *h[2] = { x[1], x[1] }, *y;
 	(void)state;
@@ -265,7 +294,7 @@ static void test_mixed(void **state)
 	assert_true(is_far(y));
 	expect(y, 2, 0);
 	hop_array_release(y);
-	ok(hop_fn_compile(g, HOP_COMPILE_OPTS(.target = "fake")));
+	ok(hop_fn_compile(g, HOP_COMPILE_OPTS(.target = kind)));
 	ok(hop_call(g, 2, h, 1, &y));
 	assert_false(is_far(y));
 	expect(y, 2, 0);
@@ -282,6 +311,7 @@ static void test_mixed(void **state)
 
 static void test_written(void **state)
 {
+	NEED_DEVICE();
 	hop_fn *f = captured(add_into, 2, NULL);
 	hop_array *x[2] = { there(), there() }, *same[2] = { x[0], x[0] }, *y;
 	(void)state;
@@ -307,12 +337,13 @@ static void uses(hop_trace *t, const hop_value *in, void *user)
 /* A captured array that is there: so is the call; what is made of it once is kept there. */
 static void test_captured(void **state)
 {
+	NEED_DEVICE();
 	hop_array *w = there(), *x = vector(HOP_f64, N, some), *y;
 	(void)state;
 	for (int once = 0; once < 2; once++) {
 		hop_fn *f = captured(uses, 1, w);
 		if (once)
-			ok(hop_fn_compile(f, HOP_COMPILE_OPTS(.target = "fake", .constants = HOP_CONSTANTS_ONCE)));
+			ok(hop_fn_compile(f, HOP_COMPILE_OPTS(.target = kind, .constants = HOP_CONSTANTS_ONCE)));
 		for (int i = 0; i < 2; i++) {
 			ok(hop_call(f, 1, &x, 1, &y));
 			assert_true(is_far(y));
@@ -339,6 +370,7 @@ static void test_captured(void **state)
 
 static void test_jit(void **state)
 {
+	NEED_DEVICE();
 	hop_array *x = there(), *h = vector(HOP_f64, N, some), *y;
 	hop_jit *j;
 	(void)state;
@@ -361,6 +393,7 @@ static void test_jit(void **state)
 
 static void test_door(void **state)
 {
+	NEED_DEVICE();
 	hop_fn *f = captured(plus, 2, NULL);
 	hop_array *x = there(), *y = there();
 	double mine[N];
@@ -368,7 +401,7 @@ static void test_door(void **state)
 	hop_exec *e, *cpu;
 	(void)state;
 	memcpy(mine, some, sizeof mine);
-	ok(hop_compile(f, HOP_COMPILE_OPTS(.target = "fake"), &e));
+	ok(hop_compile(f, HOP_COMPILE_OPTS(.target = kind), &e));
 	ok(hop_compile(f, NULL, &cpu));
 	hop_arg in[2] = { { .data = hop_array_address(x), .device = far }, { .data = mine } };
 	hop_arg out = { .data = hop_array_address(y), .device = far }, wrong = in[0];
@@ -392,6 +425,7 @@ static void test_door(void **state)
 
 static void test_eager(void **state)
 {
+	NEED_DEVICE();
 	hop_array *x = there(), *y;
 	(void)state;
 	refused(hop_eager_call(ctx, twice, NULL, 1, &x, 1, &y), HOP_EUSE, "compile it for the device");
@@ -400,6 +434,7 @@ static void test_eager(void **state)
 
 static void test_file(void **state)
 {
+	NEED_DEVICE();
 	static const char *const path[] = { "/tmp/hop-device-array.npz", "/tmp/hop-device-array.safetensors" };
 	const char *name = "x";
 	hop_array *x = there(), *y;
@@ -421,6 +456,7 @@ static void test_file(void **state)
 
 static void test_stream(void **state)
 {
+	NEED_DEVICE();
 	hop_fn *f = captured(twice, 1, NULL);
 	hop_array *x = there(), *y, *z;
 	hop_stream *s;
@@ -429,7 +465,7 @@ static void test_stream(void **state)
 	assert_non_null(hop_stream_handle(s));
 	ok(hop_call_with(f, 1, &x, 1, &y, HOP_RUN_OPTS(.stream = s)));
 	ok(hop_call_with(f, 1, &y, 1, &z, HOP_RUN_OPTS(.stream = s)));
-	assert_int_equal(fake_device_counts().deferred, 2);
+	assert_true(!is_fake() || fake_device_counts().deferred == 2);
 	hop_array_release(x);                          /* still to be read */
 	hop_array_release(y);
 	expect(z, 4, 0);
@@ -443,6 +479,7 @@ static void test_stream(void **state)
  * there is no place for. */
 static void test_streams(void **state)
 {
+	NEED_DEVICE();
 	enum { S = 6 };
 	hop_fn *f = captured(twice, 1, NULL), *g = captured(add_into, 2, NULL);
 	hop_array *x = there(), *y, *r[S], *in[2], *sum;
@@ -570,6 +607,7 @@ static void test_dlpack_in(void **state)
 
 static void test_dlpack_out(void **state)
 {
+	NEED_DEVICE();
 	hop_fn *f = captured(twice, 1, NULL);
 	hop_array *x = there(), *y, *z;
 	struct DLManagedTensorVersioned *m;
@@ -581,14 +619,14 @@ static void test_dlpack_out(void **state)
 	ok(hop_call_with(f, 1, &x, 1, &y, HOP_RUN_OPTS(.stream = s)));
 	refused(hop_array_to_dlpack_on(y, cpu, &m), HOP_EUSE, "another device");
 	ok(hop_array_to_dlpack_on(y, reader, &m));
-	assert_int_equal(m->t.device_type, FAKE_TYPE);
+	assert_int_equal(m->t.device_type, far.type);
 	assert_ptr_equal(m->t.data, hop_array_address(y));
 	ok(hop_stream_wait(reader));                   /* what the reader does comes after the writer */
-	assert_true(((double *)fake_device_behind(m->t.data))[1] == -4);
+	assert_true(!is_fake() || ((double *)fake_device_behind(m->t.data))[1] == -4);
 	m->deleter(m);
 	ok(hop_call_with(f, 1, &x, 1, &z, HOP_RUN_OPTS(.stream = s)));
 	ok(hop_array_to_dlpack(z, &m));
-	assert_true(((double *)fake_device_behind(m->t.data))[2] == 6);
+	assert_true(!is_fake() || ((double *)fake_device_behind(m->t.data))[2] == 6);
 	hop_array_release(z);
 	ok(hop_array_from_dlpack(ctx, m, &z));         /* and home again */
 	expect(z, 2, 0);
@@ -621,6 +659,19 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_stream_bad, open_fake, close_fake),
 		cmocka_unit_test_setup_teardown(test_dlpack_in, open_fake, close_fake),
 		cmocka_unit_test_setup_teardown(test_dlpack_out, open_fake, close_fake),
+		cmocka_unit_test_setup_teardown(test_there_and_back, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_new_on, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_call, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_mixed, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_written, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_captured, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_jit, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_door, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_eager, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_file, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_stream, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_streams, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_dlpack_out, open_cuda, close_ctx),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
