@@ -89,6 +89,12 @@ static double total(const struct stages *s)
 	return s->s[0] + s->s[1] + s->s[2] + s->s[3] + s->s[4];
 }
 
+double bench_layers_total(int layers)
+{
+	struct stages s;
+	return compile(layers, &s) ? -1 : total(&s);
+}
+
 /* The best of several tries, few and many in turn: the machine is shared. */
 static int best(struct stages *few, struct stages *many)
 {

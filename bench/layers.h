@@ -4,4 +4,8 @@
 
 void bench_layers(void);
 
+/* Seconds of one compilation of so many layers, at most 48, for the target that HOP_TARGET names; -1
+ * after a failure. */
+double bench_layers_total(int layers);
+
 #endif

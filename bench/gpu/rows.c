@@ -1,0 +1,208 @@
+/* rows.c -- the programs of the benchmark, through the public interface: loops whose predicate stays
+ * on the device, chains of branches, small products, and nests that memory bounds. */
+#include "gpu.h"
+
+enum { LOOP = 1024, TRIPS = 2000, CONDS = 32, ITEMS = 256, ITEM = 64, STEPS = 1000, BATCH = 32, HIDDEN = 256,
+       LANES = 128, SOURCES = 524288 };
+
+static int64_t size_of(const void *user, int i)
+{
+	return ((const int64_t *)user)[i];
+}
+
+/* ---- loops: x, trips -> x ---- */
+
+static void while_points(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], n = in[1], i = hop_i(t, 0);
+
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, i, n), i, x) {
+		x = hop_addf(t, hop_mulf(t, x, 0.999), 0.001);
+		i = hop_add(t, i, hop_i(t, 1));
+	}
+	hop_return(t, x);
+}
+
+/* Each element by its neighbours, around the end. */
+static void while_near(hop_trace *t, const hop_value *in, void *user)
+{
+	int64_t   n = size_of(user, 0);
+	hop_value x = in[0], trips = in[1], i = hop_i(t, 0);
+
+	HOP_WHILE(t, hop_lt(t, i, trips), i, x) {
+		hop_value left = hop_concat(t, 2, (hop_value[]){ hop_narrow(t, x, 0, n - 1, 1),
+		                                                 hop_narrow(t, x, 0, 0, n - 1) }, 0);
+		hop_value right = hop_concat(t, 2, (hop_value[]){ hop_narrow(t, x, 0, 1, n - 1),
+		                                                  hop_narrow(t, x, 0, 0, 1) }, 0);
+		x = hop_add(t, hop_mulf(t, x, 0.5), hop_mulf(t, hop_add(t, left, right), 0.25));
+		i = hop_add(t, i, hop_i(t, 1));
+	}
+	hop_return(t, x);
+}
+
+/* As long as the sum is not small, which it does not become: the sum decides every trip. */
+static void while_sum(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], n = in[1], i = hop_i(t, 0), s = hop_sum_all(t, x);
+
+	(void)user;
+	HOP_WHILE(t, hop_and(t, hop_lt(t, i, n), hop_gt(t, s, hop_f(t, -1e9))), i, x, s) {
+		x = hop_addf(t, hop_mulf(t, x, 0.999), 0.001);
+		s = hop_sum_all(t, x);
+		i = hop_add(t, i, hop_i(t, 1));
+	}
+	hop_return(t, x);
+}
+
+/* Every branch is decided by what the one before it gave. */
+static void conds(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0];
+
+	(void)user;
+	for (int k = 0; k < CONDS; k++) {
+		hop_value first = hop_index(t, x, 0, 0);
+		HOP_IF(t, hop_lt(t, first, hop_f(t, 0.4 + 0.01 * k)), x)
+			x = hop_sin(t, hop_addf(t, x, 0.7));
+		else
+			x = hop_mul(t, x, hop_cos(t, x));
+	}
+	hop_return(t, x);
+}
+
+static void item(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_softmax(t, hop_matmul(t, in[0], in[0]), 1));
+}
+
+static void items(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[1] = { { 0, 0 } };
+
+	(void)user;
+	hop_map(t, item, NULL, 1, in, 0, 1, out);
+	hop_return(t, out[0]);
+}
+
+/* ---- nests ---- */
+
+static void points(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_addf(t, hop_mulf(t, in[0], 1.5), 0.25));
+}
+
+static void softmax(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_softmax(t, in[0], 1));
+}
+
+static void norm(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_layer_norm(t, in[0], in[1], in[2], 1e-5));
+}
+
+static void columns(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_sum(t, in[0], 1, (const int[]){ 0 }));
+}
+
+static void turn(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_clone(t, hop_transpose(t, in[0], 0, 1)));
+}
+
+/* rows, where each of them goes -> sums, in the order of the rows */
+static void gather_back(hop_trace *t, const hop_value *in, void *user)
+{
+	const hop_dim dim[2] = { hop_n(size_of(user, 0)), hop_n(LANES) };
+
+	hop_return(t, hop_scatter_add(t, hop_full(t, HOP_f32, 2, dim, 0), 0, in[1], in[0]));
+}
+
+/* x [T, B, H], W, U, h -> h */
+static void rnn(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value h = in[3], all = hop_matmul(t, in[0], in[2]), W = in[1];
+
+	HOP_FOR(t, i, size_of(user, 0), h)
+		h = hop_tanh(t, hop_add(t, hop_matmul(t, h, W), hop_take(t, all, i)));
+	hop_return(t, h);
+}
+
+/* ---- the table ---- */
+
+static gpu_row loop_row(const char *name, hop_body *body, int64_t small, double goal)
+{
+	return (gpu_row){ name, body, { LOOP }, 2, { hop_spec1(HOP_f32, LOOP), hop_spec0(HOP_i64) },
+		              TRIPS / small, 0, goal, "us a trip" };
+}
+
+static gpu_row memory_row(const char *name, hop_body *body, int64_t r, int64_t c, double goal)
+{
+	return (gpu_row){ name, body, { r, c }, 1, { hop_spec2(HOP_f32, r, c) }, 1, 8 * r * c, goal, "% of copy" };
+}
+
+static gpu_row norm_row(const char *name, int64_t r, int64_t c)
+{
+	gpu_row w = memory_row(name, norm, r, c, 90);
+
+	w.nin = 3;
+	w.in[1] = w.in[2] = hop_spec1(HOP_f32, c);
+	return w;
+}
+
+static gpu_row column_row(const char *name, int64_t r, int64_t c)
+{
+	gpu_row w = memory_row(name, columns, r, c, 88);
+
+	w.bytes = 4 * r * c;
+	return w;
+}
+
+/* Goals of the additions are what the same takes with atomic ones. */
+static gpu_row scatter_row(const char *name, int64_t to, int64_t small, double goal)
+{
+	return (gpu_row){ name, gather_back, { to / small }, 2,
+		              { hop_spec2(HOP_f32, SOURCES / small, LANES), hop_spec1(HOP_i64, SOURCES / small) },
+		              1, 0, goal, "us a call" };
+}
+
+bool gpu_row_at(int i, int64_t s, gpu_row *out)
+{
+	const int64_t all = (int64_t)(1 << 26) / s / s;
+	switch (i) {
+	case 0: *out = loop_row("while 1024, points", while_points, s, 0.03); break;
+	case 1: *out = loop_row("while 1024, neighbours", while_near, s, 0.25); break;
+	case 2: *out = loop_row("while 1024, sum decides", while_sum, s, 0.3); break;
+	case 3: *out = (gpu_row){ "32 conds in a chain", conds, { LOOP }, 1, { hop_spec1(HOP_f32, LOOP) }, CONDS, 0,
+		                      0.5, "us each" }; break;
+	case 4: *out = (gpu_row){ "map softmax(m @ m)", items, { 0 }, 1,
+		                      { hop_spec3(HOP_f32, ITEMS / s, ITEM, ITEM) }, ITEMS / s, 0, 0.06,
+		                      "us an item" }; break;
+	case 5: *out = memory_row("elementwise 64M", points, all / 1024, 1024, 90); break;
+	case 6: *out = memory_row("softmax rows 1024", softmax, all / 2048, 1024, 90); break;
+	case 7: *out = memory_row("softmax rows 4096", softmax, all / 8192, 4096, 90); break;
+	case 8: *out = memory_row("softmax rows 8192", softmax, all / 16384, 8192, 90); break;
+	case 9: *out = norm_row("layer norm rows 1024", all / 2048, 1024); break;
+	case 10: *out = norm_row("layer norm rows 4096", all / 8192, 4096); break;
+	case 11: *out = norm_row("layer norm rows 8192", all / 16384, 8192); break;
+	case 12: *out = column_row("columns of 65536x1024", all / 1024, 1024); break;
+	case 13: *out = column_row("columns of 4096x4096", 4096 / s, 4096 / s); break;
+	case 14: *out = memory_row("transpose 8192x8192", turn, 8192 / s, 8192 / s, 90); break;
+	case 15: *out = scatter_row("scatter-add to 65536", 65536, s, 199); break;
+	case 16: *out = scatter_row("scatter-add to 524288", 524288, s, 294); break;
+	case 17: *out = (gpu_row){ "rnn T=1000 B=32 H=256", rnn, { STEPS / s }, 4,
+		                       { hop_spec3(HOP_f32, STEPS / s, BATCH, HIDDEN),
+		                         hop_spec2(HOP_f32, HIDDEN, HIDDEN), hop_spec2(HOP_f32, HIDDEN, HIDDEN),
+		                         hop_spec2(HOP_f32, BATCH, HIDDEN) }, STEPS / s, 0, 3, "us a step" }; break;
+	default: return false;
+	}
+	return true;
+}
