@@ -67,7 +67,7 @@ static bool block_big(const device *v, const hop_block *b)
 
 /* ---- what kernels do not know ---- */
 
-/* Tiles as loops, carries as copies. */
+/* Tiles but products as loops, carries as copies. */
 static void plain_block(device *v, hop_lfunc *f, hop_block *b)
 {
 	hop_block out = { 0 };
@@ -76,7 +76,7 @@ static void plain_block(device *v, hop_lfunc *f, hop_block *b)
 		next = s->next;
 		s->next = NULL;
 		l.loc = s->loc;
-		if (s->kind == HOP_L_TILE) {
+		if (s->kind == HOP_L_TILE && s->tile->of != &hop_template_gemm) {
 			if (!s->tile->of->expand(&l, s->tile) && !v->st)
 				v->st = hop_fail(v->e, s->loc, HOP_ETARGET, "%s: not on a device yet", s->tile->of->name);
 			l.block = &out;
@@ -181,7 +181,7 @@ static int kind_of(const device *v, const hop_stmt *s)
 static run next_run(const device *v, const hop_cut *c, hop_stmt *s)
 {
 	run r = { .kind = (int)kind_of(v, s), .first = s, .end = s->next, .weight = hop_stmt_weight(s) };
-	bool sums = r.kind == RUN_NEST && s->loop == HOP_LOOP_RED;
+	bool sums = r.kind == RUN_NEST && s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED;
 	r.empty = r.kind == RUN_SMALL && hop_cut_is_again(c, s);
 	if (r.kind != RUN_SMALL && !sums)
 		return r;

@@ -12,6 +12,7 @@
  *
  * needs: no carries, no tiles but products.  keeps: meaning.  fills: place, each */
 #include "loop/device.h"
+#include "loop/gemm_plan.h"
 
 enum {
 	WARP = 32,
@@ -22,6 +23,7 @@ enum {
 	SHORT_ROW = 256,         /* elements that a warp takes */
 	FEW = 16,                /* iterations that all may run for themselves */
 	MAXCHAIN = 8,
+	LARGE = 64 * 64,         /* elements of a product that one block may do */
 	MAXBLOCKS = 65535        /* along y and z */
 };
 
@@ -105,6 +107,8 @@ static int chain_of(hop_stmt *s, hop_stmt **out)
 double hop_nest_width(const hop_stmt *s)
 {
 	double n = 1;
+	if (s->kind == HOP_L_TILE)
+		return hop_device_trips(s->tile->extent[0]) * hop_device_trips(s->tile->extent[1]);
 	while (s && s->kind == HOP_L_LOOP && s->loop != HOP_LOOP_SEQ) {
 		n *= trips(s);
 		if (s->loop == HOP_LOOP_RED)
@@ -217,13 +221,31 @@ static int row_score(const hop_block *b, hop_reg outer)
 	return n;
 }
 
+static bool has_tile(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind == HOP_L_TILE || has_tile(&s->body) || has_tile(&s->other))
+			return true;
+	return false;
+}
+
 /* Threads should share what is in an iteration of `last`, not the iterations. */
 static bool is_row(const hop_stmt *last, double outer, double room)
 {
 	const hop_stmt *l = longest(&last->body);
+	if (has_tile(&last->body))
+		return true;
 	if (!l || trips(l) < WARP)
 		return false;
 	return row_score(&last->body, last->dst) > 0 || outer * 4 <= room;
+}
+
+/* As many as its longest loop has, or more than a warp's. */
+static double row_of(const hop_block *b)
+{
+	const hop_stmt *l = longest(b);
+	double n = l ? trips(l) : 1;
+	return has_tile(b) && n <= 4 * SHORT_ROW ? 4 * SHORT_ROW : n;
 }
 
 static void place(hop_stmt *s, enum hop_place p)
@@ -264,11 +286,12 @@ static void bind_map(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 /* An iteration of the chain a warp or a block; or all of them one after the other. */
 static void bind_rows(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 {
-	double row = trips(longest(&c[n - 1]->body));
+	double row = row_of(&c[n - 1]->body);
 	while (n > 1)
 		join_at(d, c, &n, 0);
 	bool warps = (u == HOP_UNIT_BLOCK && d->single && (row <= SHORT_ROW || trips(c[0]) >= 8)) ||
 	             (u == HOP_UNIT_RESIDENT && row <= SHORT_ROW);
+	warps = warps && !has_tile(&c[0]->body);
 	hop_unit in = warps ? HOP_UNIT_WARP : u == HOP_UNIT_RESIDENT ? HOP_UNIT_BLOCK : u;
 	if (warps)
 		place(c[0], HOP_PLACE_WARP);
@@ -316,6 +339,8 @@ void hop_device_bind(hop_dfunc *d, hop_block *b, hop_unit u)
 			bind_par(d, s, u);
 		} else if (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED) {
 			bind_red(d, b, s, u);
+		} else if (s->kind == HOP_L_TILE) {
+			place(s, u == HOP_UNIT_BLOCK ? HOP_PLACE_THREAD : HOP_PLACE_GRID);
 		} else {
 			hop_device_bind(d, &s->body, u);
 			hop_device_bind(d, &s->other, u);
@@ -377,13 +402,57 @@ static int row_threads(double row)
 	return n;
 }
 
+/* As many as the first product in b is best with. */
+static int tile_threads(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind == HOP_L_TILE) {
+			hop_stmt one = *s;
+			one.bind = (hop_bind){ .place = HOP_PLACE_THREAD };
+			return hop_gemm_plan_of(&one, &(hop_team){ 0 }).threads;
+		}
+		if (has_tile(&s->body))
+			return tile_threads(&s->body);
+	}
+	return MAP_THREADS;
+}
+
+/* A large product, or a batch of them: all tiles of all. */
+static void grid_product(hop_dfunc *d, hop_stmt **c, int n, hop_stmt *s, hop_team *t)
+{
+	while (n > 1)
+		join_at(d, c, &n, 0);
+	place(s, HOP_PLACE_GRID);
+	s->bind.least = n ? (int64_t)trips(c[0]) : 0;
+	hop_gemm_plan p = hop_gemm_plan_of(s, &(hop_team){ 0 });
+	*t = (hop_team){ .threads = p.threads, .exact = true,
+	                 .blocks = { hop_gemm_plan_tiles(d->e, s, &p), hop_size_int(1), hop_size_int(1) } };
+	for (int i = 0; i < 3; i++)
+		t->exact &= hop_size_nsym(s->tile->extent[i]) <= d->f->nsym;
+	if (!t->exact)
+		t->blocks[0] = hop_size_int(MANY);
+	if (!n)
+		return;
+	place(c[0], HOP_PLACE_BLOCK_Y);
+	t->blocks[1] = most(d->e, counted(d, c[0]));
+	t->exact &= is_exact(d, c[0], MAXBLOCKS) && !c[0]->bound;
+}
+
+/* The product that is all there is in a chain of n loops, or s itself. */
+static hop_stmt *product_of(hop_stmt **c, int n, hop_stmt *s)
+{
+	hop_stmt *q = n ? only(&c[n - 1]->body) : s;
+	bool large = q && q->kind == HOP_L_TILE && hop_nest_width(q) > (n ? LARGE : 0);
+	return large ? q : NULL;
+}
+
 static void grid_rows(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 {
-	double row = trips(longest(&c[n - 1]->body));
+	double row = row_of(&c[n - 1]->body);
 	while (n > 1)
 		join_at(d, c, &n, 0);
 	bool warps = row <= SHORT_ROW;
-	d->threads = warps ? MAP_THREADS : row_threads(row);
+	d->threads = warps ? MAP_THREADS : has_tile(&c[0]->body) ? tile_threads(&c[0]->body) : row_threads(row);
 	place(c[0], warps ? HOP_PLACE_WARP : HOP_PLACE_BLOCK_X);
 	hop_device_bind(d, &c[0]->body, warps ? HOP_UNIT_WARP : HOP_UNIT_BLOCK);
 	*t = (hop_team){ .threads = d->threads, .exact = is_exact(d, c[0], 0) && !c[0]->bound,
@@ -396,13 +465,18 @@ bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *t)
 	hop_stmt *c[MAXCHAIN];
 	int n = chain_of(s, c);
 	double outer = 1;
-	if (s->loop == HOP_LOOP_RED) {
+	if (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED) {
 		if (!hop_block_owns(&s->body, s->dst))
 			return false;
 		d->threads = MAP_THREADS;
 		*t = (hop_team){ .threads = d->threads, .blocks = { hop_device_red_parts(d->e, counted(d, s)),
 		                 hop_size_int(1), hop_size_int(1) } };
 		hop_device_split_red(d, b, s, false);
+		return true;
+	}
+	hop_stmt *product = product_of(c, n, s);
+	if (product) {
+		grid_product(d, c, n, product, t);
 		return true;
 	}
 	if (!n)
