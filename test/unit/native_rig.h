@@ -14,6 +14,7 @@
 
 #include "hop/ctx.h"
 #include "ctx/ctx.h"
+#include "loop/device.h"
 #include "loop/lower.h"
 #include "rt/pool.h"
 #include "support/code.h"
@@ -149,6 +150,8 @@ static inline void rig_bind(rig *r, const hop_machine *m)
 {
 	for (int i = 0; i < r->p.nfunc; i++)
 		hop_loop_schedule(&r->e, m, &r->f[i]);
+	if (m->blocks)
+		assert_int_equal(hop_loop_device(&r->e, m, &r->p), HOP_OK);
 }
 
 /* Bind the loops to the machine that the options mean. */
