@@ -1,5 +1,6 @@
 /* gemm_plan.c -- see gemm_plan.h. All ways to share a product among threads are few: each is given
- * a time by a rough model of a multiprocessor, and the shortest is taken. Cuts long sums; writes no code. */
+ * a time by a rough model of a multiprocessor, and the shortest is taken. Cuts long sums; writes
+ * no code. */
 #include "loop/gemm_plan.h"
 
 enum {

@@ -30,14 +30,13 @@ typedef struct hop_gemm_plan {
 	int     each_row, each_col;    /* of a tile, what a thread does */
 	int     groups;                /* of workers that do the same for different k */
 	int     depth;                 /* of k that is in shared memory at once */
-	int     stages;                /* 2: and so much again, on its way; 1: depth is not less than k, if
-	                                  that is constant */
+	int     stages;                /* 2: and so much again, on its way; 1: depth is all of k */
 	int     least;                 /* blocks that a multiprocessor should have room for; 0 = any */
-	int64_t shared;                /* bytes that the tile needs of each block, beside hop_lfunc.shared */
+	int64_t shared;                /* bytes of each block, beside hop_lfunc.shared */
 } hop_gemm_plan;
 
-/* Of a TILE. Of the team only threads counts, a multiple of 32, at most 1024, or 0: as many as are best; and
- * whether it is resident. */
+/* Of a TILE. Of the team only threads counts, a multiple of 32, at most 1024, or 0: as many as are best;
+ * and whether it is resident. */
 hop_gemm_plan hop_gemm_plan_of(const hop_stmt *s, const hop_team *team);
 /* Tiles of C. */
 hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan *p);

@@ -1,6 +1,6 @@
-/* cuda_gemm_test.c -- matrix products as text for a device, run by an emulated one, against plain loops:
- * by the grid, by a block, by resident blocks; sizes of one element and of one more than a tile, strides,
- * epilogues, sums that are cut. All products of a dtype are kernels of one text. */
+/* cuda_gemm_test.c -- matrix products as text for a device, run by an emulated one, against plain
+ * loops: by the grid, by a block, by resident blocks; sizes of one element and of one more than a
+ * tile, strides, epilogues, sums that are cut. All products of a dtype are kernels of one text. */
 #include <math.h>
 
 #include "emu/cu.h"
@@ -9,7 +9,8 @@
 #include "target/cuda/cuda.h"
 
 typedef struct program program;
-int nvrtcCreateProgram(program **, const char *, const char *, int, const char *const *, const char *const *);
+int nvrtcCreateProgram(program **, const char *, const char *, int, const char *const *,
+                       const char *const *);
 int nvrtcCompileProgram(program *, int, const char *const *);
 int nvrtcGetProgramLogSize(program *, size_t *);
 int nvrtcGetProgramLog(program *, char *);
@@ -27,10 +28,10 @@ CUresult cuMemFree_v2(CUdeviceptr);
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void *, size_t, void *);
 CUresult cuMemcpyDtoHAsync_v2(void *, CUdeviceptr, size_t, void *);
 CUresult cuStreamSynchronize(void *);
-CUresult cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *,
-                        void **, void **);
-CUresult cuLaunchCooperativeKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                                   void *, void **);
+CUresult cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                        void *, void **, void **);
+CUresult cuLaunchCooperativeKernel(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                   unsigned, void *, void **);
 
 enum { GRID, BLOCK, STEPS, CUT, JOINED };     /* who: and two kernels of one product */
 
@@ -65,7 +66,8 @@ static hop_size dim(rig *r, const shape *s, int i, int v)
 /* C = tanh(sum) + row where there is an epilogue. */
 static void product(rig *r, const shape *s, hop_dtype d, hop_gemm *g)
 {
-	hop_size m = dim(r, s, 0, s->m), n = dim(r, s, 1, s->n), k = dim(r, s, 2, s->k), all = K(s->batch + 1);
+	hop_size m = dim(r, s, 0, s->m), n = dim(r, s, 1, s->n), k = dim(r, s, 2, s->k);
+	hop_size all = K(s->batch + 1);
 	hop_reg b = 0, v;
 	rig_param(r, 0, d, hop_size_mul(&r->e, all, hop_size_mul(&r->e, m, k)), false);
 	rig_param(r, 1, d, hop_size_mul(&r->e, all, hop_size_mul(&r->e, k, n)), false);
@@ -284,12 +286,12 @@ static void expect(const shape *s, data *x)
 	}
 }
 
-static void launch(void *module, const shape *s, int i, const hop_cuda_kernel *k, const CUdeviceptr *args,
-                   CUdeviceptr frame)
+static void launch(void *module, const shape *s, int i, const hop_cuda_kernel *k,
+                   const CUdeviceptr *args, CUdeviceptr frame)
 {
 	int64_t     sym[] = { s->m, s->n, s->k }, grid[3];
-	uint64_t    rec[8] = { frame, (uint64_t)s->m, (uint64_t)s->n, (uint64_t)s->k, args[0], args[1], args[2],
-	                       args[3] };
+	uint64_t    rec[8] = { frame, (uint64_t)s->m, (uint64_t)s->n, (uint64_t)s->k, args[0], args[1],
+	                       args[2], args[3] };
 	static hop_state zero;
 	CUdeviceptr table, state;
 	unsigned    at = 0;
@@ -304,13 +306,12 @@ static void launch(void *module, const shape *s, int i, const hop_cuda_kernel *k
 	snprintf(name, sizeof name, "t_%d", i);
 	assert_int_equal(cuModuleGetFunction(&f, module, name), 0);
 	void *param[] = { &table, &at, &at, &state };
-	unsigned x = (unsigned)grid[0], y = (unsigned)grid[1], threads = (unsigned)func[i].team.threads;
-	if (x && y)
-		assert_int_equal(func[i].team.resident ?
-		                 cuLaunchCooperativeKernel(f, x, y, 1, threads, 1, 1, (unsigned)k[i].shared, NULL,
-		                                           param) :
-		                 cuLaunchKernel(f, x, y, 1, threads, 1, 1, (unsigned)k[i].shared, NULL, param, NULL),
-		                 0);
+	unsigned x = (unsigned)grid[0], y = (unsigned)grid[1], t = (unsigned)func[i].team.threads;
+	unsigned shared = (unsigned)k[i].shared;
+	if (x && y && func[i].team.resident)
+		assert_int_equal(cuLaunchCooperativeKernel(f, x, y, 1, t, 1, 1, shared, NULL, param), 0);
+	else if (x && y)
+		assert_int_equal(cuLaunchKernel(f, x, y, 1, t, 1, 1, shared, NULL, param, NULL), 0);
 	assert_int_equal(cuStreamSynchronize(NULL), 0);
 	cuMemFree_v2(table);
 	cuMemFree_v2(state);
@@ -340,8 +341,8 @@ static void check(void *module, const shape *s, int i, hop_dtype d, const hop_cu
 	down(got, args[3], x.nc, d);
 	for (int q = 0; q < x.nc; q++)
 		if (!(fabs(got[q] - x.c[q]) <= (d == HOP_f32 ? 2e-5 : 1e-12) * (1 + fabs(x.c[q]))))
-			fail_msg("product %d of %s, %d x %d x %d: element %d is %.9g, not %.9g", i, hop_dtype_name(d),
-			         s->m, s->n, s->k, q, got[q], x.c[q]);
+			fail_msg("product %d of %s, %d x %d x %d: element %d is %.9g, not %.9g", i,
+			         hop_dtype_name(d), s->m, s->n, s->k, q, got[q], x.c[q]);
 	for (int q = 0; q < 3; q++)
 		cuMemFree_v2(args[q]);
 	if (frame)
@@ -365,17 +366,29 @@ static void judge(const shape *s, int n, hop_dtype d)
 }
 
 static const shape shapes[] = {
-	{ 1, 1, 1, .who = GRID }, { 3, 1, 31, .who = GRID, .ta = true }, { 1, 33, 3, .who = GRID, .tb = true },
-	{ 33, 31, 65, .who = GRID, .beta = true }, { 65, 127, 33, .who = GRID, .ta = true, .tb = true, .epi = true },
-	{ 129, 65, 31, .who = GRID, .tc = true, .dyn = true }, { 127, 129, 9, .who = GRID, .epi = true, .beta = true },
-	{ 31, 33, 0, .who = GRID, .epi = true }, { 3, 65, 0, .who = GRID, .beta = true, .dyn = true },
-	{ 0, 5, 3, .who = GRID, .dyn = true }, { 5, 0, 3, .who = GRID, .blocks = 1 },
-	{ 129, 130, 300, .who = GRID, .threads = 256, .blocks = 2 }, { 40, 24, 16, .who = GRID, .batch = 3 },
-	{ 64, 64, 64, .who = BLOCK, .threads = 256, .batch = 2 }, { 64, 64, 64, .who = BLOCK, .threads = 32, .tb = true },
-	{ 33, 65, 31, .who = BLOCK, .threads = 96, .beta = true }, { 16, 16, 16, .who = BLOCK, .threads = 1024 },
-	{ 65, 3, 127, .who = BLOCK, .threads = 512, .ta = true, .epi = true }, { 31, 1, 129, .who = BLOCK, .threads = 160 },
-	{ 100, 70, 50, .who = BLOCK, .threads = 64, .dyn = true, .tc = true }, { 4, 4, 700, .who = BLOCK, .threads = 128 },
-	{ 32, 48, 48, .who = STEPS, .threads = 64, .blocks = 3 }, { 5, 9, 9, .who = STEPS, .threads = 256, .blocks = 4 },
+	{ 1, 1, 1, .who = GRID },
+	{ 3, 1, 31, .who = GRID, .ta = true },
+	{ 1, 33, 3, .who = GRID, .tb = true },
+	{ 33, 31, 65, .who = GRID, .beta = true },
+	{ 65, 127, 33, .who = GRID, .ta = true, .tb = true, .epi = true },
+	{ 129, 65, 31, .who = GRID, .tc = true, .dyn = true },
+	{ 127, 129, 9, .who = GRID, .epi = true, .beta = true },
+	{ 31, 33, 0, .who = GRID, .epi = true },
+	{ 3, 65, 0, .who = GRID, .beta = true, .dyn = true },
+	{ 0, 5, 3, .who = GRID, .dyn = true },
+	{ 5, 0, 3, .who = GRID, .blocks = 1 },
+	{ 129, 130, 300, .who = GRID, .threads = 256, .blocks = 2 },
+	{ 40, 24, 16, .who = GRID, .batch = 3 },
+	{ 64, 64, 64, .who = BLOCK, .threads = 256, .batch = 2 },
+	{ 64, 64, 64, .who = BLOCK, .threads = 32, .tb = true },
+	{ 33, 65, 31, .who = BLOCK, .threads = 96, .beta = true },
+	{ 16, 16, 16, .who = BLOCK, .threads = 1024 },
+	{ 65, 3, 127, .who = BLOCK, .threads = 512, .ta = true, .epi = true },
+	{ 31, 1, 129, .who = BLOCK, .threads = 160 },
+	{ 100, 70, 50, .who = BLOCK, .threads = 64, .dyn = true, .tc = true },
+	{ 4, 4, 700, .who = BLOCK, .threads = 128 },
+	{ 32, 48, 48, .who = STEPS, .threads = 64, .blocks = 3 },
+	{ 5, 9, 9, .who = STEPS, .threads = 256, .blocks = 4 },
 	{ 12, 20, 4096, .who = CUT, .epi = true }, { .who = JOINED },
 	{ 3, 3, 3072, .who = CUT, .beta = true, .ta = true }, { .who = JOINED },
 };
