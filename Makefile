@@ -6,7 +6,7 @@ CMAKE = cmake -S . -B
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-c quick matrix bench bless docs doxygen format install fuzz asan tsan \
+.PHONY: build run test test-c quick matrix bench bench-gpu bless docs doxygen format install fuzz asan tsan \
 	clean help setup missing
 
 build: missing $(B)/CMakeCache.txt  ## libhop, the command, tests and examples into build/
@@ -35,6 +35,9 @@ test-c: missing                     ## every native test with the C target; an h
 
 bench: missing                      ## ratios to hand-written C and to the machine's peak
 	@bench/run
+
+bench-gpu: missing                  ## programs on a CUDA device beside their goals, PyTorch and JAX
+	@bench/gpu/run
 
 bless: build                        ## rewrite the expected text of golden files; read git diff
 	@tools/golden.sh -b test/golden/*/*.hop test/golden/*/*.txt

@@ -68,8 +68,8 @@ void gpu_compile_times(const gpu_place *p)
 	few = bench_layers_total(4);
 	many = bench_layers_total(48);
 	if (few > 0 && many > 0)
-		printf("%-28s %9.2f ms, 48: %.2f ms; %.2f, goal 1.30\n", "4 layers and gradient", few * 1e3, many * 1e3,
-		       many / few);
+		printf("%-28s %9.2f ms, 48: %.2f ms; %.2f, goal 1.30\n", "4 layers and gradient", few * 1e3,
+		       many * 1e3, many / few);
 }
 
 int gpu_first(const char *target)
@@ -81,7 +81,8 @@ int gpu_first(const char *target)
 	if (hop_ctx_new(NULL, &c))
 		return 1;
 	t = first_call(c, target, 0.75, true, &cached);
-	printf("%.1f ms to the first result, %s\n", (bench_now() - start) * 1e3, cached ? "from the cache" : "compiled");
+	printf("%.1f ms to the first result, %s\n", (bench_now() - start) * 1e3,
+	       cached ? "from the cache" : "compiled");
 	hop_ctx_free(c);
 	return t < 0;
 }
@@ -89,13 +90,14 @@ int gpu_first(const char *target)
 /* Twice, in processes of their own: without and with what the first left in the cache. */
 void gpu_cold(const char *self, const char *target)
 {
+	static const char dir[] = "${TMPDIR:-/tmp}/hop_cold.$PPID";
 	char command[600];
 
 	printf("\ncold start\n");
 	fflush(stdout);
 	for (int i = 0; i < 2; i++) {
-		snprintf(command, sizeof command, "HOP_CACHE_DIR=${TMPDIR:-/tmp}/hop_cold.$PPID '%s' first --target=%s%s",
-		         self, target, i ? "; rm -rf ${TMPDIR:-/tmp}/hop_cold.$PPID" : "");
+		snprintf(command, sizeof command, "HOP_CACHE_DIR=%s '%s' first --target=%s%s%s", dir, self, target,
+		         i ? "; rm -rf " : "", i ? dir : "");
 		if (system(command))
 			printf("cold start: failed\n");
 	}

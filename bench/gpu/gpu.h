@@ -23,6 +23,7 @@ typedef struct gpu_row {
 	int64_t     bytes;             /* read and written; 0 = a time counts */
 	double      goal;              /* microseconds, or percent */
 	const char *unit;
+	double      scale;             /* of inputs; 0 = 1 */
 } gpu_row;
 
 /* Fills row i, sizes divided by `small`; false: there are no more. */

@@ -28,8 +28,10 @@ typedef struct work {
 /* ---- arrays ---- */
 
 /* Numbers in -1 .. 1, or places in rows that there are; trips for a scalar. */
-static hop_status give(const gpu_place *p, const gpu_row *r, const hop_spec *s, unsigned seed, hop_array **out)
+static hop_status give(const gpu_place *p, const gpu_row *r, const hop_spec *s, unsigned seed,
+                       hop_array **out)
 {
+	float    scale = r->scale > 0 ? (float)r->scale : 1;
 	int64_t  n = 1;
 	unsigned u = seed * 2654435761u + 1;
 
@@ -41,7 +43,7 @@ static hop_status give(const gpu_place *p, const gpu_row *r, const hop_spec *s, 
 		if (s->dtype == HOP_i64)
 			((int64_t *)data)[i] = s->rank ? (int64_t)(u >> 4) % r->n[0] : r->per;
 		else
-			((float *)data)[i] = (float)(u >> 8) / 8388608.0f - 1.0f;
+			((float *)data)[i] = scale * ((float)(u >> 8) / 8388608.0f - 1.0f);
 	}
 	hop_status st = hop_array_new_on(p->c, p->at, s->dtype, s->rank, s->dim, data, out);
 	free(data);
@@ -50,7 +52,8 @@ static hop_status give(const gpu_place *p, const gpu_row *r, const hop_spec *s, 
 
 static hop_arg arg_of(hop_array *a)
 {
-	return (hop_arg){ .data = hop_array_address(a), .dim = hop_array_dims(a), .device = hop_array_device(a) };
+	return (hop_arg){ .data = hop_array_address(a), .dim = hop_array_dims(a),
+		              .device = hop_array_device(a) };
 }
 
 static hop_status result_for(work *w, int i)
@@ -83,7 +86,8 @@ static int sets_of(const gpu_row *r)
 
 static hop_status prepare(work *w)
 {
-	hop_status st = hop_capture(w->p->c, w->row->body, (void *)(uintptr_t)w->row->n, w->row->nin, w->row->in, &w->f);
+	const gpu_row *r = w->row;
+	hop_status st = hop_capture(w->p->c, r->body, (void *)(uintptr_t)r->n, r->nin, r->in, &w->f);
 
 	if (!st)
 		st = hop_compile(w->f, HOP_COMPILE_OPTS(.target = w->p->target), &w->x);
@@ -259,8 +263,8 @@ int main(int argc, char **argv)
 		hop_ctx_free(p.c);
 		return 0;
 	}
-	printf("%-28s %9s %-10s %9s %7s %11s %11s%s\n", "", "here", "", "goal", "ratio", "us a call", "and waited",
-	       check ? "   difference" : "");
+	printf("%-28s %9s %-10s %9s %7s %11s %11s%s\n", "", "here", "", "goal", "ratio", "us a call",
+	       "and waited", check ? "   difference" : "");
 	for (int i = 0; gpu_row_at(i, small, &r); i++)
 		if (!only || strstr(r.name, only))
 			measure(&p, &r, check);

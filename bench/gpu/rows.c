@@ -2,8 +2,8 @@
  * on the device, chains of branches, small products, and nests that memory bounds. */
 #include "gpu.h"
 
-enum { LOOP = 1024, TRIPS = 2000, CONDS = 32, ITEMS = 256, ITEM = 64, STEPS = 1000, BATCH = 32, HIDDEN = 256,
-       LANES = 128, SOURCES = 524288 };
+enum { LOOP = 1024, TRIPS = 2000, CONDS = 32, ITEMS = 256, ITEM = 64, STEPS = 1000, BATCH = 32,
+       HIDDEN = 256, LANES = 128, SOURCES = 524288 };
 
 static int64_t size_of(const void *user, int i)
 {
@@ -140,13 +140,14 @@ static void rnn(hop_trace *t, const hop_value *in, void *user)
 
 static gpu_row loop_row(const char *name, hop_body *body, int64_t small, double goal)
 {
-	return (gpu_row){ name, body, { LOOP }, 2, { hop_spec1(HOP_f32, LOOP), hop_spec0(HOP_i64) },
-		              TRIPS / small, 0, goal, "us a trip" };
+	return (gpu_row){ .name = name, .body = body, .n = { LOOP }, .nin = 2, .per = TRIPS / small, .goal = goal,
+		              .in = { hop_spec1(HOP_f32, LOOP), hop_spec0(HOP_i64) }, .unit = "us a trip" };
 }
 
 static gpu_row memory_row(const char *name, hop_body *body, int64_t r, int64_t c, double goal)
 {
-	return (gpu_row){ name, body, { r, c }, 1, { hop_spec2(HOP_f32, r, c) }, 1, 8 * r * c, goal, "% of copy" };
+	return (gpu_row){ .name = name, .body = body, .n = { r, c }, .nin = 1, .per = 1, .bytes = 8 * r * c,
+		              .in = { hop_spec2(HOP_f32, r, c) }, .goal = goal, .unit = "% of copy" };
 }
 
 static gpu_row norm_row(const char *name, int64_t r, int64_t c)
@@ -169,23 +170,47 @@ static gpu_row column_row(const char *name, int64_t r, int64_t c)
 /* Goals of the additions are what the same takes with atomic ones. */
 static gpu_row scatter_row(const char *name, int64_t to, int64_t small, double goal)
 {
-	return (gpu_row){ name, gather_back, { to / small }, 2,
-		              { hop_spec2(HOP_f32, SOURCES / small, LANES), hop_spec1(HOP_i64, SOURCES / small) },
-		              1, 0, goal, "us a call" };
+	int64_t from = SOURCES / small;
+
+	return (gpu_row){ .name = name, .body = gather_back, .n = { to / small }, .nin = 2, .per = 1, .goal = goal,
+		              .in = { hop_spec2(HOP_f32, from, LANES), hop_spec1(HOP_i64, from) },
+		              .unit = "us a call" };
+}
+
+static gpu_row cond_row(const char *name, double goal)
+{
+	return (gpu_row){ .name = name, .body = conds, .n = { LOOP }, .nin = 1, .in = { hop_spec1(HOP_f32, LOOP) },
+		              .per = CONDS, .goal = goal, .unit = "us each" };
+}
+
+static gpu_row item_row(const char *name, int64_t small, double goal)
+{
+	int64_t n = ITEMS / small;
+
+	return (gpu_row){ .name = name, .body = items, .nin = 1, .in = { hop_spec3(HOP_f32, n, ITEM, ITEM) },
+		              .per = n, .goal = goal, .unit = "us an item" };
+}
+
+static gpu_row rnn_row(const char *name, int64_t small, double goal)
+{
+	int64_t  n = STEPS / small;
+	hop_spec square = hop_spec2(HOP_f32, HIDDEN, HIDDEN);
+
+	return (gpu_row){ .name = name, .body = rnn, .n = { n }, .nin = 4, .per = n, .goal = goal, .scale = 0.06,
+		              .in = { hop_spec3(HOP_f32, n, BATCH, HIDDEN), square, square,
+		                      hop_spec2(HOP_f32, BATCH, HIDDEN) }, .unit = "us a step" };
 }
 
 bool gpu_row_at(int i, int64_t s, gpu_row *out)
 {
 	const int64_t all = (int64_t)(1 << 26) / s / s;
+
 	switch (i) {
 	case 0: *out = loop_row("while 1024, points", while_points, s, 0.03); break;
 	case 1: *out = loop_row("while 1024, neighbours", while_near, s, 0.25); break;
 	case 2: *out = loop_row("while 1024, sum decides", while_sum, s, 0.3); break;
-	case 3: *out = (gpu_row){ "32 conds in a chain", conds, { LOOP }, 1, { hop_spec1(HOP_f32, LOOP) }, CONDS, 0,
-		                      0.5, "us each" }; break;
-	case 4: *out = (gpu_row){ "map softmax(m @ m)", items, { 0 }, 1,
-		                      { hop_spec3(HOP_f32, ITEMS / s, ITEM, ITEM) }, ITEMS / s, 0, 0.06,
-		                      "us an item" }; break;
+	case 3: *out = cond_row("32 conds in a chain", 0.5); break;
+	case 4: *out = item_row("map softmax(m @ m)", s, 0.06); break;
 	case 5: *out = memory_row("elementwise 64M", points, all / 1024, 1024, 90); break;
 	case 6: *out = memory_row("softmax rows 1024", softmax, all / 2048, 1024, 90); break;
 	case 7: *out = memory_row("softmax rows 4096", softmax, all / 8192, 4096, 90); break;
@@ -198,10 +223,7 @@ bool gpu_row_at(int i, int64_t s, gpu_row *out)
 	case 14: *out = memory_row("transpose 8192x8192", turn, 8192 / s, 8192 / s, 90); break;
 	case 15: *out = scatter_row("scatter-add to 65536", 65536, s, 199); break;
 	case 16: *out = scatter_row("scatter-add to 524288", 524288, s, 294); break;
-	case 17: *out = (gpu_row){ "rnn T=1000 B=32 H=256", rnn, { STEPS / s }, 4,
-		                       { hop_spec3(HOP_f32, STEPS / s, BATCH, HIDDEN),
-		                         hop_spec2(HOP_f32, HIDDEN, HIDDEN), hop_spec2(HOP_f32, HIDDEN, HIDDEN),
-		                         hop_spec2(HOP_f32, BATCH, HIDDEN) }, STEPS / s, 0, 3, "us a step" }; break;
+	case 17: *out = rnn_row("rnn T=1000 B=32 H=256", s, 3); break;
 	default: return false;
 	}
 	return true;
