@@ -226,15 +226,26 @@ static void span_addr(void *user, hop_addr *a, bool is_write)
 	v->last[a->buf] = v->run;
 }
 
+static bool *users(device *v, const hop_dfunc *d, const run *r, bool earlier)
+{
+	bool *used = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf);
+	for (int i = 0; i < v->nspan; i++)
+		used[i] = v->last[i] > r->no || (earlier && v->first[i] && v->first[i] < r->no);
+	return used;
+}
+
 static void keep_small(device *v, hop_dfunc *d, hop_block *b, const run *r)
 {
 	hop_mark m = hop_mark_at(&v->e->tmp);
-	bool *used = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf), *later = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf);
-	for (int i = 0; i < v->nspan; i++) {
-		later[i] = v->last[i] > r->no;
-		used[i] = later[i] || (v->first[i] && v->first[i] < r->no);
-	}
-	hop_device_keep(d, b, used, later);
+	hop_device_keep(d, b, users(v, d, r, true), users(v, d, r, false));
+	hop_rewind(&v->e->tmp, m);
+}
+
+static void keep_row(device *v, hop_dfunc *d, hop_block *b, hop_stmt *row, const run *r)
+{
+	hop_mark m = hop_mark_at(&v->e->tmp);
+	if (row->kind == HOP_L_LOOP && row->bind.place == HOP_PLACE_BLOCK_X)
+		hop_device_keep_row(d, b, row, users(v, d, r, true));
 	hop_rewind(&v->e->tmp, m);
 }
 
@@ -258,7 +269,7 @@ static void bind_resident(hop_dfunc *d, hop_block *b, hop_team *t)
 }
 
 /* The nest and what was put around it; behind the last block's barrier it is one block. */
-static bool bind_nest(hop_dfunc *d, hop_block *b, hop_team *t)
+static bool bind_nest(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const run *r)
 {
 	hop_stmt *s = b->first;
 	while (!hop_stmt_is_nest(s))
@@ -266,6 +277,7 @@ static bool bind_nest(hop_dfunc *d, hop_block *b, hop_team *t)
 	hop_stmt *rest = s->next;
 	if (!hop_device_bind_nest(d, b, s, t))
 		return false;
+	keep_row(v, d, b, s, r);
 	hop_block tail = { rest, b->last };
 	if (rest) {
 		hop_device_bind(d, &tail, HOP_UNIT_BLOCK);
@@ -282,7 +294,7 @@ static bool bind_nest(hop_dfunc *d, hop_block *b, hop_team *t)
 
 static void bind_run(device *v, hop_dfunc *d, hop_lfunc *k, const run *r)
 {
-	bool done = r->kind == RUN_NEST && bind_nest(d, &k->body, &k->team);
+	bool done = r->kind == RUN_NEST && bind_nest(v, d, &k->body, &k->team, r);
 	if (r->kind == RUN_SMALL)
 		bind_small(v, d, &k->body, &k->team, r);
 	else if (!done)

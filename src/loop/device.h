@@ -63,6 +63,8 @@ hop_size hop_device_red_parts(hop_env *e, hop_size extent);
  * that all compute, and, through a loop, elements that have one owner. used: [nbuf] others than b use it,
  * later: after b. */
 void hop_device_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *later);
+/* The same of elements that the statements in `row`, a loop of b over blocks, come to more than once. */
+void hop_device_keep_row(hop_dfunc *d, hop_block *b, hop_stmt *row, const bool *used);
 
 /* device_wait.c: barriers where a thread needs what another did, or takes its place. */
 void hop_device_wait(hop_dfunc *d, hop_block *b, hop_unit u);

@@ -397,7 +397,7 @@ static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 static int row_threads(double row)
 {
 	int n = 64;
-	while (n < 512 && n * 16 < row)
+	while (n < 512 && n * 8 < row)
 		n *= 2;
 	return n;
 }

@@ -22,9 +22,13 @@ typedef struct keep {
 		bool     read, write, looped;
 		int64_t  n;              /* OWN: extent of the loops */
 		int      count;          /* accesses */
+		bool     first;          /* the first of them is a read */
+		hop_addr at;             /* of it; the loop's variable is `var` there */
+		hop_reg  var;
 	} *use;                      /* [nbuf] of the kernel, or of the loop that is looked at */
 	int       *all;              /* [nbuf] accesses in the kernel */
 	int       *to;               /* [nbuf] what stands for it; -1 = itself */
+	bool      *var;              /* [nreg+1] of a loop over threads */
 } keep;
 
 /* ---- may the block keep anything? ---- */
@@ -57,26 +61,37 @@ static void replace(void *user, hop_addr *a, bool is_write)
 		a->buf = k->to[a->buf];
 }
 
-/* An element of `from` to `to`, at the loop's variable or alone. */
-static void copy_one(hop_lbuild *b, hop_dtype t, int from, int to, hop_reg var)
+/* An element of `from`, at x, to `to`, at y: of a register if one of them is. Those at the loop's
+ * variable have a term for it. */
+static void copy_one(hop_lbuild *b, hop_dtype t, const hop_addr *x, const hop_addr *y)
 {
-	hop_addr x = { .buf = from, .offset = hop_size_int(0) }, y = { .buf = to, .offset = hop_size_int(0) };
-	if (var) {
-		hop_addr_add(b->a, &x, var, hop_size_int(1));
-		hop_addr_add(b->a, &y, var, hop_size_int(1));
-	}
-	hop_l_store(b, t, &y, hop_l_load(b, t, &x));
+	hop_l_store(b, t, y, hop_l_load(b, t, x));
 }
 
-static void copy(hop_lbuild *b, hop_block *out, hop_dtype t, int from, int to, int64_t n)
+static hop_addr whole(int buf)
 {
-	hop_stmt *l = NULL;
+	return (hop_addr){ .buf = buf, .offset = hop_size_int(0) };
+}
+
+/* Where memory is while `kept` stands for it: at[var] for each of n, or its only element. */
+typedef struct pair { hop_dtype t; hop_addr at; hop_reg var; int kept; int64_t n; } pair;
+
+static void copy(hop_lbuild *b, hop_block *out, const pair *p, bool in)
+{
+	hop_addr mem = p->at, own = whole(p->kept);
 	b->block = out;
-	if (n) {
-		l = hop_l_loop(b, HOP_LOOP_PAR, hop_size_int(n), hop_l_reg(b));
+	if (p->n) {
+		hop_stmt *l = hop_l_loop(b, HOP_LOOP_PAR, hop_size_int(p->n), hop_l_reg(b));
 		l->bind.place = HOP_PLACE_THREAD;
+		mem.term = HOP_NEWN(b->a, hop_term, mem.nterm);
+		memcpy(mem.term, p->at.term, (size_t)mem.nterm * sizeof *mem.term);
+		mem.term[hop_addr_term(&mem, p->var)].reg = l->dst;
+		hop_addr_add(b->a, &own, l->dst, hop_size_int(1));
 	}
-	copy_one(b, t, from, to, l ? l->dst : 0);
+	if (in)
+		copy_one(b, p->t, &mem, &own);
+	else
+		copy_one(b, p->t, &own, &mem);
 	b->block = out;
 }
 
@@ -145,10 +160,11 @@ static void keep_scalars(keep *k, hop_block *b)
 			continue;
 		bool param = v.kind == HOP_BUF_PARAM;
 		k->to[i] = hop_l_buf(&l, like(&v, HOP_SPACE_LOCAL, 1));
+		pair p = { .t = v.dtype, .at = whole(i), .kept = k->to[i] };
 		if (param || k->used[i])
-			copy(&l, &in, v.dtype, i, k->to[i], 0);
+			copy(&l, &in, &p, true);
 		if (param || k->later[i])
-			copy(&l, &out, v.dtype, k->to[i], i, 0);
+			copy(&l, &out, &p, false);
 	}
 	for (hop_stmt *s = b->first; s; s = s->next)
 		hop_stmt_all_addrs(d->f, s, replace, k);
@@ -164,57 +180,123 @@ static void count_addr(void *user, hop_addr *a, bool is_write)
 	((int *)user)[a->buf]++;
 }
 
-/* The loop over threads that s is in, or NULL. */
-static void look_own(keep *k, hop_block *b, const hop_stmt *loop)
+/* The variable's term is its only one, or, in a row, the others are the same in all accesses. */
+static bool fits(const struct use *u, const hop_stmt *s, const hop_addr *a, const hop_stmt *loop, bool row)
+{
+	int t = loop ? hop_addr_term(a, loop->dst) : -1;
+	if (t < 0 || s->kind != HOP_L_OP || s->na > (s->sop == HOP_SOP_store) ||
+	    !hop_size_is(a->term[t].stride, 1) || (u->n && u->n != loop->extent.k))
+		return false;
+	if (!row)
+		return a->nterm == 1 && hop_size_is(a->offset, 0);
+	if (!u->count)
+		return true;
+	if (u->at.nterm != a->nterm || !hop_size_eq(u->at.offset, a->offset))
+		return false;
+	for (int i = 0; i < a->nterm; i++) {
+		int k = hop_addr_term(&u->at, i == t ? u->var : a->term[i].reg);
+		if (k < 0 || !hop_size_eq(u->at.term[k].stride, a->term[i].stride))
+			return false;
+	}
+	return true;
+}
+
+static void look_addr(keep *k, hop_stmt *s, int i, const hop_stmt *loop, bool row)
+{
+	hop_addr *a = hop_stmt_addr(s, i);
+	struct use *u = &k->use[a->buf];
+	int access = hop_stmt_access(s, i);
+	bool ok = !u->no && fits(u, s, a, loop, row);
+	if (!u->count++) {
+		u->first = access & HOP_READ;
+		u->at = *a;
+		u->var = loop ? loop->dst : 0;
+	}
+	u->no |= !ok;
+	u->read |= access & HOP_READ;
+	u->write |= access & HOP_WRITE;
+	if (ok)
+		u->n = loop->extent.k;
+}
+
+static bool is_threads(const keep *k, const hop_stmt *s)
+{
+	return s->bind.place == HOP_PLACE_THREAD && !s->bound && s->bind.each <= 1 && hop_size_const(s->extent) &&
+	       s->extent.k <= (int64_t)MOST * k->d->threads;
+}
+
+/* loop: over threads, that b is in, or NULL. */
+static void look_own(keep *k, hop_block *b, const hop_stmt *loop, bool row)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_addr *a;
-		for (int i = 0; (a = hop_stmt_addr(s, i)); i++) {
-			struct use *u = &k->use[a->buf];
-			int access = hop_stmt_access(s, i);
-			bool ok = loop && s->kind == HOP_L_OP && a->nterm == 1 && a->term[0].reg == loop->dst &&
-			          hop_size_is(a->term[0].stride, 1) && hop_size_is(a->offset, 0) &&
-			          (!u->n || u->n == loop->extent.k);
-			u->no |= !ok;
-			u->count++;
-			u->read |= access & HOP_READ;
-			u->write |= access & HOP_WRITE;
-			if (ok)
-				u->n = loop->extent.k;
-		}
-		bool own = s->kind == HOP_L_LOOP && s->bind.place == HOP_PLACE_THREAD && !s->bound &&
-		           s->bind.each <= 1 && hop_size_const(s->extent) &&
-		           s->extent.k <= (int64_t)MOST * k->d->threads;
-		const hop_stmt *in = s->kind == HOP_L_LOOP && s->bind.place ? own ? s : NULL : loop;
-		look_own(k, &s->body, in);
-		look_own(k, &s->other, in);
+		bool placed = s->kind == HOP_L_LOOP && s->bind.place;
+		const hop_stmt *in = placed ? is_threads(k, s) ? s : NULL : loop;
+		for (int i = 0; hop_stmt_addr(s, i); i++)
+			look_addr(k, s, i, loop, row);
+		look_own(k, &s->body, in, row);
+		look_own(k, &s->other, in, row);
 	}
 }
 
-static void keep_own(keep *k, hop_block *b, hop_stmt *s)
+static void own_one(keep *k, hop_lbuild *l, int i, bool row, hop_block *in, hop_block *out)
+{
+	const struct use *u = &k->use[i];
+	const hop_lbuf v = k->d->f->buf[i];
+	bool outside = v.kind == HOP_BUF_PARAM || k->used[i] || k->all[i] > u->count;
+	k->to[i] = hop_l_buf(l, like(&v, HOP_SPACE_OWN, u->n));
+	pair p = { .t = v.dtype, .at = u->at, .var = u->var, .kept = k->to[i], .n = u->n };
+	if (row ? u->first : outside)
+		copy(l, in, &p, true);
+	if (outside && u->write)
+		copy(l, out, &p, false);
+}
+
+/* In rows addresses have more terms than the loop's variable. */
+static void replace_own(void *user, hop_addr *a, bool is_write)
+{
+	const keep *k = user;
+	(void)is_write;
+	if (a->buf >= k->nbuf || k->to[a->buf] < 0)
+		return;
+	for (int i = 0; i < a->nterm; i++)
+		if (hop_size_is(a->term[i].stride, 1) && k->var[a->term[i].reg])
+			a->term[0] = a->term[i];
+	a->nterm = 1;
+	a->offset = hop_size_int(0);
+	a->buf = k->to[a->buf];
+}
+
+static void mark_vars(keep *k, hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind == HOP_L_LOOP && s->bind.place == HOP_PLACE_THREAD)
+			k->var[s->dst] = true;
+		mark_vars(k, &s->body);
+		mark_vars(k, &s->other);
+	}
+}
+
+/* A step's body, or a row's: s is in b. */
+static void keep_own(keep *k, hop_block *b, hop_stmt *s, bool row)
 {
 	hop_dfunc *d = k->d;
 	hop_block in = { 0 }, out = { 0 };
 	hop_lbuild l = { .env = d->e, .a = d->a, .f = d->f };
 	memset(k->use, 0, (size_t)k->nbuf * sizeof *k->use);
-	look_own(k, &s->body, NULL);
-	look_own(k, &s->other, NULL);
+	look_own(k, &s->body, NULL, row);
+	look_own(k, &s->other, NULL, row);
+	k->var = HOP_NEWN(&d->e->tmp, bool, d->f->nreg + 1);
+	mark_vars(k, &s->body);
+	mark_vars(k, &s->other);
 	for (int i = 0; i < k->nbuf; i++) {
 		const struct use *u = &k->use[i];
-		const hop_lbuf v = d->f->buf[i];
 		k->to[i] = -1;
-		if (u->no || !u->write || !u->n || !is_kept(d, i))
-			continue;
-		bool outside = v.kind == HOP_BUF_PARAM || k->used[i] || k->all[i] > u->count;
-		k->to[i] = hop_l_buf(&l, like(&v, HOP_SPACE_OWN, u->n));
-		if (outside) {
-			copy(&l, &in, v.dtype, i, k->to[i], u->n);
-			copy(&l, &out, v.dtype, k->to[i], i, u->n);
-		}
+		if (!u->no && u->n && is_kept(d, i) && (row ? u->count > 1 && u->read : u->write))
+			own_one(k, &l, i, row, &in, &out);
 	}
-	hop_stmt_all_addrs(d->f, s, replace, k);
-	put(b, s, &in);
-	put(b, s->next, &out);
+	hop_stmt_all_addrs(d->f, s, replace_own, k);
+	put(row ? &s->body : b, row ? s->body.first : s, &in);
+	put(row ? &s->body : b, row ? NULL : s->next, &out);
 }
 
 static bool is_steps(const hop_stmt *s)
@@ -228,7 +310,7 @@ static void keep_loops(keep *k, hop_block *b)
 	for (hop_stmt *s = b->first, *next; s; s = next) {
 		next = s->next;
 		if (is_steps(s)) {
-			keep_own(k, b, s);
+			keep_own(k, b, s, false);
 		} else if (s->kind == HOP_L_IF) {
 			keep_loops(k, &s->body);
 			keep_loops(k, &s->other);
@@ -236,18 +318,43 @@ static void keep_loops(keep *k, hop_block *b)
 	}
 }
 
+static keep new_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *later)
+{
+	keep k = { .d = d, .used = used, .later = later, .nbuf = d->f->nbuf };
+	k.use = HOP_NEWN(&d->e->tmp, struct use, k.nbuf);
+	k.all = HOP_NEWN(&d->e->tmp, int, k.nbuf);
+	k.to = HOP_NEWN(&d->e->tmp, int, k.nbuf);
+	for (hop_stmt *s = b->first; s; s = s->next)
+		hop_stmt_all_addrs(d->f, s, count_addr, k.all);
+	return k;
+}
+
 void hop_device_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *later)
 {
 	hop_mark m = hop_mark_at(&d->e->tmp);
-	keep k = { .d = d, .used = used, .later = later, .nbuf = d->f->nbuf };
 	if (!leaves(b) && hop_block_steps(b)) {
-		k.use = HOP_NEWN(&d->e->tmp, struct use, k.nbuf);
-		k.all = HOP_NEWN(&d->e->tmp, int, k.nbuf);
-		k.to = HOP_NEWN(&d->e->tmp, int, k.nbuf);
-		for (hop_stmt *s = b->first; s; s = s->next)
-			hop_stmt_all_addrs(d->f, s, count_addr, k.all);
+		keep k = new_keep(d, b, used, later);
 		keep_scalars(&k, b);
 		keep_loops(&k, b);
+	}
+	hop_rewind(&d->e->tmp, m);
+}
+
+/* Nothing but operations and loops of them: all of it is run, each time. */
+static bool is_plain(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind != HOP_L_OP && (s->kind != HOP_L_LOOP || s->bound || !is_plain(&s->body)))
+			return false;
+	return true;
+}
+
+void hop_device_keep_row(hop_dfunc *d, hop_block *b, hop_stmt *row, const bool *used)
+{
+	hop_mark m = hop_mark_at(&d->e->tmp);
+	if (is_plain(&row->body)) {
+		keep k = new_keep(d, b, used, used);
+		keep_own(&k, b, row, true);
 	}
 	hop_rewind(&d->e->tmp, m);
 }
