@@ -343,6 +343,7 @@ static const char leaves[] =
 	"\t((long long *)p)[1] = 1;\n\t((long long *)p)[2] = n;\n\t((double *)p)[3] = v;\n"
 	"\ts->ring_head += 32;\n}\n"
 	KERNEL(1)
+	"\t__shared__ int told;\n"
 	"\tlong long n = (long long)r[1], i = 0, point = 0;\n"
 	"\tdouble *mode = (double *)r[2], *x = (double *)r[3], *y = (double *)r[4];\n"
 	"\tif (state->code)\n\t\treturn;\n"
@@ -369,8 +370,8 @@ static const char leaves[] =
 	"\t\t\t\tleave(state, 3, 0, at, i, 2);\n\t\t\t\treturn;\n\t\t\t}\n"
 	"\t\t\tif (!threadIdx.x) {\n\t\t\t\t((double *)(state->tape[0].ptr + want))[-1] = x[i];\n"
 	"\t\t\t\ty[i] = ((double *)(state->tape[0].ptr + 100000))[-1];\n\t\t\t}\n\t\t}\n"
-	"\t\tif (mode[i] == 5) {\n\t\t\tif (!threadIdx.x)\n\t\t\t\twhile (!*state->cancel)\n\t\t\t\t\t;\n"
-	"\t\t\t__syncthreads();\n\t\t}\n"
+	"\t\twhile (mode[i] == 5) {\n\t\t\t__syncthreads();\n\t\t\tif (!threadIdx.x)\n\t\t\t\ttold = *state->cancel;\n"
+	"\t\t\t__syncthreads();\n\t\t\tif (told)\n\t\t\t\tbreak;\n\t\t}\n"
 	"\t\tif (mode[i] == 5) {\n\t\t\tif (!threadIdx.x)\n\t\t\t\tstate->code = 6;\n\t\t\treturn;\n\t\t}\n"
 	"done:\n"
 	"\t\tif (!threadIdx.x)\n\t\t\ty[i] = mode[i] == 0 || mode[i] == 2 ? y[i] + 1 : 1;\n"
