@@ -273,21 +273,21 @@ CUresult cuPointerGetAttribute(void *out, int attribute, CUdeviceptr p)
 
 static bool device_has(const void *p, size_t n)
 {
-	emu_lock();
+	emu_look();
 	bool is = emu_is_device(p, n);
 	emu_unlock();
 	return is || emu_is_constant(p, n);
 }
 static bool host_has(const void *p)
 {
-	emu_lock();
+	emu_look();
 	bool is = emu_piece_of(p) != NULL;
 	emu_unlock();
 	return p && !is && !emu_is_constant(p, 1);
 }
 static bool is_pinned(const void *p, size_t n)
 {
-	emu_lock();
+	emu_look();
 	bool is = emu_is_pinned(p, n);
 	emu_unlock();
 	return is;

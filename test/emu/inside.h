@@ -25,6 +25,7 @@ const emu_set *emu_settings(void);
 uint64_t emu_random(void);
 uint64_t emu_below(uint64_t n);        /* 0 .. n-1 */
 void     emu_lock(void);
+void     emu_look(void);               /* the same for who only looks, beside others who do */
 void     emu_unlock(void);
 
 /* ---- memory (memory.c) ---- */

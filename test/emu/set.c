@@ -7,7 +7,7 @@
 
 #include "emu/inside.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static emu_set set;
 static uint64_t state;
@@ -62,9 +62,14 @@ uint64_t emu_below(uint64_t n)
 void emu_lock(void)
 {
 	emu_settings();
-	pthread_mutex_lock(&lock);
+	pthread_rwlock_wrlock(&lock);
+}
+void emu_look(void)
+{
+	emu_settings();
+	pthread_rwlock_rdlock(&lock);
 }
 void emu_unlock(void)
 {
-	pthread_mutex_unlock(&lock);
+	pthread_rwlock_unlock(&lock);
 }

@@ -48,7 +48,10 @@ static int perform(emu_op *o)
 {
 	int code = 0;
 
-	emu_lock();
+	if (o->kind == EMU_FREE)               /* a host that is told something meanwhile may still copy */
+		emu_lock();
+	else
+		emu_look();
 	switch (o->kind) {
 	case EMU_COPY: copy_rows(o); break;
 	case EMU_FILL: memset(o->to, o->byte, o->n); break;
