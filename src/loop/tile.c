@@ -104,7 +104,7 @@ static bool finishes(hop_fpass *p, const hop_fentry *a, const hop_fentry *b,
 		return false;
 	for (size_t i = 0; i < b->nacc; i++) {
 		int buf = b->acc[i].buf;
-		if (b->acc[i].is_write && operand(g, buf))
+		if (b->acc[i].is_write && operand(g, buf) && !p->f->buf[buf].turns)
 			return false;
 		if (buf == c && !hop_addr_eq(b->acc[i].at, &t->c))
 			return false;
