@@ -1,5 +1,5 @@
-/* build.c -- hop build: graphs ahead of time, as an object or as C, and a header; or for a device. Only reads the
- * options; src/aot does the work. */
+/* build.c -- hop build: graphs ahead of time, as an object or as C, and a header; or for a device. Only
+ * reads the options; src/aot and devices.c do the work. */
 #include "cmd.h"
 
 #include "aot/aot.h"

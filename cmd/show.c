@@ -201,8 +201,8 @@ hop_status cmd_show(cmd *c)
 		const hop_target *t;
 		hop_machine m;
 		if (machine)
-			return hop_fail(c->env, 0, HOP_EUSE, "show: --after=%s is of the machine that the target cuda "
-			                "describes: --machine is for schedule", after);
+			return hop_fail(c->env, 0, HOP_EUSE, "show: --after=%s is of the machine that target "
+			                "cuda describes: --machine is for schedule", after);
 		HOP_TRY(hop_target_pick(c->env, "cuda", &t));
 		HOP_TRY(t->machine(c->env, &(hop_target_opts){ 0 }, &m));
 		return lowered(c, *after == 'c' ? CUDA_TEXT : LOOPS, &m);

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /** By name: "cpu", or that of a kind of device, "cuda", with a number behind it or without: "cuda:0".
- * HOP_EVALUE for what there is not, and HOP_ETARGET with the reason where no such device is to be had. */
+ * HOP_EVALUE for a kind that there is not, HOP_ETARGET with the reason where none is to be had. */
 HOP_MUST_USE hop_status hop_device_find(hop_ctx *c, const char *name, hop_device *out_d);
 /** How many of that kind there are; 0 with a message saying why. */
 int         hop_device_count(hop_ctx *c, const char *name);

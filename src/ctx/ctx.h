@@ -61,8 +61,8 @@ void *hop_ctx_shared(hop_ctx *c, void *(*make)(const hop_mem *m, int threads),
                      void (*drop)(void *p));
 
 /* Records of later layers that have a name and live as long as the context: functions of the host,
- * engines, targets. drop(p) is called when it goes; NULL = nothing to do. False if there is one of this kind
- * and name. */
+ * engines, targets. drop(p) is called when it goes; NULL = nothing to do. False if there is one of this
+ * kind and name. */
 enum hop_own_kind { HOP_OWN_HOST, HOP_OWN_DELEGATE, HOP_OWN_CLASS, HOP_OWN_DEVICE, HOP_OWN_TARGET };
 bool  hop_ctx_own(hop_env *e, enum hop_own_kind k, const char *name, void *p, void (*drop)(void *p));
 void *hop_ctx_owned(hop_ctx *c, enum hop_own_kind k, const char *name, size_t n);      /* or NULL */

@@ -182,7 +182,7 @@ void hop_array_unuse(hop_array *a, void **out_queue)
 	if (a->lent)
 		(void)!a->mem->far->after(hop_stream_queue(last), a->mem->far->common);
 	*out_queue = hop_stream_queue(last);
-	if ((a->owner || a->drop) && last)                   /* another's memory is given back when all is done */
+	if ((a->owner || a->drop) && last)      /* another's memory goes back when all is done */
 		(void)!a->mem->wait(*out_queue);
 	for (int k = 0; k < HOP_USERS; k++)
 		set(a, k, NULL);

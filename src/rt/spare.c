@@ -1,5 +1,5 @@
-/* spare.c -- memory to work in that is kept from one call of an exec to the next. Always of this process:
- * code of a device has a frame of its own there. */
+/* spare.c -- memory to work in that is kept from one call of an exec to the next. Always of this
+ * process: code of a device has a frame of its own there. */
 #include "rt/exec.h"
 
 enum { ALIGN = 64 };

@@ -435,7 +435,8 @@ static void test_eager(void **state)
 static void test_file(void **state)
 {
 	NEED_DEVICE();
-	static const char *const path[] = { "/tmp/hop-device-array.npz", "/tmp/hop-device-array.safetensors" };
+	static const char *const path[] = { "/tmp/hop-device-array.npz",
+	                                    "/tmp/hop-device-array.safetensors" };
 	const char *name = "x";
 	hop_array *x = there(), *y;
 	(void)state;
