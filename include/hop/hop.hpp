@@ -129,7 +129,17 @@ public:
 	{
 		if (dtype() != detail::dtype_of<T>())
 			throw error(HOP_ETYPE, "array::data: the elements have another type");
+		if (hop_array_device(get()).type)
+			throw error(HOP_EUSE, "array::data: the array is on a device: to() copies it");
 		return static_cast<T *>(hop_array_data(get()));
+	}
+	/** Where it is, and the same elements somewhere else: hop/device.h. */
+	hop_device device() const { return hop_array_device(get()); }
+	array to(const ctx &c, hop_device d) const
+	{
+		hop_array *a = nullptr;
+		detail::check(c.get(), hop_array_to(get(), d, &a));
+		return array(a);
 	}
 private:
 	typedef detail::counted_ptr<hop_array, hop_array_retain, hop_array_release> ptr;

@@ -28,6 +28,7 @@ struct step {
 struct queue {
 	struct step *step;
 	size_t       n, done;
+	struct queue *next;
 };
 
 static struct {
@@ -36,7 +37,7 @@ static struct {
 	const char   *broken;
 	size_t        room;
 	const hop_target *real;
-	struct queue  common;
+	struct queue  common, *ended;
 } dev;
 
 /* ---- addresses ---- */
@@ -220,7 +221,7 @@ static const char *about(int id)
 static const char *queue_new(void **out_queue)
 {
 	*out_queue = calloc(1, sizeof(struct queue));
-	return NULL;
+	return *out_queue ? NULL : "no memory";
 }
 
 static void queue_free(void *queue)
@@ -228,7 +229,9 @@ static void queue_free(void *queue)
 	struct queue *q = queue;
 	(void)!wait(q);
 	free(q->step);
-	free(q);
+	q->step = NULL;
+	q->next = dev.ended;                   /* others may still come after what it did */
+	dev.ended = q;
 }
 
 static const char *after(void *queue, void *other)

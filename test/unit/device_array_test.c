@@ -169,6 +169,7 @@ static void test_there_and_back(void **state)
 	expect(b, 1, 0);
 	refused(hop_array_write(b, some, 8), HOP_EVALUE, "48 bytes, not 8");
 	refused(hop_array_read(b, hop_array_data(a), 1), HOP_EVALUE, "48 bytes, not 1");
+	hop_array_release(c);
 	assert_int_equal(hop_array_to(NULL, far, &c), HOP_EUSE);
 	assert_int_equal(hop_array_to(a, far, NULL), HOP_EUSE);
 	hop_array_release(a);
@@ -404,13 +405,13 @@ static void test_door(void **state)
 	ok(hop_compile(f, HOP_COMPILE_OPTS(.target = kind), &e));
 	ok(hop_compile(f, NULL, &cpu));
 	hop_arg in[2] = { { .data = hop_array_address(x), .device = far }, { .data = mine } };
-	hop_arg out = { .data = hop_array_address(y), .device = far }, wrong = in[0];
+	hop_arg out = { .data = hop_array_address(y), .device = far }, wrong[2] = { in[0], in[1] };
 	void *work = aligned_alloc(64, 4096);
 	ok(hop_run(e, in, &out, work));
 	expect(y, 2, 0);
 	refused(hop_run(cpu, in, &out, work), HOP_EUSE, "compile it for that device");
-	wrong.device.id = 1;
-	refused(hop_run(e, &wrong, &out, work), HOP_EUSE, "compile it for that device");
+	wrong[0].device.id = 1;
+	refused(hop_run(e, wrong, &out, work), HOP_EUSE, "compile it for that device");
 	in[0].stride = &stride;
 	int64_t room = hop_exec_workspace_for(e, in, &out);
 	assert_true(room > 0 && room <= 4096);
@@ -554,6 +555,31 @@ static void test_stream_bad(void **state)
 	hop_fn_release(f);
 }
 
+static void positive(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_assert(t, hop_gt(t, in[0], hop_f(t, 0)), "all are positive", 0, NULL);
+	hop_return(t, hop_mulf(t, in[0], 2));
+}
+
+/* What needs the host waits for its end, and tells at once. */
+static void test_assert(void **state)
+{
+	NEED_DEVICE();
+	hop_fn *f = captured(positive, 1, NULL);
+	hop_array *x = there(), *y;
+	hop_stream *s;
+	(void)state;
+	ok(hop_stream_new(ctx, far, &s));
+	refused(hop_call_with(f, 1, &x, 1, &y, HOP_RUN_OPTS(.stream = s)), HOP_EASSERT, "positive");
+	assert_null(y);
+	refused(hop_call(f, 1, &x, 1, &y), HOP_EASSERT, "positive");
+	ok(hop_stream_wait(s));
+	hop_stream_free(s);
+	hop_array_release(x);
+	hop_fn_release(f);
+}
+
 /* ---- DLPack ---- */
 
 static void deleted(struct DLManagedTensorVersioned *m)
@@ -672,6 +698,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_file, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_stream, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_streams, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_assert, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_dlpack_out, open_cuda, close_ctx),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,6 +29,7 @@ static void owners(hop::ctx &c)
 	try { f.grad({ 7 }); } catch (const hop::error &) { threw++; }
 	try { f.vmap({ true }); } catch (const hop::error &) { threw++; }
 	expect(threw == 7, "refusals: " + std::to_string(threw));
+	expect(x.to(c, x.device()).get() == x.get(), "an array that is there already");
 	hop::ctx moved = hop::ctx(1), other(1);
 	other = std::move(moved);
 	expect(hop::array::of<int64_t>(other, { 5 })[0] == 5, "a context that was moved");
