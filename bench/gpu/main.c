@@ -2,9 +2,10 @@
  * holds them, by the device's own events; one call that is waited for stands beside. Each row has the
  * goal that it is held to: a ratio of 1 or less is good.
  *
- *	bench_gpu [check] [--target=cuda] [--small] [NAME]
+ *	bench_gpu [check | once] [--target=cuda] [--small[=8]] [NAME]
  *
- * check: results beside those of the CPU. NAME: only rows that have it in their name. */
+ * check: results beside those of the CPU; once: those alone, nothing is timed. small: sizes are so many
+ * times smaller. NAME: only rows that have it in their name. */
 #include "gpu.h"
 
 #include <math.h>
@@ -84,14 +85,14 @@ static int sets_of(const gpu_row *r)
 	return n > SETS ? SETS : (int)n;
 }
 
-static hop_status prepare(work *w)
+static hop_status prepare(work *w, int sets)
 {
 	const gpu_row *r = w->row;
 	hop_status st = hop_capture(w->p->c, r->body, (void *)(uintptr_t)r->n, r->nin, r->in, &w->f);
 
 	if (!st)
 		st = hop_compile(w->f, HOP_COMPILE_OPTS(.target = w->p->target), &w->x);
-	w->nset = sets_of(w->row);
+	w->nset = sets;
 	for (int i = 0; i < w->nset && !st; i++) {
 		for (int k = 0; k < w->row->nin && !st; k++) {
 			st = give(w->p, w->row, &w->row->in[k], (unsigned)(i * 8 + k), &w->in[i][k]);
@@ -202,12 +203,27 @@ static double difference(work *w)
 
 /* ---- rows ---- */
 
+static void look(const gpu_place *p, const gpu_row *r)
+{
+	work   w = { .p = p, .row = r };
+	double d = NAN;
+
+	if (!prepare(&w, 1))
+		d = difference(&w);
+	if (d == d)
+		printf("%-28s %.1e\n", r->name, d);
+	else
+		printf("%-28s failed: %s\n", r->name, hop_message(p->c));
+	fflush(stdout);
+	drop(&w);
+}
+
 static void measure(const gpu_place *p, const gpu_row *r, bool check)
 {
 	work   w = { .p = p, .row = r };
 	double t = -1, one = -1, here;
 
-	if (prepare(&w) || (t = gpu_median(p, go, &w)) < 0 || (one = waited(&w)) < 0) {
+	if (prepare(&w, sets_of(r)) || (t = gpu_median(p, go, &w)) < 0 || (one = waited(&w)) < 0) {
 		printf("%-28s failed: %s\n", r->name, hop_message(p->c));
 		drop(&w);
 		return;
@@ -220,6 +236,21 @@ static void measure(const gpu_place *p, const gpu_row *r, bool check)
 	printf("\n");
 	fflush(stdout);
 	drop(&w);
+}
+
+static void measure_all(const gpu_place *p, int64_t small, bool check, const char *only, const char *self)
+{
+	gpu_row r;
+
+	printf("%-28s %9s %-10s %9s %7s %11s %11s%s\n", "", "here", "", "goal", "ratio", "us a call",
+	       "and waited", check ? "   difference" : "");
+	for (int i = 0; gpu_row_at(i, small, &r); i++)
+		if (!only || strstr(r.name, only))
+			measure(p, &r, check);
+	if (!only || strstr("compile", only))
+		gpu_compile_times(p);
+	if (!only || strstr("cold", only))
+		gpu_cold(self, p->target);
 }
 
 static bool find_place(gpu_place *p)
@@ -243,15 +274,17 @@ int main(int argc, char **argv)
 {
 	gpu_place   p = { .target = "cuda" };
 	gpu_row     r;
-	bool        check = false;
+	bool        check = false, once = false;
 	int64_t     small = 1;
 	const char *only = NULL;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strncmp(argv[i], "--target=", 9))
 			p.target = argv[i] + 9;
-		else if (!strcmp(argv[i], "--small"))
-			small = 8;
+		else if (!strncmp(argv[i], "--small", 7))
+			small = argv[i][7] ? atoi(argv[i] + 8) : 8;
+		else if (!strcmp(argv[i], "once"))
+			once = true;
 		else if (!strcmp(argv[i], "check"))
 			check = true;
 		else
@@ -263,15 +296,11 @@ int main(int argc, char **argv)
 		hop_ctx_free(p.c);
 		return 0;
 	}
-	printf("%-28s %9s %-10s %9s %7s %11s %11s%s\n", "", "here", "", "goal", "ratio", "us a call",
-	       "and waited", check ? "   difference" : "");
-	for (int i = 0; gpu_row_at(i, small, &r); i++)
+	for (int i = 0; once && gpu_row_at(i, small, &r); i++)
 		if (!only || strstr(r.name, only))
-			measure(&p, &r, check);
-	if (!only || strstr("compile", only))
-		gpu_compile_times(&p);
-	if (!only || strstr("cold", only))
-		gpu_cold(argv[0], p.target);
+			look(&p, &r);
+	if (!once)
+		measure_all(&p, small, check, only, argv[0]);
 	gpu_clock_close(p.clock);
 	hop_stream_free(p.stream);
 	hop_ctx_free(p.c);

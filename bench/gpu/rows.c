@@ -140,8 +140,9 @@ static void rnn(hop_trace *t, const hop_value *in, void *user)
 
 static gpu_row loop_row(const char *name, hop_body *body, int64_t small, double goal)
 {
-	return (gpu_row){ .name = name, .body = body, .n = { LOOP }, .nin = 2, .per = TRIPS / small, .goal = goal,
-		              .in = { hop_spec1(HOP_f32, LOOP), hop_spec0(HOP_i64) }, .unit = "us a trip" };
+	return (gpu_row){ .name = name, .body = body, .n = { LOOP }, .nin = 2, .per = TRIPS / small,
+		              .goal = goal, .in = { hop_spec1(HOP_f32, LOOP), hop_spec0(HOP_i64) },
+		              .unit = "us a trip" };
 }
 
 static gpu_row memory_row(const char *name, hop_body *body, int64_t r, int64_t c, double goal)
@@ -172,15 +173,15 @@ static gpu_row scatter_row(const char *name, int64_t to, int64_t small, double g
 {
 	int64_t from = SOURCES / small;
 
-	return (gpu_row){ .name = name, .body = gather_back, .n = { to / small }, .nin = 2, .per = 1, .goal = goal,
-		              .in = { hop_spec2(HOP_f32, from, LANES), hop_spec1(HOP_i64, from) },
+	return (gpu_row){ .name = name, .body = gather_back, .n = { to / small }, .nin = 2, .per = 1,
+		              .goal = goal, .in = { hop_spec2(HOP_f32, from, LANES), hop_spec1(HOP_i64, from) },
 		              .unit = "us a call" };
 }
 
 static gpu_row cond_row(const char *name, double goal)
 {
-	return (gpu_row){ .name = name, .body = conds, .n = { LOOP }, .nin = 1, .in = { hop_spec1(HOP_f32, LOOP) },
-		              .per = CONDS, .goal = goal, .unit = "us each" };
+	return (gpu_row){ .name = name, .body = conds, .n = { LOOP }, .nin = 1,
+		              .in = { hop_spec1(HOP_f32, LOOP) }, .per = CONDS, .goal = goal, .unit = "us each" };
 }
 
 static gpu_row item_row(const char *name, int64_t small, double goal)
@@ -196,8 +197,8 @@ static gpu_row rnn_row(const char *name, int64_t small, double goal)
 	int64_t  n = STEPS / small;
 	hop_spec square = hop_spec2(HOP_f32, HIDDEN, HIDDEN);
 
-	return (gpu_row){ .name = name, .body = rnn, .n = { n }, .nin = 4, .per = n, .goal = goal, .scale = 0.06,
-		              .in = { hop_spec3(HOP_f32, n, BATCH, HIDDEN), square, square,
+	return (gpu_row){ .name = name, .body = rnn, .n = { n }, .nin = 4, .per = n, .goal = goal,
+		              .scale = 0.06, .in = { hop_spec3(HOP_f32, n, BATCH, HIDDEN), square, square,
 		                      hop_spec2(HOP_f32, BATCH, HIDDEN) }, .unit = "us a step" };
 }
 
