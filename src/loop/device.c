@@ -20,6 +20,7 @@ enum {
 	THREADS = 256,           /* of a block */
 	SMALL = 4096,            /* elements that one block may well do */
 	LONG = 40000,            /* statements a thread that it may not */
+	MUCH = 100000,           /* statements that are better done by many */
 	HEAVY = 400              /* weight of a small kernel that is long enough to be compiled */
 };
 
@@ -170,9 +171,15 @@ typedef struct run {
 	int       no;
 } run;
 
+/* Where nothing around it wants one block, many are better. */
+static bool is_much(const hop_stmt *s)
+{
+	return hop_stmt_is_nest(s) && hop_nest_width(s) >= THREADS && hop_nest_work(s) > MUCH;
+}
+
 static int kind_of(const device *v, const hop_stmt *s)
 {
-	if (s->kind == HOP_L_OP || !stmt_big(v, s))
+	if (s->kind == HOP_L_OP || (!stmt_big(v, s) && !is_much(s)))
 		return RUN_SMALL;
 	return hop_stmt_is_nest(s) ? RUN_NEST : s->kind == HOP_L_CALL ? RUN_CALL : RUN_RESIDENT;
 }
@@ -211,7 +218,7 @@ static int small_threads(const hop_block *b)
 {
 	double w = widest(b);
 	int n = 32;
-	while (n < 512 && n < w && (n < 256 || n * 2 < w))
+	while (n < 512 && n < w && (n < 256 || n * 4 < w))
 		n *= 2;
 	return n;
 }
@@ -331,6 +338,9 @@ static void make_host(device *v, int at, int old)
 	hop_block list = { 0 };
 	hop_dfunc d = dfunc(v, &f);
 	hop_cut c;
+	f.body = hop_block_copy(v->p->a, &f.body);
+	hop_device_split_columns(&d, &f.body);
+	v->spill = d.scratch;
 	v->run = 0;
 	v->nspan = f.nbuf;
 	v->first = HOP_NEWN(&v->e->tmp, int, f.nbuf);

@@ -6,6 +6,7 @@
  *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
  *	device_bind.c  who shares which loop
  *	device_red.c   sums over all blocks
+ *	device_columns.c  sums across memory
  *	device_keep.c  what stays in registers
  *	device_wait.c  barriers
  */
@@ -57,7 +58,11 @@ bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *tea
 /* device_red.c: s, a RED loop of b, as partial results of parts and a sum of those; parts by the
  * extent alone. resident: a barrier between; else the last block goes on. */
 void hop_device_split_red(hop_dfunc *d, hop_block *b, hop_stmt *s, bool resident);
+hop_reg hop_device_identity(hop_lbuild *b, const hop_acc *c);       /* what a part begins with */
 hop_size hop_device_red_parts(hop_env *e, hop_size extent);
+/* Nests right in b, of few iterations with a long sum each that goes across memory, as two: parts of
+ * the sums, then their sums. */
+void hop_device_split_columns(hop_dfunc *d, hop_block *b);
 
 /* device_keep.c: what the threads of the block that runs b have for themselves stays in registers: scalars
  * that all compute, and, through a loop, elements that have one owner. used: [nbuf] others than b use it,

@@ -27,7 +27,7 @@ static bool is_local(const hop_dfunc *d, const hop_stmt *s)
 	return s->bound || hop_size_nsym(s->extent) > d->f->nsym;
 }
 
-static hop_reg identity(hop_lbuild *b, const hop_acc *c)
+hop_reg hop_device_identity(hop_lbuild *b, const hop_acc *c)
 {
 	bool real = hop_dtype_real(c->dtype);
 	hop_dtype d = c->dtype;
@@ -69,7 +69,7 @@ static hop_stmt *part_of(hop_dfunc *d, hop_lbuild *b, const hop_stmt *s, hop_reg
 	q->bound = op2(b, HOP_SOP_max, op2(b, HOP_SOP_min, left, chunk), zero);
 	q->extent = least;
 	for (int k = 0; k < q->nacc; k++) {
-		q->acc[k].init = identity(b, &s->acc[k]);
+		q->acc[k].init = hop_device_identity(b, &s->acc[k]);
 		q->acc[k].result = hop_l_reg(b);
 	}
 	/* the loop's variable is where it starts and how far it is */

@@ -222,13 +222,30 @@ void hop_cuda_check(hop_cuemit *e, const hop_stmt *s)
 	hop_cuda_label(e, point);
 }
 
-/* Every 256th trip of what all threads run together. */
+static bool waits(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind == HOP_L_BARRIER || s->kind == HOP_L_TILE || s->kind == HOP_L_CALL ||
+		    (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED && s->bind.place) || waits(&s->body) ||
+		    waits(&s->other))
+			return true;
+	return false;
+}
+
+/* Trips of what all threads run together, less one, from one look to the next: a look is as long as many
+ * trips in which no thread waits for another, and a tenth of a millisecond is soon enough. */
+static int between(const hop_cuemit *e, const hop_stmt *s)
+{
+	return e->f->team.resident ? 255 : waits(&s->body) || waits(&s->other) ? 1023 : 8191;
+}
+
 void hop_cuda_poll(hop_cuemit *e, const hop_stmt *s)
 {
 	if (e->cu->who != HOP_WHO_TEAM || !(e->cu->last || e->cu->func[e->index].meet) || !hop_cuda_polls(s))
 		return;
 	e->cu->polls = e->cu->status = true;
-	hop_c_open(e, "if ((++trips & 255) == 0 && (st = hop_poll(state, %s)) != 0)", hop_cuda_one(e));
+	hop_c_open(e, "if ((++trips & %d) == 0 && (st = hop_poll(state, %s)) != 0)", between(e, s),
+	           hop_cuda_one(e));
 	hop_cuda_quit(e, 0, "st");
 	hop_c_close(e);
 }

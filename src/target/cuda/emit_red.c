@@ -113,6 +113,8 @@ static void in_chunks(hop_cuemit *e, const hop_stmt *s, const part *p, const cha
 static void of_block(hop_cuemit *e, const hop_stmt *s)
 {
 	int i = 0;
+	const char *warps = e->f->level == HOP_LEVEL_KERNEL ? hop_c_text(e, "%d", e->f->team.threads / 32)
+	                                                    : "hop_threads() / 32";
 	hop_c_line(e, "row ^= 1;");
 	hop_c_line(e, "unsigned char *const q = %s;", hop_cuda_row(e));
 	EACH(e, s, c)
@@ -121,8 +123,8 @@ static void of_block(hop_cuemit *e, const hop_stmt *s)
 	hop_c_line(e, "hop_barrier_block();");
 	i = 0;
 	EACH(e, s, c)
-		hop_c_line(e, "m%d = hop_take_%s_%s(q + %d);", c->result, op_name(c->op),
-		           hop_dtype_name(c->dtype), ROW * i++);
+		hop_c_line(e, "m%d = hop_take_%s_%s(q + %d, %s);", c->result, op_name(c->op),
+		           hop_dtype_name(c->dtype), ROW * i++, warps);
 }
 
 static void of_warp(hop_cuemit *e, const hop_stmt *s)

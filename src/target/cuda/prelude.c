@@ -173,10 +173,11 @@ static const char reduce[] =
 	"\tif (hop_lane() == 0)\n"
 	"\t\t(($T *)row)[hop_warp()] = v;\n"
 	"}\n"
-	"HOP_FN $T hop_take_$O_$N(const unsigned char *row)\n"
+	"HOP_FN $T hop_take_$O_$N(const unsigned char *row, int warps)\n"
 	"{\n"
 	"\t$T v = ((const $T *)row)[0];\n"
-	"\tfor (int k = 1; k < hop_threads() / 32; k++)\n"
+	"\tHOP_UNROLL\n"
+	"\tfor (int k = 1; k < warps; k++)\n"
 	"\t\tv = hop_$O2_$N(v, ((const $T *)row)[k]);\n"
 	"\treturn v;\n"
 	"}\n";

@@ -1,0 +1,209 @@
+/* device_columns.c -- sums across memory: a thread each would be few threads with a long way to go, so
+ * each sum is made of parts, by threads of their own, and a second nest adds them.
+ *
+ *	for j: r = sum over k of ..; rest        becomes
+ *	for p, for j: r = sum over k of part p; partial[p, j] = r
+ *	for j: r = sum over p of partial[p, j]; rest
+ *
+ * How many parts depends on the shape alone. What comes before the sum in an iteration is done in both.
+ *
+ * keeps: meaning but for the order of additions, which a RED loop leaves open */
+#include "loop/device.h"
+
+enum { FULL = 1 << 18,           /* threads that fill a device */
+       WIDE = 1 << 17,           /* sums that are threads enough */
+       LEAST = 64,               /* of a sum, a part */
+       LONG = 512 };             /* sums that are worth parts */
+
+/* ops, RED, then what uses it: the sum, if there is no other loop and nothing is stored before. */
+static hop_stmt *sum_in(const hop_block *b)
+{
+	hop_stmt *sum = NULL;
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind == HOP_L_OP && (sum || s->sop != HOP_SOP_store))
+			continue;
+		if (sum || s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_RED || s->bound || !hop_size_const(s->extent))
+			return NULL;
+		sum = s;
+	}
+	return sum;
+}
+
+static bool only_reads(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind != HOP_L_OP || s->sop == HOP_SOP_store)
+			return false;
+	return true;
+}
+
+static bool across(const hop_stmt *sum, hop_reg j)
+{
+	int n = 0;
+	for (const hop_stmt *s = sum->body.first; s; s = s->next) {
+		if (s->sop != HOP_SOP_load)
+			continue;
+		int k = hop_addr_term(&s->u.addr, sum->dst), t = hop_addr_term(&s->u.addr, j);
+		n += (t >= 0 && hop_size_is(s->u.addr.term[t].stride, 1)) - (k >= 0 && hop_size_is(s->u.addr.term[k].stride, 1));
+	}
+	return n > 0;
+}
+
+/* The loop over sums: the innermost of parallel loops right in each other, all of known extent. */
+static hop_stmt *columns_in(hop_stmt *s, int64_t *out_n)
+{
+	*out_n = 1;
+	for (;;) {
+		if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_PAR || s->bound || !hop_size_const(s->extent) ||
+		    !hop_block_owns(&s->body, s->dst))
+			return NULL;
+		*out_n *= s->extent.k;
+		hop_stmt *in = s->body.first;
+		if (!in || in->next || in->kind != HOP_L_LOOP || in->loop != HOP_LOOP_PAR)
+			return s;
+		s = in;
+	}
+}
+
+/* A machine for which little is much has parts of little, too. */
+static int64_t parts_for(const hop_dfunc *d, int64_t sums, int64_t n)
+{
+	int64_t s = d->m->small, p = (s ? 16 * s : FULL) / sums, most = n / (s ? 2 : LEAST);
+	return n < (s ? s : LONG) ? 1 : p < most ? p : most;
+}
+
+/* The position of the iteration among all of them, as terms: row after row. */
+static hop_addr place(hop_dfunc *d, int buf, const hop_stmt *s, const hop_stmt *last)
+{
+	hop_addr a = { .buf = buf, .offset = hop_size_int(0) };
+	for (;; s = s->body.first) {
+		int64_t stride = 1;
+		for (const hop_stmt *q = s; q != last; q = q->body.first)
+			stride *= q->body.first->extent.k;
+		hop_addr_add(d->a, &a, s->dst, hop_size_int(stride));
+		if (s == last)
+			return a;
+	}
+}
+
+static void cut_after(hop_block *b, hop_stmt *s)
+{
+	s->next = NULL;
+	b->last = s;
+}
+
+static void rename_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	int *map = user;
+	(void)t;
+	(void)def;
+	if (map[*r])
+		*r = map[*r];
+}
+
+static void fresh(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	struct { hop_lfunc *f; int *map; } *u = user;
+	(void)t;
+	if (def)
+		u->map[*r] = ++u->f->nreg;
+}
+
+/* s with registers of its own. */
+static hop_stmt *twin(hop_dfunc *d, const hop_stmt *s)
+{
+	hop_stmt *q = hop_stmt_copy(d->a, s);
+	struct { hop_lfunc *f; int *map; } u = { d->f, HOP_NEWN(&d->e->tmp, int, d->f->nreg + 1) };
+	int before = d->f->nreg;
+	hop_stmt_regs(q, fresh, &u);
+	int *map = HOP_NEWN(&d->e->tmp, int, d->f->nreg + 1);
+	for (int i = 0; i <= before; i++)
+		map[i] = u.map[i];
+	hop_stmt_regs(q, rename_reg, map);
+	return q;
+}
+
+/* Part p of the sum: its variable counts from p * chunk on. */
+static void take_part(hop_dfunc *d, hop_stmt *col, hop_stmt *sum, hop_reg p, int64_t chunk)
+{
+	hop_block ops = { 0 };
+	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = &ops, .loc = sum->loc };
+	int64_t n = sum->extent.k;
+	hop_reg by = hop_l_consti(&b, HOP_i64, chunk);
+	hop_reg from = hop_l_op(&b, HOP_SOP_mul, HOP_i64, 2, (hop_reg[]){ p, by });
+	hop_reg left = hop_l_op(&b, HOP_SOP_sub, HOP_i64, 2, (hop_reg[]){ hop_l_consti(&b, HOP_i64, n), from });
+	if (n % chunk)
+		sum->bound = hop_l_op(&b, HOP_SOP_max, HOP_i64, 2, (hop_reg[]){ hop_l_consti(&b, HOP_i64, 0),
+		                      hop_l_op(&b, HOP_SOP_min, HOP_i64, 2, (hop_reg[]){ left, by }) });
+	sum->extent = hop_size_int(chunk);
+	for (int i = 0; i < sum->nacc; i++)
+		sum->acc[i].init = hop_device_identity(&b, &sum->acc[i]);
+	hop_stmt *add = HOP_NEW(d->a, hop_stmt);
+	*add = (hop_stmt){ .kind = HOP_L_OP, .sop = HOP_SOP_add, .dtype = HOP_i64, .na = 2, .dst = sum->dst,
+	                   .a = { from, ++d->f->nreg }, .loc = sum->loc, .next = sum->body.first };
+	sum->dst = d->f->nreg;
+	sum->body.first = add;
+	ops.last->next = col->body.first;
+	col->body.first = ops.first;
+}
+
+static hop_stmt *sum_of(hop_stmt *col)
+{
+	hop_stmt *s = col->body.first;
+	while (s->kind != HOP_L_LOOP)
+		s = s->next;
+	return s;
+}
+
+static hop_stmt *last_of(hop_stmt *s)
+{
+	while (s->body.first && !s->body.first->next && s->body.first->kind == HOP_L_LOOP &&
+	       s->body.first->loop == HOP_LOOP_PAR)
+		s = s->body.first;
+	return s;
+}
+
+/* s with the sum in its innermost loop: the parts, which stand before it, and s changed. */
+static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t parts)
+{
+	hop_stmt *own = last_of(s), *sum = sum_of(own), *q = twin(d, s), *col = last_of(q);
+	int64_t chunk = (sum->extent.k + parts - 1) / parts;
+	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .loc = s->loc };
+	hop_stmt *over = HOP_NEW(d->a, hop_stmt), *qsum = sum_of(col);
+	*over = (hop_stmt){ .kind = HOP_L_LOOP, .loop = HOP_LOOP_PAR, .dst = hop_l_reg(&b), .loc = s->loc,
+	                    .extent = hop_size_int(parts), .body = { q, q } };
+	q->next = NULL;
+	cut_after(&col->body, qsum);
+	take_part(d, col, qsum, over->dst, chunk);
+	hop_block again = { 0 };
+	hop_reg p = hop_l_reg(&b);
+	for (int i = 0; i < sum->nacc; i++) {
+		hop_dtype t = sum->acc[i].dtype;
+		int buf = hop_device_scratch(d, t, hop_size_int(parts * sums));
+		hop_addr to = place(d, buf, q, col), from = place(d, buf, s, own);
+		hop_addr_add(d->a, &to, over->dst, hop_size_int(sums));
+		hop_addr_add(d->a, &from, p, hop_size_int(sums));
+		b.block = &col->body;
+		hop_l_store(&b, t, &to, qsum->acc[i].result);
+		b.block = &again;
+		sum->acc[i].value = hop_l_load(&b, t, &from);
+	}
+	sum->extent = hop_size_int(parts);
+	sum->dst = p;
+	sum->body = again;
+	return over;
+}
+
+void hop_device_split_columns(hop_dfunc *d, hop_block *b)
+{
+	for (hop_stmt **at = &b->first, *s; (s = *at); at = &(*at)->next) {
+		int64_t sums;
+		hop_stmt *col = s->kind == HOP_L_LOOP ? columns_in(s, &sums) : NULL, *sum = col ? sum_in(&col->body) : NULL;
+		if (!sum || sums < 1 || sums > WIDE || !only_reads(&sum->body) || !across(sum, col->dst) ||
+		    parts_for(d, sums, sum->extent.k) < 2)
+			continue;
+		*at = split(d, s, sums, parts_for(d, sums, sum->extent.k));
+		(*at)->next = s;
+		at = &(*at)->next;
+	}
+}
