@@ -21,7 +21,7 @@ static struct {
 	const char *(*why)(int code);
 } nvrtc;
 
-static int totals[3];          /* kernels, most registers, kernels that spill */
+static int totals[4];          /* kernels, most registers, kernels that spill, all registers */
 
 static void find(void *lib, const char *name, void *where)
 {
@@ -112,6 +112,7 @@ static void report(char *log, int quiet)
 			totals[0]++;
 			totals[1] = regs > totals[1] ? regs : totals[1];
 			totals[2] += spills > 0;
+			totals[3] += regs;
 			if (!quiet)
 				printf("; %s\n", at);
 			spills = 0;
@@ -140,7 +141,8 @@ static void write_cubin(program *p, const char *path)
 static int check(const char *path, const char *arch, const char *out, int quiet)
 {
 	char *text = read_file(path), option[64];
-	const char *options[] = { "--minimal", "--split-compile=0", option, "--ptxas-options=-v" };
+	const char *split = getenv("NVRTC_SPLIT") ? "--split-compile=0" : "--split-compile=1";
+	const char *options[] = { "--minimal", split, option, "--ptxas-options=-v" };
 	program *p;
 	size_t n;
 
@@ -179,7 +181,8 @@ int main(int argc, char **argv)
 		else
 			n++, bad += check(argv[i], arch, out, quiet);
 	}
-	printf("%d kernels, at most %d registers, %d spill\n", totals[0], totals[1], totals[2]);
+	printf("%d kernels, at most %d registers, %d together; %d spill\n", totals[0], totals[1], totals[3],
+	       totals[2]);
 	printf("%d passed, %d failed\n", n - bad, bad);
 	return bad != 0;
 }

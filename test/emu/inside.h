@@ -19,6 +19,7 @@ typedef struct emu_set {
 	bool        check;         /* HOP_EMU_CHECK=0: accesses of kernels are not looked at */
 	bool        late;          /* HOP_EMU_LATE=0: streams do at once what they are told */
 	const char *keep;          /* HOP_EMU_KEEP: a folder where texts and objects stay, with lines */
+	const char *texts;         /* HOP_EMU_TEXTS: a folder where texts are put instead of compiled */
 	const char *cxx;           /* HOP_EMU_CXX: the compiler of texts; else c++ */
 } emu_set;
 const emu_set *emu_settings(void);

@@ -35,6 +35,7 @@ static void read_settings(void)
 	set.check = !is("HOP_EMU_CHECK", "0");
 	set.late = !is("HOP_EMU_LATE", "0");
 	set.keep = getenv("HOP_EMU_KEEP");
+	set.texts = getenv("HOP_EMU_TEXTS");
 	set.cxx = getenv("HOP_EMU_CXX");
 	set.cxx = set.cxx && *set.cxx ? set.cxx : "c++";
 	state = set.seed;
