@@ -6,7 +6,7 @@ CMAKE = cmake -S . -B
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-c quick matrix bench bench-gpu bless docs doxygen format install fuzz asan tsan \
+.PHONY: build run test test-c quick matrix nvrtc bench bench-gpu bless docs doxygen format install fuzz asan tsan \
 	clean help setup missing
 
 build: missing $(B)/CMakeCache.txt  ## libhop, the command, tests and examples into build/
@@ -32,6 +32,9 @@ matrix: missing                     ## run one program a cell, write docs/matrix
 
 test-c: missing                     ## every native test with the C target; an hour or less
 	@scripts/test ctarget-all
+
+nvrtc: missing                      ## compile CUDA texts by NVRTC, which needs no device
+	@scripts/test nvrtc
 
 bench: missing                      ## ratios to hand-written C and to the machine's peak
 	@bench/run
