@@ -237,7 +237,8 @@ static bool is_row(const hop_stmt *last, double outer, double room)
 		return true;
 	if (!l || trips(l) < WARP)
 		return false;
-	return row_score(&last->body, last->dst) > 0 || outer * 4 <= room;
+	int score = row_score(&last->body, last->dst);
+	return score > 0 || outer * (score < 0 ? 64 : 4) <= room;
 }
 
 /* As many as its longest loop has, or more than a warp's. */

@@ -1,7 +1,8 @@
 /* emit.c -- loop programs to CUDA C: statements and functions. A statement outside of loops that are shared
  * is run by every thread with the same values; what it stores one of them stores. Decides nothing about
  * who does what: the schedule has. */
-#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "target/cuda/emit.h"
 
@@ -49,9 +50,48 @@ static const char *both(hop_cuemit *e, const char *a, const char *b)
 	return a && b ? hop_c_text(e, "%s && %s", a, b) : a ? a : b;
 }
 
+/* One more than the most that a register can be; 0 = not known. */
+static double bound(const hop_cuemit *e, hop_reg r)
+{
+	const char *t = e->reg[r];
+	if (e->cu->most[r])
+		return (double)e->cu->most[r];
+	return t && t[0] && !t[strspn(t, "0123456789")] ? strtod(t, NULL) + 1 : 0;
+}
+
+/* Positions are divided in 32 bits, where they fit: 64 take ten times as long. */
+static bool emit_narrow(hop_cuemit *e, const hop_stmt *s)
+{
+	double      a, b, most = 0;
+	const char *t, *x, *y;
+	if (s->na != 2 || s->dtype != HOP_i64 || e->cu->high)
+		return false;
+	a = bound(e, s->a[0]);
+	b = bound(e, s->a[1]);
+	x = hop_c_reg(e, s->a[0]);
+	y = hop_c_reg(e, s->a[1]);
+	switch (s->sop) {
+	case HOP_SOP_add: most = a + b - 1; t = hop_c_text(e, "%s + %s", x, y); break;
+	case HOP_SOP_mul: most = (a - 1) * (b - 1) + 1; t = hop_c_text(e, "%s * %s", x, y); break;
+	case HOP_SOP_div: most = a; t = hop_c_text(e, "(int)((uint32_t)%s / %su)", x, y); break;
+	case HOP_SOP_rem: most = b - 1; t = hop_c_text(e, "(int)((uint32_t)%s %% %su)", x, y); break;
+	default: return false;
+	}
+	if (!a || !b || most >= 1 << 30 || a >= 1 << 30 || b >= 1 << 30)
+		return false;
+	if ((s->sop == HOP_SOP_div || s->sop == HOP_SOP_rem) && (e->cu->most[s->a[1]] || b < 2))
+		return false;                      /* it may be by 0 */
+	hop_c_line(e, "const int r%d%s = %s;", s->dst, e->cu->copy, t);
+	hop_c_set(e, s->dst, HOP_i64, hop_c_text(e, "r%d%s", s->dst, e->cu->copy));
+	e->cu->most[s->dst] = most < 1 ? 1 : (int64_t)most;
+	return true;
+}
+
 static void emit_op(hop_cuemit *e, const hop_stmt *s)
 {
 	const char *t;
+	if (emit_narrow(e, s))
+		return;
 	if (s->sop == HOP_SOP_load) {
 		const char *mask = both(e, e->cu->guard, s->na ? hop_c_reg(e, s->a[0]) : NULL);
 		t = hop_cuda_value(e, &s->u.addr);
@@ -235,7 +275,7 @@ static void emit_stmt(hop_cuemit *e, const hop_stmt *s)
 	if (hop_c_is_dead(e, s) || (e->cu->part == HOP_CU_LOADS && store) ||
 	    (e->cu->part == HOP_CU_STORES && !store))
 		return;
-	if (!hop_c_is_silent(s))
+	if (!hop_c_is_silent(s) && !e->cu->quiet)
 		hop_c_comment(e, s->loc);
 	if (e->cu->high && s->kind != HOP_L_OP && s->kind != HOP_L_BARRIER &&
 	    !hop_cuda_leaves(e->p, e->cu->func, s))

@@ -57,6 +57,7 @@ struct hop_cuda {
 	const char    **round;     /* [nreg+1+OWN] of a loop over threads that is unrolled: which round it is */
 	int64_t        *most;      /* [nreg+1+OWN] not 0: the register is an int, less than this */
 	const char     *copy;      /* behind names of registers: one of several iterations at once, or "" */
+	bool            quiet;     /* lines of the user stand there already */
 	const char     *guard;     /* loads are not done where this is false; NULL = they are */
 	enum { HOP_CU_ALL, HOP_CU_LOADS, HOP_CU_STORES } part;    /* of several iterations: all but stores, or
 	                              these */
@@ -125,6 +126,11 @@ void        hop_cuda_loop(hop_cuemit *e, const hop_stmt *s);
 bool        hop_cuda_owns(const hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_open_rounds(hop_cuemit *e, const hop_stmt *s, const char *v);
 void        hop_cuda_red(hop_cuemit *e, const hop_stmt *s);
+/* How many iterations a sharer takes at once; 0 = one after the other. Then these: v, v + apart, .. as far as
+ * they are below n (NULL: they are), all loads first; a reduction's values go to `at`. */
+int         hop_cuda_each(const hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart, const char *v,
+                             const char *n, const char *at);
 /* The body once, and its values into the accumulators: `at` follows their names. */
 void        hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at);
 void        hop_cuda_carries(hop_cuemit *e, const hop_stmt *s);

@@ -53,14 +53,23 @@ const char *hop_cuda_var(hop_cuemit *e, const hop_stmt *s)
 
 /* ---- bodies ---- */
 
-void hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at)
+static void combine(hop_cuemit *e, const hop_stmt *s, const char *at)
 {
-	hop_cuda_block(e, &s->body);
 	for (const hop_acc *c = s->acc; s->loop == HOP_LOOP_RED && c < s->acc + s->nacc; c++)
 		if (e->uses[c->result]) {
 			const char *to = hop_c_text(e, "%s%d", at, c->result);
+			if (e->cu->guard)
+				hop_c_line(e, "if (%s)", e->cu->guard);
+			e->indent += e->cu->guard != NULL;
 			hop_c_line(e, "%s = %s;", to, hop_c_red(e, c->op, c->dtype, hop_c_reg(e, c->value), to));
+			e->indent -= e->cu->guard != NULL;
 		}
+}
+
+void hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at)
+{
+	hop_cuda_block(e, &s->body);
+	combine(e, s, at);
 	hop_cuda_carries(e, s);
 }
 
@@ -133,9 +142,9 @@ static share of_blocks(hop_cuemit *e, const hop_stmt *s, int axis)
 	                same ? -1 : n, false, HOP_WHO_BLOCK };
 }
 
-static share share_of(hop_cuemit *e, const hop_stmt *s)
+static share share_of(hop_cuemit *e, const hop_stmt *s, int k)
 {
-	int         t = e->cu->func[e->index].threads, k = s->bind.each > 1 ? s->bind.each : 1;
+	int         t = e->cu->func[e->index].threads;
 	const char *wide = is_narrow(s) ? "" : "(int64_t)", *threads = hop_cuda_threads(e);
 	bool        exact = e->f->level == HOP_LEVEL_KERNEL && e->f->team.exact;
 	share       x;
@@ -155,7 +164,9 @@ static share share_of(hop_cuemit *e, const hop_stmt *s)
 		x = of_blocks(e, s, (int)s->bind.place - HOP_PLACE_BLOCK_X);
 		break;
 	case HOP_PLACE_LANE:
-		x = (share){ "hop_lane()", "32", NULL, HOP_CUDA_WARP, false, HOP_WHO_ONE };
+		x = (share){ "hop_lane()", hop_c_text(e, "%d", HOP_CUDA_WARP * k), NULL, HOP_CUDA_WARP * k, false,
+		             HOP_WHO_ONE };
+		threads = "32";
 		exact = false;
 		break;
 	default:
@@ -214,10 +225,24 @@ static bool loads_first(const hop_lfunc *f, const hop_block *b)
 	return true;
 }
 
-static bool takes_several(const hop_cuemit *e, const hop_stmt *s)
+/* Lanes and threads of a block always take every T-th iteration, so that they may take several at once
+ * unasked. 0: they do not. */
+int hop_cuda_each(const hop_cuemit *e, const hop_stmt *s)
 {
-	return s->bind.each > 1 && s->bind.each <= MOST && s->loop == HOP_LOOP_PAR && !s->bind.ordered &&
-	       hop_cuda_is_simple(&s->body) && loads_first(e->f, &s->body);
+	enum { USUAL = 4, MANY = 8, SMALL = 10 };
+	bool    block = s->bind.place == HOP_PLACE_THREAD || s->bind.place == HOP_PLACE_LANE;
+	int     t = s->bind.place == HOP_PLACE_LANE ? HOP_CUDA_WARP : e->cu->func[e->index].threads;
+	int64_t n = hop_cuda_known(s), rounds = t && n >= 0 ? (n + t - 1) / t : USUAL;
+	int     most = hop_block_count(&s->body) <= SMALL ? MANY : USUAL;
+
+	if (s->bind.ordered || s->bind.each > MOST || !hop_cuda_is_simple(&s->body) ||
+	    !loads_first(e->f, &s->body))
+		return 0;
+	if (s->bind.each > 1)
+		return s->bind.each;
+	if (!block || rounds < 2)
+		return 0;
+	return rounds < most ? (int)rounds : n < 0 ? USUAL : most;
 }
 
 /* Registers of the body are those of copy k again. */
@@ -228,34 +253,36 @@ static void recall(hop_cuemit *e, const hop_stmt *s, const char *copy)
 			hop_c_set(e, q->dst, (hop_dtype)e->dtype[q->dst], hop_c_text(e, "r%d%s", q->dst, copy));
 }
 
-static void at_copy(hop_cuemit *e, const hop_stmt *s, int k, const char *v, const char *n, bool full)
+/* n NULL: it is there for sure. */
+static void at_copy(hop_cuemit *e, const hop_stmt *s, int k, const char *v, const char *n)
 {
 	e->cu->copy = hop_c_text(e, "_%d", k);
 	hop_c_set(e, s->dst, HOP_i64, k ? hop_c_text(e, "%s%d", v, k) : v);
-	e->cu->guard = k && !full ? hop_c_text(e, "%s%d < %s", v, k, n) : NULL;
+	e->cu->guard = k && n ? hop_c_text(e, "%s%d < %s", v, k, n) : NULL;
 }
 
-static void several(hop_cuemit *e, const hop_stmt *s, const share *x, const char *v, const char *n)
+void hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart, const char *v,
+                      const char *n, const char *at)
 {
-	int     each = s->bind.each;
-	int64_t k = hop_cuda_known(s);
-	bool    full = x->all > 0 && k >= 0 && k % x->all == 0;
 	hop_loc loc = e->loc;
 
 	for (int i = 1; i < each; i++)
-		hop_c_line(e, "const %s %s%d = %s + %d * %s;", hop_cuda_int(s), v, i, v, i, x->apart);
+		hop_c_line(e, "const %s %s%d = %s + %d * %s;", hop_cuda_int(s), v, i, v, i, apart);
 	e->cu->part = HOP_CU_LOADS;
 	for (int i = 0; i < each; i++) {
-		at_copy(e, s, i, v, n, full);
+		at_copy(e, s, i, v, n);
 		hop_cuda_block(e, &s->body);
+		e->cu->quiet = true;
 	}
 	e->cu->part = HOP_CU_STORES;
 	for (int i = 0; i < each; i++) {
-		at_copy(e, s, i, v, n, full);
+		at_copy(e, s, i, v, n);
 		recall(e, s, e->cu->copy);
 		hop_cuda_block(e, &s->body);
+		combine(e, s, at);
 	}
 	e->cu->part = HOP_CU_ALL;
+	e->cu->quiet = false;
 	e->cu->copy = "";
 	e->cu->guard = NULL;
 	e->loc = loc;
@@ -325,15 +352,17 @@ static void owned_loop(hop_cuemit *e, const hop_stmt *s)
 static void shared_loop(hop_cuemit *e, const hop_stmt *s)
 {
 	enum hop_who who = e->cu->who;
-	share        x = share_of(e, s);
+	int          each = hop_cuda_each(e, s);
+	share        x = share_of(e, s, each ? each : s->bind.each > 1 ? s->bind.each : 1);
 	const char  *n = hop_cuda_extent(e, s), *v = hop_cuda_var(e, s);
+	int64_t      k = hop_cuda_known(s);
 
 	if (hop_cuda_leaves(e->p, e->cu->func, s))
 		hop_cuda_refuse(e, s, "a loop that threads share asks the host");
 	open_share(e, s, &x, v, n);
 	e->cu->who = x.who;
-	if (takes_several(e, s))
-		several(e, s, &x, v, n);
+	if (each)
+		hop_cuda_several(e, s, each, x.apart, v, x.all > 0 && k >= 0 && k % x.all == 0 ? NULL : n, "r");
 	else if (s->bind.each > 1)
 		in_turn(e, s, &x, v, n);
 	else

@@ -63,13 +63,22 @@ static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *fr
 	enum hop_who who = e->cu->who;
 	const char  *v = hop_cuda_var(e, s);
 	bool         owns = hop_cuda_owns(e, s);
+	int          each = owns || !s->bind.place ? 0 : hop_cuda_each(e, s);
+	int64_t      n = hop_cuda_known(s);
+	bool         full = each && p->count && n >= 0 && n % (each * p->count) == 0;
 	if (owns)
 		hop_cuda_open_rounds(e, s, v);
+	else if (each)
+		hop_c_open(e, "for (%s %s = %s; %s < %s; %s += %d * %s)", hop_cuda_int(s), v, from, v, test, v,
+		           each, p->step);
 	else
 		hop_c_open(e, "for (%s %s = %s; %s < %s; %s += %s)", hop_cuda_int(s), v, from, v, test, v,
 		           p->step);
 	e->cu->who = s->bind.place ? HOP_WHO_ONE : who;
-	hop_cuda_pass(e, s, name);
+	if (each)
+		hop_cuda_several(e, s, each, p->step, v, full ? NULL : test, name);
+	else
+		hop_cuda_pass(e, s, name);
 	e->cu->who = who;
 	hop_c_close(e);
 	if (owns)
@@ -112,9 +121,9 @@ static void in_chunks(hop_cuemit *e, const hop_stmt *s, const part *p, const cha
  * all have left the first. */
 static void of_block(hop_cuemit *e, const hop_stmt *s)
 {
-	int i = 0;
-	const char *warps = e->f->level == HOP_LEVEL_KERNEL ? hop_c_text(e, "%d", e->f->team.threads / 32)
-	                                                    : "hop_threads() / 32";
+	int         i = 0, t = e->cu->func[e->index].threads;
+	const char *warps = t ? hop_c_text(e, "%d", t / HOP_CUDA_WARP) : "hop_threads() / 32";
+
 	hop_c_line(e, "row ^= 1;");
 	hop_c_line(e, "unsigned char *const q = %s;", hop_cuda_row(e));
 	EACH(e, s, c)
@@ -176,10 +185,10 @@ static void low(hop_cuemit *e, const hop_stmt *s, bool top)
 		declare(e, s, "m", false);
 		walk(e, s, &p, p.from, n, "m");
 	}
-	if (s->bind.place == HOP_PLACE_THREAD)
-		of_block(e, s);
-	else if (s->bind.place == HOP_PLACE_LANE)
+	if (s->bind.place == HOP_PLACE_LANE || (s->bind.place && p.count == HOP_CUDA_WARP))
 		of_warp(e, s);
+	else if (s->bind.place)
+		of_block(e, s);
 	EACH(e, s, c)
 		hop_c_line(e, "r%d = %s;", c->result,
 		           hop_c_red(e, c->op, c->dtype, hop_c_reg(e, c->init), hop_c_text(e, "m%d", c->result)));
