@@ -56,8 +56,8 @@ int main(void)
 	static _Alignas(64) unsigned char work[1 << 16];
 	double s[4] = { 0, 0, 0, 0 }, u[AHEAD] = { 0 }, better[AHEAD], to = 4, swing = 0;
 	hop_spec spec[3] = { hop_spec1(HOP_f64, 4), hop_spec1(HOP_f64, AHEAD), hop_spec0(HOP_f64) };
-	hop_arg in[3] = { { s, NULL, NULL }, { u, NULL, NULL }, { &to, NULL, NULL } };
-	hop_arg out = { better, NULL, NULL };
+	hop_arg in[3] = { { .data = s }, { .data = u }, { .data = &to } };
+	hop_arg out = { .data = better };
 	struct picture p = { { { 0 } } };
 	hop_ctx *c;
 	hop_fn *f;

@@ -12,14 +12,14 @@ enum { N = CHECK_N };
 static int run(hop_exec *x, const double *point, int nout, double *const *out)
 {
 	double in0[N], k = check_k;
-	hop_arg in[2] = { { in0, NULL, NULL }, { &k, NULL, NULL } }, to[3];
+	hop_arg in[2] = { { .data = in0 }, { .data = &k } }, to[3];
 	void *ws;
 	int bad;
 
 	for (int i = 0; i < N; i++)
 		in0[i] = point[i];
 	for (int i = 0; i < nout; i++)
-		to[i] = (hop_arg){ out[i], NULL, NULL };
+		to[i] = (hop_arg){ .data = out[i] };
 	int64_t bytes = hop_exec_workspace(x, in);
 	if (bytes < 0)
 		return cell_bad("no workspace size");

@@ -255,7 +255,7 @@ static void test_in_refused(void **state)
 	(void)state;
 	dropped = 0;
 	m = good, m.major = 2, refused(m, HOP_EVALUE, "version 2.0");
-	m = good, m.t.device_type = 2, refused(m, HOP_EVALUE, "device type 2");
+	m = good, m.t.device_type = 10, refused(m, HOP_EVALUE, "device type 10");
 	m = good, m.t.ndim = -1, refused(m, HOP_EVALUE, "rank -1");
 	m = good, m.t.ndim = 1000, refused(m, HOP_EVALUE, "rank 1000");
 	m = good, m.t.shape = NULL, refused(m, HOP_EVALUE, "rank 2");

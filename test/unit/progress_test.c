@@ -249,7 +249,7 @@ static void *in_thread(void *arg)
 {
 	struct thread *h = arg;
 	double in = 0.9, out;
-	hop_arg a = { &in, NULL, NULL }, r = { &out, NULL, NULL };
+	hop_arg a = { .data = &in }, r = { .data = &out };
 	void *w = aligned_alloc(64, (size_t)(hop_exec_workspace(h->x, &a) + 63) / 64 * 64);
 	for (int i = 0; i < 50 && !h->st; i++) {
 		h->st = hop_run(h->x, &a, &r, w);

@@ -277,7 +277,7 @@ static void test_large(void **state)
 	int64_t dim[3] = { 1 << 22, 1 << 22, 1 << 22 }, stride[3] = { 0, 0, 0 };
 	float v = 1, y[4];
 	_Alignas(64) char ws[4096];
-	hop_arg in = { &v, dim, stride }, out = { .data = y };
+	hop_arg in = { .data = &v, .dim = dim, .stride = stride }, out = { .data = y };
 	hop_fn *f;
 	hop_exec *x;
 	(void)state;
@@ -309,7 +309,7 @@ static void test_outer(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		s[i] = hop_spec_sym(hop_spec1(HOP_f64, 0), 0, name[i], 0, 0);
-		in[i] = (hop_arg){ &v, &dim, &zero };
+		in[i] = (hop_arg){ .data = &v, .dim = &dim, .stride = &zero };
 	}
 	assert_int_equal(hop_capture(ctx, outer, NULL, 3, s, &f), HOP_OK);
 	assert_int_equal(hop_compile(f, NULL, &x), HOP_OK);

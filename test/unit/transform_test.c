@@ -351,7 +351,7 @@ static void wide(hop_trace *t, const hop_value *in, void *user)
 static int64_t workspace(hop_fn *f)
 {
 	hop_exec *x;
-	hop_arg in[2] = { { NULL, NULL, NULL }, { NULL, NULL, NULL } };
+	hop_arg in[2] = { { .data = NULL }, { .data = NULL } };
 	must(hop_compile(f, HOP_COMPILE_OPTS(.threads = 1), &x));
 	int64_t n = hop_exec_workspace(x, in);
 	hop_exec_release(x);
