@@ -424,6 +424,32 @@ static void test_door(void **state)
 	hop_fn_release(f);
 }
 
+static void choose(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[2] = { HOP_NONE, HOP_NONE };
+	(void)user;
+	hop_masked_select(t, in[0], hop_gt(t, in[0], hop_f(t, 0)), NULL, out);
+	hop_return(t, hop_exact(t, out[0], out[1]));
+}
+
+/* A size that only the run knows: by way of this process, and back there. */
+static void test_exact(void **state)
+{
+	NEED_DEVICE();
+	hop_fn *f = captured(choose, 1, NULL);
+	hop_array *x = there(), *y;
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		ok(hop_call(f, 1, &x, 1, &y));
+		assert_true(is_far(y));
+		assert_int_equal(hop_array_count(y), 3);
+		assert_true(hop_array_at(y, 2) == 5);
+		hop_array_release(y);
+	}
+	hop_array_release(x);
+	hop_fn_release(f);
+}
+
 static void test_eager(void **state)
 {
 	NEED_DEVICE();
@@ -679,6 +705,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_captured, open_fake, close_fake),
 		cmocka_unit_test_setup_teardown(test_jit, open_fake, close_fake),
 		cmocka_unit_test_setup_teardown(test_door, open_fake, close_fake),
+		cmocka_unit_test_setup_teardown(test_exact, open_fake, close_fake),
 		cmocka_unit_test_setup_teardown(test_eager, open_fake, close_fake),
 		cmocka_unit_test_setup_teardown(test_file, open_fake, close_fake),
 		cmocka_unit_test_setup_teardown(test_stream, open_fake, close_fake),
@@ -694,6 +721,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_captured, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_jit, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_door, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_exact, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_eager, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_file, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_stream, open_cuda, close_ctx),
