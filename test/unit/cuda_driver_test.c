@@ -148,7 +148,8 @@ static const char two[] =
 	KERNEL(2) INDEX
 	"\tif (i < (long long)r[1])\n\t\t((double *)r[0])[i] = 2 * ((const double *)r[2])[i] + 1;\n}\n"
 	KERNEL(3) INDEX
-	"\tif (i < (long long)r[1])\n\t\t((double *)r[3])[i] = ((const double *)r[0])[8 + i] + (double)r[1];\n}\n";
+	"\tif (i < (long long)r[1])\n"
+	"\t\t((double *)r[3])[i] = ((const double *)r[0])[8 + i] + (double)r[1];\n}\n";
 
 static void make_two(loaded *l)
 {
@@ -265,7 +266,8 @@ static void arrays_of_the_device(void **state)
 		h.rt.there = (const unsigned char[]){ 1, 1 };
 		x[0] = turn;
 		assert_null(m->copy(q, far_x, x, sizeof x));
-		assert_int_equal(hop_cuda_launch_image(&l.image, q, (void *[]){ far_x, far_y }, &n, NULL, &h.rt), 0);
+		assert_int_equal(hop_cuda_launch_image(&l.image, q, (void *[]){ far_x, far_y }, &n, NULL,
+		                                       &h.rt), 0);
 	}
 	assert_null(m->copy(q, y, far_y, sizeof y));
 	assert_null(m->wait(q));
@@ -331,7 +333,8 @@ static void blocks_meet(void **state)
 /* One block, a loop; every step asks something. mode of the element decides what: 0 effect, 1 print, 2 a
  * longer tape, 3 check, 4 assert that fails, 5 wait until canceled. */
 static const char leaves[] =
-	"static __device__ int leave(hop_state *s, int code, int id, unsigned at, long long i, int point)\n{\n"
+	"static __device__ int leave(hop_state *s, int code, int id, unsigned at, long long i, int point)\n"
+	"{\n"
 	"\t__syncthreads();\n"
 	"\tif (!threadIdx.x) {\n"
 	"\t\ts->save[s->saved] = (hop_word)i;\n\t\ts->save[s->saved + 1] = (hop_word)point;\n"
@@ -348,21 +351,26 @@ static const char leaves[] =
 	"\tdouble *mode = (double *)r[2], *x = (double *)r[3], *y = (double *)r[4];\n"
 	"\tif (state->code)\n\t\treturn;\n"
 	"\tif (state->saved) {\n"
-	"\t\ti = (long long)state->save[state->saved - 2];\n\t\tpoint = (long long)state->save[state->saved - 1];\n"
+	"\t\ti = (long long)state->save[state->saved - 2];\n"
+	"\t\tpoint = (long long)state->save[state->saved - 1];\n"
 	"\t\t__syncthreads();\n\t\tif (!threadIdx.x)\n\t\t\tstate->saved -= 2;\n\t\t__syncthreads();\n"
 	"\t\tif (point == 1)\n\t\t\tgoto done;\n\t\tgoto again;\n\t}\n"
 	"\tfor (; i < n; i++) {\n"
 	"again:\n"
 	"\t\tif (mode[i] == 0 || mode[i] == 3) {\n"
-	"\t\t\tif (!threadIdx.x) {\n\t\t\t\tstate->request[0] = 1;\n\t\t\t\tstate->request[1] = (hop_word)n;\n"
-	"\t\t\t\tstate->request[2] = (hop_word)(x + i);\n\t\t\t\tstate->request[3] = (hop_word)(y + i);\n\t\t\t}\n"
+	"\t\t\tif (!threadIdx.x) {\n\t\t\t\tstate->request[0] = 1;\n"
+	"\t\t\t\tstate->request[1] = (hop_word)n;\n"
+	"\t\t\t\tstate->request[2] = (hop_word)(x + i);\n"
+	"\t\t\t\tstate->request[3] = (hop_word)(y + i);\n\t\t\t}\n"
 	"\t\t\tleave(state, mode[i] == 0 ? 2 : 4, 0, at, i, 1);\n\t\t\treturn;\n\t\t}\n"
 	"\t\tif (mode[i] == 1 || mode[i] == 4) {\n"
 	"\t\t\tif (state->ring_head + 32 > state->ring_bytes) {\n"
 	"\t\t\t\tleave(state, 5, 0, at, i, 2);\n\t\t\t\treturn;\n\t\t\t}\n"
-	"\t\t\t__syncthreads();\n\t\t\tif (!threadIdx.x)\n\t\t\t\tnote(state, mode[i] == 1 ? 1 : 2, n, x[i]);\n"
+	"\t\t\t__syncthreads();\n\t\t\tif (!threadIdx.x)\n"
+	"\t\t\t\tnote(state, mode[i] == 1 ? 1 : 2, n, x[i]);\n"
 	"\t\t\t__syncthreads();\n"
-	"\t\t\tif (mode[i] == 4) {\n\t\t\t\tif (!threadIdx.x)\n\t\t\t\t\tstate->code = 1;\n\t\t\t\treturn;\n\t\t\t}\n\t\t}\n"
+	"\t\t\tif (mode[i] == 4) {\n\t\t\t\tif (!threadIdx.x)\n"
+	"\t\t\t\t\tstate->code = 1;\n\t\t\t\treturn;\n\t\t\t}\n\t\t}\n"
 	"\t\tif (mode[i] == 2) {\n"
 	"\t\t\tlong long want = (i + 1) * 100000;\n"
 	"\t\t\tif (state->tape[0].bytes < want) {\n"
@@ -370,7 +378,8 @@ static const char leaves[] =
 	"\t\t\t\tleave(state, 3, 0, at, i, 2);\n\t\t\t\treturn;\n\t\t\t}\n"
 	"\t\t\tif (!threadIdx.x) {\n\t\t\t\t((double *)(state->tape[0].ptr + want))[-1] = x[i];\n"
 	"\t\t\t\ty[i] = ((double *)(state->tape[0].ptr + 100000))[-1];\n\t\t\t}\n\t\t}\n"
-	"\t\twhile (mode[i] == 5) {\n\t\t\t__syncthreads();\n\t\t\tif (!threadIdx.x)\n\t\t\t\ttold = *state->cancel;\n"
+	"\t\twhile (mode[i] == 5) {\n\t\t\t__syncthreads();\n"
+	"\t\t\tif (!threadIdx.x)\n\t\t\t\ttold = *state->cancel;\n"
 	"\t\t\t__syncthreads();\n\t\t\tif (told)\n\t\t\t\tbreak;\n\t\t}\n"
 	"\t\tif (mode[i] == 5) {\n\t\t\tif (!threadIdx.x)\n\t\t\t\tstate->code = 6;\n\t\t\treturn;\n\t\t}\n"
 	"done:\n"
@@ -487,7 +496,8 @@ static void full_ring(void **state)
 		x[i] = i;
 	}
 	host_init(&h);
-	assert_int_equal(hop_cuda_launch_image(&l.image, NULL, (void *[]){ mode, x, y }, &n, NULL, &h.rt), 0);
+	void *all[] = { mode, x, y };
+	assert_int_equal(hop_cuda_launch_image(&l.image, NULL, all, &n, NULL, &h.rt), 0);
 	assert_int_equal(h.nseen, N);
 	for (int i = 0; i < 256; i++)
 		assert_true(h.seen[i] == i);
@@ -497,7 +507,7 @@ static void full_ring(void **state)
 	x[0] = 0;
 	n = 101;                               /* a check that does not hold */
 	mode[2] = 3;
-	assert_int_equal(hop_cuda_launch_image(&l.image, NULL, (void *[]){ mode, x, y }, &n, NULL, &h.rt), 1);
+	assert_int_equal(hop_cuda_launch_image(&l.image, NULL, all, &n, NULL, &h.rt), 1);
 	assert_int_equal(h.status, HOP_ESHAPE);
 	assert_int_equal(h.nseen, 2);
 	unload(&l);
@@ -587,6 +597,26 @@ static void out_of_memory(void **state)
 	unload(&l);
 }
 
+/* What idle runs keep is given up, and the next run gets it anew. */
+static void relief(void **state)
+{
+	double y[64];
+	loaded l;
+	host h;
+	(void)state;
+	NEED_DEVICE();
+	make_leaves(&l);
+	for (int turn = 0; turn < 3; turn++) {
+		host_init(&h);
+		assert_int_equal(run_modes(&l, &h, "2222", y), 0);
+		assert_true(y[3] == 1 && y[0] == 1001);
+		bool entered = hop_cuda_enter(dev);
+		hop_cuda_relieve(dev);
+		hop_cuda_leave(dev, entered);
+	}
+	unload(&l);
+}
+
 static const char wild[] =
 	KERNEL(1)
 	"\tif (!threadIdx.x)\n\t\t*(double *)(r[1] * 0 + 64) = 1;\n}\n";
@@ -638,7 +668,7 @@ int main(void)
 		cmocka_unit_test(arrays_of_the_device), cmocka_unit_test(blocks_meet),
 		cmocka_unit_test(leaving), cmocka_unit_test(first_error_wins), cmocka_unit_test(full_ring),
 		cmocka_unit_test(canceled), cmocka_unit_test(damaged_bytes), cmocka_unit_test(compiler_says),
-		cmocka_unit_test(out_of_memory), cmocka_unit_test(lost_device),
+		cmocka_unit_test(out_of_memory), cmocka_unit_test(relief), cmocka_unit_test(lost_device),
 	};
 	return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -29,7 +29,7 @@ typedef struct hop_cuda {
 	int64_t  shared;                       /* bytes that a block may have, at most */
 	size_t   total, grain;                 /* bytes of memory; of what is mapped at once */
 	bool     together;                     /* it starts grids whose blocks wait for each other */
-	bool     vmm, pools;                   /* it maps memory at addresses; allocates in order of streams */
+	bool     vmm, pools;                   /* it maps memory at addresses; allocates by streams */
 	bool     pages;                        /* it reads any memory of this process */
 	void    *pool;                         /* the driver's */
 	void    *side;                         /* a stream for what is to happen at once */

@@ -64,8 +64,8 @@ typedef struct hop_cu {
 #undef HOP_CU
 } hop_cu;
 
-/* Open the library that HOP_CUDA_DRIVER names, else the system's, once a process; NULL: all is well. Text
- * that stays. */
+/* Open the library that HOP_CUDA_DRIVER names, else the system's, once a process; NULL: all is well.
+ * Texts stay. */
 const char *hop_cu_open(const hop_cu **out_cu);
 const char *hop_cu_text(const hop_cu *cu, int error);  /* what it means; stays */
 

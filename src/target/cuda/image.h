@@ -80,11 +80,12 @@ typedef struct hop_cuda_plan {
 
 /* ---- slots: what a run has for itself, kept from one to the next (slot.c) ---- */
 
+enum { HOP_CUDA_PARTS = 40 };
 typedef struct hop_cuda_trail {        /* a tape */
 	hop_cuptr p;
 	size_t    reserved, bytes;
 	int       nhandle;                 /* of memory that is mapped one behind the other */
-	struct { unsigned long long handle; size_t bytes; } part[40];
+	struct { unsigned long long handle; size_t bytes; } part[HOP_CUDA_PARTS];
 } hop_cuda_trail;
 
 enum { HOP_CUDA_EXECS = 8 };

@@ -1,5 +1,5 @@
-/* launch.c -- run an image: bind its table, launch its kernels, the first time one by one, then as a graph
- * that was made of them, and go on until the device has nothing more to ask. */
+/* launch.c -- run an image: bind its table, launch its kernels, the first time one by one, then as a
+ * graph that was made of them, and go on until the device has nothing more to ask. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -105,10 +105,10 @@ static int launch_one(hop_cuda_run *r, int k)
 	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state };
 	r->who = f->name;
 	int error = f->team.resident
-		? cu->launch_together(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared, r->stream,
-		                      params)
-		: cu->launch(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared, r->stream, params,
-		             NULL);
+		? cu->launch_together(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared,
+		                      r->stream, params)
+		: cu->launch(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared, r->stream,
+		             params, NULL);
 	return error || !r->i->careful ? error : cu->stream_wait(r->stream);
 }
 

@@ -192,8 +192,8 @@ static hop_status find_room(hop_env *e, hop_cuda_image *i, hop_cuda_func *f)
 		return driver_says(e, i, error, f->name);
 	f->room = each * i->d->sms;
 	if (!i->d->together || !f->room)
-		return hop_fail(e, 0, HOP_ETARGET, "cuda: the device has no room for blocks of %s, which wait for "
-		                "each other", f->name);
+		return hop_fail(e, 0, HOP_ETARGET, "cuda: the device has no room for blocks of %s, which "
+		                "wait for each other", f->name);
 	return HOP_OK;
 }
 
@@ -209,8 +209,8 @@ static hop_status find_kernel(hop_env *e, hop_cuda_image *i, int k, const char *
 	if (error)
 		return driver_says(e, i, error, name);
 	if (f->is.shared > i->d->shared)
-		return hop_fail(e, 0, HOP_ETARGET, "cuda: kernel %s shares %lld bytes, the device has %lld", f->name,
-		                (long long)f->is.shared, (long long)i->d->shared);
+		return hop_fail(e, 0, HOP_ETARGET, "cuda: kernel %s shares %lld bytes, the device has %lld",
+		                f->name, (long long)f->is.shared, (long long)i->d->shared);
 	if (f->is.shared > PLAIN)
 		error = cu->function_set(f->function, HOP_CU_FUNC_SHARED, (int)f->is.shared);
 	if (!error)
@@ -218,8 +218,8 @@ static hop_status find_kernel(hop_env *e, hop_cuda_image *i, int k, const char *
 	if (error)
 		return driver_says(e, i, error, name);
 	if (f->team.threads > most)
-		return hop_fail(e, 0, HOP_ETARGET, "cuda: kernel %s has %d threads a block, with its registers there "
-		                "can be %d", f->name, f->team.threads, most);
+		return hop_fail(e, 0, HOP_ETARGET, "cuda: kernel %s has %d threads a block, with its "
+		                "registers there can be %d", f->name, f->team.threads, most);
 	return f->team.resident ? find_room(e, i, f) : HOP_OK;
 }
 

@@ -1,5 +1,5 @@
-/* plan.c -- walk the lists of a program for given sizes: which kernels are launched with which grids, and
- * the table of their records. Addresses are left open: a plan serves every run of these sizes. */
+/* plan.c -- walk the lists of a program for given sizes: which kernels are launched with which grids,
+ * and the table of their records. Addresses are left open: a plan serves every run of these sizes. */
 #include <string.h>
 
 #include "target/cuda/image.h"

@@ -1,5 +1,5 @@
-/* serve.c -- what a program on the device asks of its host: records in the ring, in order, then the request
- * that it left with. Operands are copied to this process, and what was written is copied back. */
+/* serve.c -- what a program on the device asks of its host: records in the ring, in order, then the
+ * request that it left with. Operands are copied to this process, what was written is copied back. */
 #include <string.h>
 
 #include "target/cuda/image.h"
@@ -132,8 +132,8 @@ static int first_of(const hop_cuda_effect *f, const int64_t *syms, int nsym, con
 
 /* Operands to the host, the effect, results back: those of their own, and operands that it wrote, whose
  * addresses come again among the results. p: room for all of them. */
-static int do_effect(hop_cuda_run *r, int id, const int64_t *syms, int nsym, const int64_t *at, void **args,
-                     char *p)
+static int do_effect(hop_cuda_run *r, int id, const int64_t *syms, int nsym, const int64_t *at,
+                     void **args, char *p)
 {
 	const hop_cuda_effect *f = &r->i->effect[id];
 	const hop_cu *cu = r->i->d->cu;

@@ -1,5 +1,5 @@
-/* slot.c -- what a run has for itself: a stream, a state, a table, locked memory. Slots are kept with the
- * image, as many as ran at once. */
+/* slot.c -- what a run has for itself: a stream, a state, a table, locked memory. Slots are kept with
+ * the image, as many as ran at once. */
 #include <string.h>
 
 #include "target/cuda/image.h"

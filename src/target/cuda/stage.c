@@ -1,5 +1,5 @@
-/* stage.c -- arrays of this process as arrays of the device, for one run. Small ones go together, through
- * locked memory: one copy there, one back. Large ones go by themselves. */
+/* stage.c -- arrays of this process as arrays of the device, for one run. Small ones go together,
+ * through locked memory: one copy there, one back. Large ones go by themselves. */
 #include <string.h>
 
 #include "target/cuda/image.h"

@@ -16,11 +16,11 @@
  *
  * Head of a kernel that looks: if (state->code) return.
  *
- * LEAVING, together, so only in teams of one block and resident ones. First a BARRIER_TEAM: else a block
- * that starts late finds the code at its head and goes before it has done its part. Then the
- * first thread of the team writes id, at, the request, and code; each function of the chain of calls, the
- * innermost first, pushes the registers that live, then the point to go on at (never 0), to save, and
- * returns the code.
+ * LEAVING, together, so only in teams of one block and resident ones. First a BARRIER_TEAM: else a
+ * block that starts late finds the code at its head and goes before it has done its part. Then the
+ * first thread of the team writes id, at, the request, and code; each function of the chain of calls,
+ * the innermost first, pushes the registers that live, then the point to go on at (never 0), to save,
+ * and returns the code.
  *	HOP_STATE_EFFECT  id of an effect; request: how many size symbols the function has (local ones too),
  *	                  these, then the addresses of operands and results. When it goes on, it is done
  *	HOP_STATE_GROW    id of a tape; request: bytes. When it goes on, tape[id] holds as many
@@ -43,7 +43,8 @@
  * A record that would not fit an empty ring is an HOP_STATE_EFFECT. Only the host lowers ring_head.
  *
  * TEAM BARRIER of resident blocks: arrived. It works for any number of blocks without being reset, if
- * block 0 adds 0x80000000 - (blocks - 1) and the others 1, and all wait until its highest bit has changed.
+ * block 0 adds 0x80000000 - (blocks - 1) and the others 1, and all wait until its highest bit has
+ * changed.
  * BARRIER_LAST: atomicInc(&ticket, blocks - 1) gives blocks - 1 to the last, and is 0 again. */
 #ifndef HOP_CUDA_STATE_H
 #define HOP_CUDA_STATE_H
@@ -56,8 +57,8 @@ typedef uint64_t hop_word;
 enum hop_state_code { HOP_STATE_GO, HOP_STATE_STOP, HOP_STATE_EFFECT, HOP_STATE_GROW,
                       HOP_STATE_CHECK, HOP_STATE_RING, HOP_STATE_CANCEL };
 
-/* As the host sees it. What kernels only read, what one thread of a run writes, and what all blocks fight
- * for have lines of their own. */
+/* As the host sees it. What kernels only read, what one thread of a run writes, and what all blocks
+ * fight for have lines of their own. */
 typedef struct hop_cuda_tape { hop_word ptr; int64_t bytes; } hop_cuda_tape;
 typedef struct hop_state {
 	int32_t  code;            /* enum hop_state_code */

@@ -1,11 +1,11 @@
-/* tape.c -- tapes of a run: an address that is reserved once and behind which more memory is mapped, twice
- * as much each time, so that nothing is copied and no address changes. Where the device cannot map, they
- * are allocated anew and copied. */
+/* tape.c -- tapes of a run: an address that is reserved once and behind which more memory is mapped,
+ * twice as much each time, so that nothing is copied and no address changes. Where the device cannot
+ * map, they are allocated anew and copied. */
 #include <string.h>
 
 #include "target/cuda/image.h"
 
-enum { FIRST = 1 << 16, PARTS = sizeof((hop_cuda_trail *)0)->part / sizeof *((hop_cuda_trail *)0)->part };
+enum { FIRST = 1 << 16 };
 
 /* ---- mapped ---- */
 
@@ -45,7 +45,7 @@ static int map_to(hop_cuda *d, hop_cuda_trail *t, size_t bytes)
 	}
 	if (error)
 		return error;
-	if (bytes > t->reserved || t->nhandle == PARTS)
+	if (bytes > t->reserved || t->nhandle == HOP_CUDA_PARTS)
 		return HOP_CU_NOMEM;
 	want = want > t->reserved ? t->reserved : want;
 	size_t least = (bytes - t->bytes + d->grain - 1) / d->grain * d->grain;

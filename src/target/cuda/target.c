@@ -105,7 +105,7 @@ static hop_status write_none(hop_env *e, int n, const hop_prog *const *p, const 
 	(void)m;
 	(void)o;
 	(void)out;
-	return hop_fail(e, 0, HOP_EREFUSED, "target cuda writes no programs ahead of time that run without hop");
+	return hop_fail(e, 0, HOP_EREFUSED, "target cuda writes no programs that run without hop");
 }
 
 const hop_target hop_target_cuda = {
