@@ -52,8 +52,20 @@ static int furnish(hop_cuda *d)
 	return error;
 }
 
+/* A child cannot use the device, but lets go of what it has: no lock may be held for ever there. */
+static void before_fork(void *user)
+{
+	pthread_mutex_lock(&((hop_cuda *)user)->lock);
+}
+
+static void after_fork(void *user)
+{
+	pthread_mutex_unlock(&((hop_cuda *)user)->lock);
+}
+
 static const char *start(hop_cuda *d)
 {
+	static hop_fork_hook hook = { before_fork, after_fork, after_fork, &the, NULL, NULL };
 	const char *why = hop_cu_open(&d->cu);
 	int error, n = 0;
 	if (why)
@@ -73,6 +85,8 @@ static const char *start(hop_cuda *d)
 		snprintf(d->why, sizeof d->why, "there is no CUDA device: %s", hop_cu_text(d->cu, error));
 		return d->why;
 	}
+	if (!hook.at && !hop_fork_add(&hook))
+		return "no memory to start the CUDA device";
 	d->gen = 1;
 	d->pid = (int)getpid();
 	return NULL;
