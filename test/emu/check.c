@@ -122,20 +122,20 @@ static void reads(cell *c, const emu_who *w, const void *p, uint8_t mask)
 {
 	if (c->wmask & mask && !before(&c->write, w, ONE))
 		race(&c->write, w, p, "wrote", "reads");
-	bool warp = c->read.thread / WARP == w->thread / WARP;
-	if (before(&c->read, w, c->readers) || c->read.block != w->block) {
-		if (c->read.stamp == C.stamp && c->read.block == w->block && c->read.thread == w->thread &&
-		    c->read.warps == w->warps) {
-			c->rmask |= mask;
-			return;
-		}
+	bool now = c->read.stamp == C.stamp && c->read.block == w->block && c->read.warps == w->warps;
+	if (now && c->readers == ONE && c->read.thread == w->thread) {
+		c->rmask |= mask;
+		return;
+	}
+	if (!(c->rmask & mask) || before(&c->read, w, c->readers) || c->read.block != w->block) {
 		c->read = of(w);
 		c->rmask = mask;
 		c->readers = ONE;
 		return;
 	}
-	c->rmask |= mask;
-	int who = warp ? LANES : WARPS;
+	/* Several have read what both have read. */
+	int who = c->read.thread / WARP == w->thread / WARP ? LANES : WARPS;
+	c->rmask &= mask;
 	c->readers = who > c->readers ? who : c->readers;
 }
 static void writes(cell *c, const emu_who *w, const void *p, uint8_t mask)
