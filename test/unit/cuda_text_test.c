@@ -1,6 +1,7 @@
-/* cuda_text_test.c -- texts of kernels that are bound by hand: what stands in them, that NVRTC compiles them
- * where there is one (HOP_NVRTC), and that they run right where there is a device, or the emulated one
- * (HOP_CUDA_DRIVER): then loops by place, sums, calls, and leaving in the middle of everything. */
+/* cuda_text_test.c -- texts of kernels that are bound by hand: what stands in them, that NVRTC
+ * compiles them where there is one (HOP_NVRTC), and that they run right where there is a device, or
+ * the emulated one (HOP_CUDA_DRIVER): then loops by place, sums, calls, and leaving in the middle of
+ * everything. */
 #include <math.h>
 
 #include "native_rig.h"
@@ -234,7 +235,8 @@ static void symbolic(void **state)
 	map_params(r, n);
 	map_body(r, share(r, HOP_LOOP_PAR, n, HOP_PLACE_GRID, 0));
 	write_text(r);
-	has("for (int64_t i = (int64_t)hop_block_x() * 64 + hop_thread(); i < s0; i += hop_blocks_x() * 64)");
+	has("for (int64_t i = (int64_t)hop_block_x() * 64 + hop_thread(); i < s0; "
+	    "i += hop_blocks_x() * 64)");
 	for (int i = 0; i < 700; i++)
 		x[i] = (float)i, y[i] = 2;
 	if (run(r, &h, (void *[]){ x, y, o }, (int64_t[]){ 700 }) == 0)
@@ -337,8 +339,8 @@ static void last(void **state)
 	(void)state;
 	rig_param(r, 0, HOP_i64, K(N), false);
 	rig_param(r, 1, HOP_i64, K(1), true);
-	part = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .space = HOP_SPACE_SCRATCH, .dtype = HOP_i64,
-	                                    .count = K(5), .is_written = true });
+	part = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .space = HOP_SPACE_SCRATCH,
+	                                    .dtype = HOP_i64, .count = K(5), .is_written = true });
 	r->f[0].scratch = r->f[1].scratch = K(64);
 	b = share(r, HOP_LOOP_PAR, K(5), HOP_PLACE_BLOCK_X, 0);
 	z = hop_l_consti(&r->b, HOP_i64, 0);
@@ -389,8 +391,8 @@ static void has_effect(rig *r)
 	r->p.ntape = 1;
 }
 
-/* A step of a loop: longer tape, what the host makes of the last step onto it; registers from before the
- * loop, from the step and its number live across both. */
+/* A step of a loop: longer tape, what the host makes of the last step onto it; registers from before
+ * the loop, from the step and its number live across both. */
 static void step(rig *r, hop_stmt *l, hop_reg before, int out, int tape)
 {
 	hop_reg   one = hop_l_consti(&r->b, HOP_i64, 1), n, was, now;
@@ -430,7 +432,8 @@ static void judge(const host *h, int64_t o, int n)
 
 static void steps(rig *r, int n)
 {
-	int       out = rig_param(r, 0, HOP_i64, K(1), false), tape, res = rig_param(r, 1, HOP_i64, K(1), true);
+	int       out = rig_param(r, 0, HOP_i64, K(1), false), tape;
+	int       res = rig_param(r, 1, HOP_i64, K(1), true);
 	hop_reg   two;
 	hop_stmt *l;
 	tape = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TAPE, .dtype = HOP_i64, .count = K(n),

@@ -41,7 +41,7 @@ typedef struct hop_cemit {
 	bool            *sym;              /* [nsym] too */
 	bool             strip;            /* results go to arrays of lanes */
 	bool             params, syms, ws, rt, status;
-	struct hop_cuda *cu;               /* the text is for a device: target/cuda/emit.h; NULL = it is not */
+	struct hop_cuda *cu;               /* of a text for a device: target/cuda/emit.h; or NULL */
 } hop_cemit;
 
 /* emit.c */

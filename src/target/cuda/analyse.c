@@ -1,5 +1,6 @@
-/* analyse.c -- what the text of one function must know of the others: who can leave, who calls whom and
- * how, what is shared when it runs. Callees stand behind their callers in a program. Changes nothing. */
+/* analyse.c -- what the text of one function must know of the others: who can leave, who calls whom
+ * and how, what is shared when it runs. Callees stand behind their callers in a program. Changes
+ * nothing. */
 #include "target/cuda/emit.h"
 
 enum { ALIGN = 16 };

@@ -1,6 +1,6 @@
-/* emit.c -- loop programs to CUDA C: statements and functions. A statement outside of loops that are shared
- * is run by every thread with the same values; what it stores one of them stores. Decides nothing about
- * who does what: the schedule has. */
+/* emit.c -- loop programs to CUDA C: statements and functions. A statement outside of loops that are
+ * shared is run by every thread with the same values; what it stores one of them stores. Decides
+ * nothing about who does what: the schedule has. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -306,7 +306,8 @@ static void put_head(hop_buf *o, const hop_prog *p, const char *name, int i)
 {
 	const hop_lfunc *f = &p->func[i];
 	if (f->level == HOP_LEVEL_KERNEL)
-		hop_putf(o, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s_%d(const hop_word *table, "
+		hop_putf(o, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s_%d("
+		            "const hop_word *table, "
 		            "unsigned rec,\n\t\tunsigned at, hop_state *state)", f->team.threads,
 		         hop_cuda_gemm_least(f), name, i);
 	else
@@ -382,6 +383,7 @@ static void begin_func(hop_cuemit *e, int i, hop_buf *body)
 	e->used = HOP_NEWN(a, bool, e->f->nbuf + 1);
 	e->sym = HOP_NEWN(a, bool, e->f->nsym + 1);
 	cu->most = HOP_NEWN(a, int64_t, n);
+	cu->touched = HOP_NEWN(a, bool, e->f->nbuf + 1);
 	cu->round = HOP_NEWN(a, const char *, n);
 	cu->top = HOP_NEWN(a, hop_reg, n);
 	cu->scope = HOP_NEWN(a, hop_reg, n);
@@ -429,7 +431,8 @@ static void emit_func(hop_cuemit *e, int i, hop_buf *out)
 /* ---- programs ---- */
 
 /* Bytes that function i and what it calls need of what a block shares. */
-static int64_t shared_of(const hop_prog *p, const hop_cufunc *func, const hop_block *b, int i, bool *done)
+static int64_t shared_of(const hop_prog *p, const hop_cufunc *func, const hop_block *b, int i,
+                         bool *done)
 {
 	int64_t n = 0;
 	if (i >= 0) {

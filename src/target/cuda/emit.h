@@ -1,12 +1,12 @@
-/* emit.h -- shared by the files that turn a loop program into CUDA C. What a text for a device has in common
- * with one for a CPU (registers, sizes, scalar operations, constants) is target/c's: hop_cuemit is its
- * hop_cemit, and `cu` holds what is beside.
+/* emit.h -- shared by the files that turn a loop program into CUDA C. What a text for a device has in
+ * common with one for a CPU (registers, sizes, scalar operations, constants) is of target/c: hop_cuemit
+ * is its hop_cemit, and `cu` holds what is beside.
  *
- * Threads, and what they do together, go through these functions of the prelude, which an emulator brings
- * instead of those that stand under #ifdef __CUDACC_RTC__:
+ * Threads, and what they do together, go through these functions of the prelude, which an emulator
+ * brings instead of those that stand under #ifdef __CUDACC_RTC__:
  *
- *	types     int8_t .. uint64_t, INT64_C .., HOP_FN (static device function), hop_shared (unsigned char *)
- *	          HOP_UNROLL (before a `for`)
+ *	types     int8_t .. uint64_t, INT64_C .., HOP_FN (static device function)
+ *	          hop_shared (unsigned char *), HOP_UNROLL (before a `for`)
  *	          __builtin_fma, fabs, copysign, and the same with f
  *	void      hop_barrier_block(), hop_barrier_warp()
  *	void      hop_fence()                          what was written before it, all blocks see
@@ -54,13 +54,14 @@ struct hop_cuda {
 	hop_status      st;        /* why there is no text: the first reason */
 	enum hop_who    who;
 	bool            last;      /* behind a BARRIER_LAST: the team is the block that is left */
-	const char    **round;     /* [nreg+1+OWN] of a loop over threads that is unrolled: which round it is */
+	const char    **round;     /* [nreg+1+OWN] of an unrolled loop over threads: which round it is */
+	bool           *touched;   /* [nbuf] it stands in the text */
 	int64_t        *most;      /* [nreg+1+OWN] not 0: the register is an int, less than this */
 	const char     *copy;      /* behind names of registers: one of several iterations at once, or "" */
 	bool            quiet;     /* lines of the user stand there already */
 	const char     *guard;     /* loads are not done where this is false; NULL = they are */
-	enum { HOP_CU_ALL, HOP_CU_LOADS, HOP_CU_STORES } part;    /* of several iterations: all but stores, or
-	                              these */
+	/* Of several iterations: all but stores, or these. */
+	enum { HOP_CU_ALL, HOP_CU_LOADS, HOP_CU_STORES } part;
 	bool            row, polls, status;          /* used: variables of the head */
 	bool            result;    /* what a statement gives is declared at the top */
 	struct hop_cudata *data;   /* constants that have a text */
@@ -90,13 +91,14 @@ void        hop_cuda_block(hop_cuemit *e, const hop_block *b);
 void        hop_cuda_refuse(hop_cuemit *e, const hop_stmt *s, const char *why);
 bool        hop_cuda_alone(const hop_cuemit *e);             /* the team is one block */
 const char *hop_cuda_one(const hop_cuemit *e);               /* the same as text: "true", "false" */
-const char *hop_cuda_first(const hop_cuemit *e);       /* a test for one thread of those together; NULL: alone */
+/* A test for one thread of those that are together; NULL: it is alone. */
+const char *hop_cuda_first(const hop_cuemit *e);
 /* A register, declared where it stands or at the top; %s is what it is. */
 void        hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *value);
-/* So many bytes of what the block shares, for a statement: where they begin, an expression. Statements that
- * follow have the same: barriers are the caller's. */
+/* So many bytes of what the block shares, for a statement: where they begin, an expression.
+ * Statements that follow have the same: barriers are the caller's. */
 const char *hop_cuda_scratch(hop_cuemit *e, int64_t bytes);
-const char *hop_cuda_row(hop_cuemit *e);                     /* of block reductions: two, `row` says which */
+const char *hop_cuda_row(hop_cuemit *e);                     /* of block reductions: `row` says which */
 const char *hop_cuda_word(hop_cuemit *e);                    /* a word that the block shares */
 /* Programs as texts without a prelude; kernel and needs are filled. */
 hop_status  hop_cuda_prog(hop_env *e, const hop_prog *p, const char *name, hop_buf *out,
@@ -122,15 +124,16 @@ const char *hop_cuda_threads(hop_cuemit *e);                 /* of a block */
 const char *hop_cuda_int(const hop_stmt *s);                 /* the type of its variable */
 const char *hop_cuda_var(hop_cuemit *e, const hop_stmt *s);  /* its name; e->nvar-- ends it */
 void        hop_cuda_loop(hop_cuemit *e, const hop_stmt *s);
-/* Loops over threads that use what each has for itself (SPACE_OWN): all rounds, unrolled. Opens two blocks. */
+/* Loops over threads that use what each has for itself (SPACE_OWN): all rounds, unrolled. Opens two
+ * blocks. */
 bool        hop_cuda_owns(const hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_open_rounds(hop_cuemit *e, const hop_stmt *s, const char *v);
 void        hop_cuda_red(hop_cuemit *e, const hop_stmt *s);
-/* How many iterations a sharer takes at once; 0 = one after the other. Then these: v, v + apart, .. as far as
- * they are below n (NULL: they are), all loads first; a reduction's values go to `at`. */
+/* How many iterations a sharer takes at once; 0 = one after the other. Then these: v, v + apart, ..
+ * as far as they are below n (NULL: they are), all loads first; a reduction's values go to `at`. */
 int         hop_cuda_each(const hop_cuemit *e, const hop_stmt *s);
-void        hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart, const char *v,
-                             const char *n, const char *at);
+void        hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart,
+                             const char *v, const char *n, const char *at);
 /* The body once, and its values into the accumulators: `at` follows their names. */
 void        hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at);
 void        hop_cuda_carries(hop_cuemit *e, const hop_stmt *s);
@@ -146,7 +149,8 @@ int         hop_cuda_point(hop_cuemit *e);                   /* a label here, to
 void        hop_cuda_label(hop_cuemit *e, int point);        /* the same with a number that it has */
 /* The registers that live, then that point, are saved; the function gives `status`. */
 void        hop_cuda_quit(hop_cuemit *e, int point, const char *status);
-void        hop_cuda_keep(hop_cuemit *e, hop_reg r, hop_dtype d);      /* r is in scope at the top's level */
+/* r is declared at the top, and has a value from here on. */
+void        hop_cuda_keep(hop_cuemit *e, hop_reg r, hop_dtype d);
 void        hop_cuda_lasts(hop_cuemit *e);                   /* fills last */
 
 /* tiles.c; gemm.c: false = it does not do this one, and has written nothing. */

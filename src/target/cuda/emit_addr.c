@@ -1,5 +1,5 @@
-/* emit_addr.c -- buffers and elements as CUDA C: bases are 64 bits, an index is 32 where all of it is known
- * to be small. Sizes and constants are target/c's. Checks no bounds. */
+/* emit_addr.c -- buffers and elements as CUDA C: bases are 64 bits, an index is 32 where all of it is
+ * known to be small. Sizes and constants are target/c's. Checks no bounds. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static void find_used(hop_cuemit *e)
 	for (hop_stmt *s = e->f->body.first; s; s = s->next)
 		hop_stmt_all_addrs((hop_lfunc *)(uintptr_t)e->f, s, use, e->used);
 	for (int i = 0; i < e->f->nlocal; i++)
-		e->used[e->f->local[i]] = true;
+		e->used[e->f->local[i]] = e->cu->touched[e->f->local[i]] = true;
 }
 
 static const char *data_name(hop_cuemit *e, int f, int b)
@@ -161,7 +161,7 @@ void hop_cuda_declare(hop_cuemit *e, hop_buf *o)
 	hop_buf b;
 	hop_buf_open(&b, e->env);
 	for (int i = 0; i < e->f->nbuf; i++)
-		if (e->used[i])
+		if (e->used[i] && e->cu->touched[i])
 			declare(e, &b, i);
 	for (int i = 0; i < e->f->nsym; i++)
 		if (e->sym[i])
@@ -226,6 +226,7 @@ const char *hop_cuda_index(hop_cuemit *e, const hop_addr *a)
 const char *hop_cuda_at(hop_cuemit *e, const hop_addr *a)
 {
 	const hop_lbuf *b = &e->f->buf[a->buf];
+	e->cu->touched[a->buf] = true;
 	if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_OWN) {
 		HOP_ASSERT(a->nterm == 1 && e->cu->round[a->term[0].reg]);
 		return hop_c_text(e, "%s[%s]", hop_c_base(e, a->buf), e->cu->round[a->term[0].reg]);
@@ -236,6 +237,7 @@ const char *hop_cuda_at(hop_cuemit *e, const hop_addr *a)
 const char *hop_cuda_ptr(hop_cuemit *e, const hop_addr *a)
 {
 	const char *i = hop_cuda_index(e, a), *b = hop_c_base(e, a->buf);
+	e->cu->touched[a->buf] = true;
 	return strcmp(i, "0") ? hop_c_text(e, "(hop_word)(%s + %s)", b, factor(e, i)) :
 	                        hop_c_text(e, "(hop_word)%s", b);
 }

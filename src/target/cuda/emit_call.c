@@ -1,5 +1,5 @@
-/* emit_call.c -- calls of functions inside a kernel: the caller makes a record (state.h) in local memory.
- * Calls of kernels are the host's. */
+/* emit_call.c -- calls of functions inside a kernel: the caller makes a record (state.h) in local
+ * memory. Calls of kernels are the host's. */
 #include "target/cuda/emit.h"
 
 /* What the callee gives if it does not end: this function leaves, or is done. */

@@ -1,10 +1,9 @@
-/* emit_leave.c -- what is asked of the host: effects, longer tapes, checks, whether to go on. A function that
- * asks leaves: the registers that live are saved, all threads return, and the next launch jumps to where it
- * was (state.h has the protocol). So registers that live across such a point are declared at the top.
- * Prints go to a ring without leaving. Does not know what the host does. */
+/* emit_leave.c -- what is asked of the host: effects, longer tapes, checks, whether to go on. A
+ * function that asks leaves: the registers that live are saved, all threads return, and the next
+ * launch jumps to where it was (state.h has the protocol). So registers that live across such a point
+ * are declared at the top. Prints go to a ring without leaving. Does not know what the host does. */
 #include <inttypes.h>
 
-#include "ops/ops.h"
 #include "target/cuda/emit.h"
 
 /* ---- registers ---- */
@@ -27,8 +26,8 @@ static void note(void *user, hop_reg *r, hop_stmt *def, hop_dtype d)
 		l->last[*r] = l->pos;
 }
 
-/* Statements of blocks with points are numbered as they are written; what is in the others has the number
- * of the statement that holds it. */
+/* Statements of blocks with points are numbered as they are written; what is in the others has the
+ * number of the statement that holds it. */
 static void number(lasts *l, const hop_block *b)
 {
 	const hop_prog   *p = l->e->p;
@@ -232,8 +231,8 @@ static bool waits(const hop_block *b)
 	return false;
 }
 
-/* Trips of what all threads run together, less one, from one look to the next: a look is as long as many
- * trips in which no thread waits for another, and a tenth of a millisecond is soon enough. */
+/* Trips of what all threads run together, less one, from one look to the next: a look is as long as
+ * many trips in which no thread waits for another, and a tenth of a millisecond is soon enough. */
 static int between(const hop_cuemit *e, const hop_stmt *s)
 {
 	return e->f->team.resident ? 255 : waits(&s->body) || waits(&s->other) ? 1023 : 8191;
@@ -287,7 +286,8 @@ static void record(hop_cuemit *e, const hop_stmt *s, int before, int behind)
 	e->cu->needs->ring = true;
 	hop_c_line(e, "const int64_t z0 = %d;", 8 * (2 + ns));
 	for (int i = 0; i < s->nacc; i++)
-		hop_c_line(e, "const int64_t z%d = z%d + ((%s + 7) & ~(int64_t)7);", i + 1, i, bytes_of(e, f, i));
+		hop_c_line(e, "const int64_t z%d = z%d + ((%s + 7) & ~(int64_t)7);", i + 1, i,
+		           bytes_of(e, f, i));
 	hop_c_open(e, "if (z%d > state->ring_bytes)", s->nacc);
 	ask(e, s, behind);
 	hop_c_close(e);

@@ -1,6 +1,6 @@
-/* emit_loop.c -- loops by who shares them. A thread takes every T-th iteration, or several at once: then all
- * is loaded before the first store, so that memory is asked for all of them at the same time. Does not
- * decide who shares what. */
+/* emit_loop.c -- loops by who shares them. A thread takes every T-th iteration, or several at once:
+ * then all is loaded before the first store, so that memory is asked for all of them at the same
+ * time. Does not decide who shares what. */
 #include <string.h>
 
 #include "target/cuda/emit.h"
@@ -164,8 +164,8 @@ static share share_of(hop_cuemit *e, const hop_stmt *s, int k)
 		x = of_blocks(e, s, (int)s->bind.place - HOP_PLACE_BLOCK_X);
 		break;
 	case HOP_PLACE_LANE:
-		x = (share){ "hop_lane()", hop_c_text(e, "%d", HOP_CUDA_WARP * k), NULL, HOP_CUDA_WARP * k, false,
-		             HOP_WHO_ONE };
+		x = (share){ "hop_lane()", hop_c_text(e, "%d", HOP_CUDA_WARP * k), NULL, HOP_CUDA_WARP * k,
+		             false, HOP_WHO_ONE };
 		threads = "32";
 		exact = false;
 		break;
@@ -261,8 +261,8 @@ static void at_copy(hop_cuemit *e, const hop_stmt *s, int k, const char *v, cons
 	e->cu->guard = k && n ? hop_c_text(e, "%s%d < %s", v, k, n) : NULL;
 }
 
-void hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart, const char *v,
-                      const char *n, const char *at)
+void hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart,
+                      const char *v, const char *n, const char *at)
 {
 	hop_loc loc = e->loc;
 

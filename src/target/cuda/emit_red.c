@@ -1,7 +1,8 @@
-/* emit_red.c -- reductions: by one thread in order, by the lanes of a warp, by the threads of a block. Each
- * sharer takes its iterations in order; then lanes exchange what they have, and warps leave a word each, which
- * every thread adds up in the same order. The order depends on numbers of threads and iterations alone.
- * Long sums of floats are taken in chunks, which add up in f64, so that errors do not grow. */
+/* emit_red.c -- reductions: by one thread in order, by the lanes of a warp, by the threads of a
+ * block. Each sharer takes its iterations in order; then lanes exchange what they have, and warps
+ * leave a word each, which every thread adds up in the same order. The order depends on numbers of
+ * threads and iterations alone. Long sums of floats are taken in chunks, which add up in f64, so that
+ * errors do not grow. */
 #include "target/cuda/emit.h"
 
 /* Additions to one sum before f64 takes over; as many as that are short. See target/c/emit_loop.c. */
@@ -96,8 +97,7 @@ static void declare(hop_cuemit *e, const hop_stmt *s, const char *name, bool ini
 /* w: of all chunks so far; then m is that. */
 static void in_chunks(hop_cuemit *e, const hop_stmt *s, const part *p, const char *n)
 {
-	const char *t = hop_cuda_int(s), *step = p->count ?
-	              hop_c_text(e, "%lld", (long long)p->count * CHAIN) : hop_c_text(e, "%s * %d", p->step, CHAIN);
+	const char *t = hop_cuda_int(s), *step = hop_c_text(e, "%s * %d", p->step, CHAIN);
 	int         b = s->dst;
 
 	EACH(e, s, c)
@@ -112,13 +112,14 @@ static void in_chunks(hop_cuemit *e, const hop_stmt *s, const part *p, const cha
 	}
 	hop_c_close(e);
 	EACH(e, s, c)
-		hop_c_line(e, "%s m%d = (%s)w%d;", hop_c_type(c->dtype), c->result, hop_c_type(c->dtype), c->result);
+		hop_c_line(e, "%s m%d = (%s)w%d;", hop_c_type(c->dtype), c->result, hop_c_type(c->dtype),
+		           c->result);
 }
 
 /* ---- together ---- */
 
-/* One barrier is enough: whoever is here again writes to the other row, and cannot come a third time before
- * all have left the first. */
+/* One barrier is enough: whoever is here again writes to the other row, and cannot come a third time
+ * before all have left the first. */
 static void of_block(hop_cuemit *e, const hop_stmt *s)
 {
 	int         i = 0, t = e->cu->func[e->index].threads;
@@ -127,8 +128,8 @@ static void of_block(hop_cuemit *e, const hop_stmt *s)
 	hop_c_line(e, "row ^= 1;");
 	hop_c_line(e, "unsigned char *const q = %s;", hop_cuda_row(e));
 	EACH(e, s, c)
-		hop_c_line(e, "hop_give_%s_%s(m%d, q + %d);", op_name(c->op), hop_dtype_name(c->dtype), c->result,
-		           ROW * i++);
+		hop_c_line(e, "hop_give_%s_%s(m%d, q + %d);", op_name(c->op), hop_dtype_name(c->dtype),
+		           c->result, ROW * i++);
 	hop_c_line(e, "hop_barrier_block();");
 	i = 0;
 	EACH(e, s, c)
@@ -191,7 +192,8 @@ static void low(hop_cuemit *e, const hop_stmt *s, bool top)
 		of_block(e, s);
 	EACH(e, s, c)
 		hop_c_line(e, "r%d = %s;", c->result,
-		           hop_c_red(e, c->op, c->dtype, hop_c_reg(e, c->init), hop_c_text(e, "m%d", c->result)));
+		           hop_c_red(e, c->op, c->dtype, hop_c_reg(e, c->init),
+		                     hop_c_text(e, "m%d", c->result)));
 	hop_c_close(e);
 }
 

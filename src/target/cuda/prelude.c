@@ -1,6 +1,6 @@
-/* prelude.c -- what stands before a program: types, the state of a run, what threads do together, and the
- * scalar operations, of which only those are written that the text uses: NVRTC takes its time for each.
- * All that is not C is in the functions under __CUDACC_RTC__; who has no device brings its own. */
+/* prelude.c -- what stands before a program: types, the state of a run, what threads do together, and
+ * the scalar operations, of which only those are written that the text uses: NVRTC takes its time for
+ * each. All that is not C is in the functions under __CUDACC_RTC__; who has no device brings its own. */
 #include <ctype.h>
 #include <string.h>
 
@@ -49,8 +49,8 @@ static const char primitives[] =
 	"HOP_FN uint32_t hop_arrive(uint32_t *p, uint32_t n)\n"
 	"{\n"
 	"\tuint32_t was;\n"
-	"\tasm volatile(\"atom.add.release.gpu.global.u32 %0, [%1], %2;\" : \"=r\"(was) : \"l\"(p), \"r\"(n)\n"
-	"\t             : \"memory\");\n"
+	"\tasm volatile(\"atom.add.release.gpu.global.u32 %0, [%1], %2;\"\n"
+	"\t             : \"=r\"(was) : \"l\"(p), \"r\"(n) : \"memory\");\n"
 	"\treturn was;\n"
 	"}\n"
 	"HOP_FN uint32_t hop_look(const uint32_t *p)\n"
@@ -63,8 +63,8 @@ static const char primitives[] =
 
 /* ---- threads ---- */
 
-/* Several kinds of number go through the lanes as words. A maximum of zeros of both signs is the one that
- * stands first, for all lanes: so operands are in the lanes' order. */
+/* Several kinds of number go through the lanes as words. A maximum of zeros of both signs is the one
+ * that stands first, for all lanes: so operands are in the lanes' order. */
 static const char threads[] =
 	"HOP_FN int hop_thread() { return (int)threadIdx.x; }\n"
 	"HOP_FN int hop_threads() { return (int)blockDim.x; }\n"

@@ -1,5 +1,5 @@
-/* tiles.c -- templates on a device: those with code of their own, and the loops that the others stand for.
- * The schedule has given other templates than products as loops before. */
+/* tiles.c -- templates on a device: those with code of their own, and the loops that the others stand
+ * for. The schedule has given other templates than products as loops before. */
 #include "target/cuda/emit.h"
 #include "target/tiles.h"
 
