@@ -231,14 +231,14 @@ void hop_c_poll(hop_cemit *e)
 	hop_c_stop_if(e, "hop_poll(rt)");
 }
 
-static void emit_if(hop_cemit *e, const hop_stmt *s)
+void hop_c_if(hop_cemit *e, const hop_stmt *s, hop_c_blockfn *block)
 {
 	hop_c_open(e, "if (%s)", hop_c_reg(e, s->a[0]));
-	hop_c_block(e, &s->body);
+	block(e, &s->body);
 	if (s->other.first) {
 		e->indent--;
 		hop_c_open(e, "} else");
-		hop_c_block(e, &s->other);
+		block(e, &s->other);
 	}
 	hop_c_close(e);
 }
@@ -324,7 +324,7 @@ static void emit_stmt(hop_cemit *e, const hop_stmt *s)
 			hop_c_loop(e, s);
 		break;
 	case HOP_L_IF:
-		emit_if(e, s);
+		hop_c_if(e, s, hop_c_block);
 		break;
 	case HOP_L_WHILE:
 		emit_while(e, s);

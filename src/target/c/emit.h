@@ -49,7 +49,9 @@ void        hop_c_line(hop_cemit *e, const char *fmt, ...) __attribute__((format
 void        hop_c_open(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void        hop_c_brace(hop_cemit *e);                        /* a block of its own */
 void        hop_c_close(hop_cemit *e);                        /* of either */
-void        hop_c_block(hop_cemit *e, const hop_block *b);
+typedef void hop_c_blockfn(hop_cemit *e, const hop_block *b);
+hop_c_blockfn hop_c_block;
+void        hop_c_if(hop_cemit *e, const hop_stmt *s, hop_c_blockfn *block);
 const char *hop_c_text(hop_cemit *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *hop_c_reg(const hop_cemit *e, hop_reg r);
 /* From now on r is that text. */

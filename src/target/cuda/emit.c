@@ -167,18 +167,6 @@ const char *hop_cuda_scratch(hop_cuemit *e, int64_t bytes)
 /* Statements of b; registers stay in scope. */
 static void emit_all(hop_cuemit *e, const hop_block *b, bool high);
 
-static void emit_if(hop_cuemit *e, const hop_stmt *s)
-{
-	hop_c_open(e, "if (%s)", hop_c_reg(e, s->a[0]));
-	hop_cuda_block(e, &s->body);
-	if (s->other.first) {
-		e->indent--;
-		hop_c_open(e, "} else");
-		hop_cuda_block(e, &s->other);
-	}
-	hop_c_close(e);
-}
-
 static void emit_while(hop_cuemit *e, const hop_stmt *s)
 {
 	struct hop_cuda *cu = e->cu;
@@ -233,7 +221,7 @@ static void emit_plain(hop_cuemit *e, const hop_stmt *s)
 		hop_cuda_tile(e, s);
 		break;
 	case HOP_L_IF:
-		emit_if(e, s);
+		hop_c_if(e, s, hop_cuda_block);
 		break;
 	case HOP_L_WHILE:
 		emit_while(e, s);

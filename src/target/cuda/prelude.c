@@ -85,18 +85,17 @@ static const char threads[] =
 	"}\n";
 
 static const char barriers[] =
-	"/* All blocks, which are there at once. The highest bit changes when the last one comes. */\n"
+	"/* All blocks, which are there at once. The highest bit changes when the last one comes. What\n"
+	" * threads wrote goes with the first thread of their block, and all see it behind. */\n"
 	"HOP_FN void hop_barrier_team(hop_state *state)\n"
 	"{\n"
 	"\thop_barrier_block();\n"
 	"\tif (hop_blocks() > 1) {\n"
 	"\t\tif (threadIdx.x == 0) {\n"
 	"\t\t\tconst uint32_t mine = hop_first_team() ? 0x80000000u - (hop_blocks() - 1) : 1u;\n"
-	"\t\t\thop_fence();\n"
 	"\t\t\tconst uint32_t was = hop_arrive(&state->arrived, mine);\n"
 	"\t\t\twhile (((was ^ hop_look(&state->arrived)) & 0x80000000u) == 0)\n"
 	"\t\t\t\thop_pause();\n"
-	"\t\t\thop_fence();\n"
 	"\t\t}\n"
 	"\t\thop_barrier_block();\n"
 	"\t}\n"
