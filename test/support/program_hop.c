@@ -417,7 +417,7 @@ static void make_hook(gen_scope *s)
 		return;
 	const hop_type *t = hop_typeof(&s->b, in[0]);
 	int risks = s->g->risks;
-	s->g->risks = 0;               /* a condition of the hook's own, sizes too, is none of the function's */
+	s->g->risks = 0;               /* a condition of the hook's own is none of the function's */
 	hop_status st = gen_body(s, n, in + 1, 1, &t, &g);
 	s->g->risks = risks;
 	if (st || g->ncheck || g->has_guard)
