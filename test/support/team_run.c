@@ -383,27 +383,33 @@ static void loop(run_frame *t, const hop_stmt *s)
 	free(acc);
 }
 
-/* A product may be shared in any way; what else a template is, one thread does. */
+/* Elements of a product that is shared are dealt out in turns, from the last thread on: so that the
+ * first has not what a loop would give it. In which order, and by whom each is computed, is open. */
+static void deal(run_frame *t, enum hop_place p)
+{
+	team_thread *x = t->by;
+	int64_t      T = x->of->threads, lane = p == HOP_PLACE_LANE ? x->lane % WARP : x->lane;
+
+	t->share = p == HOP_PLACE_LANE ? WARP : p == HOP_PLACE_THREAD ? T : T * x->of->grid[0];
+	t->mine = t->share - 1 - (p == HOP_PLACE_GRID ? x->b->at[0] * T + lane : lane);
+}
+
+/* Of those that have no place all run the loops that they are, and one stores. */
 static void tile(run_frame *t, const hop_stmt *s)
 {
 	team_thread *x = t->by;
 	enum who     was = x ? x->who : ALONE;
-	bool         first = was == ALONE || is_first(x, NULL);
+	int          in = s->bind.place && x ? inside(x, s->bind.place) : (int)was;
 
-	if (was != ALONE && s->tile->of == &hop_template_gemm) {
-		team *k = x->of;
-		int   T = k->threads;
-
-		t->share = was == ALL ? (int64_t)T * (x->b->last ? 1 : k->nblock) : was == BLOCK ? T : WARP;
-		t->mine = was == LANES ? x->lane % WARP : was == BLOCK || x->b->last ? x->lane
-		                                        : (int64_t)x->b->number * T + x->lane;
-		t->mine = t->share - 1 - t->mine;      /* the first thread has not what a loop would give it */
-		first = true;
+	if (in < 0) {
+		run_fail(t, "a template is shared by threads that are not together");
+		return;
 	}
 	if (x)
-		x->who = ALONE;
-	if (first)
-		run_tile(t, s->tile);
+		x->who = (enum who)in;
+	if (s->bind.place && x)
+		deal(t, s->bind.place);
+	run_tile(t, s->tile);
 	if (x)
 		x->who = was;
 	t->share = 0;
