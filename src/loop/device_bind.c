@@ -318,6 +318,15 @@ static void bind_par(hop_dfunc *d, hop_stmt *s, hop_unit u)
 		bind_map(d, c, n, u);
 }
 
+/* Operations that write nothing: every block may do them. */
+static bool is_harmless(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind != HOP_L_OP || s->sop == HOP_SOP_store)
+			return false;
+	return true;
+}
+
 static void bind_red(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_unit u)
 {
 	if (!hop_block_owns(&s->body, s->dst)) {
@@ -326,7 +335,7 @@ static void bind_red(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_unit u)
 	}
 	if (u == HOP_UNIT_RESIDENT && (trips(s) > 4 * d->threads || s->bound))
 		hop_device_split_red(d, b, s, true);
-	else if (u == HOP_UNIT_RESIDENT && !is_straight(&s->body))
+	else if (u == HOP_UNIT_RESIDENT && !is_harmless(&s->body))
 		hop_device_split_red(d, b, s, true);
 	else
 		place(s, u == HOP_UNIT_WARP ? HOP_PLACE_LANE : HOP_PLACE_THREAD);
