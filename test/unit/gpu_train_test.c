@@ -1,5 +1,5 @@
-/* gpu_train_test.c -- the transformer of the gallery learns on a device as on the CPU: the loss in each
- * of 50 steps, a call a step with all that is trained staying on the device; and as one program, whose
+/* gpu_train_test.c -- the transformer of the gallery learns on a device as on the CPU, and as PyTorch's
+ * does (test/data/train.h): the loss in each of 50 steps, a call a step with all that is trained staying on the device; and as one program, whose
  * loop asks the host for sentences. Without a device it is skipped; on an emulated one there are few
  * steps. */
 #include <setjmp.h>
@@ -12,6 +12,8 @@
 #define main transformer_main
 #include "../../examples/24_transformer.c"
 #undef main
+
+#include "data/train.h"
 
 #define STEP(has) has(NODE, s, trained) has(LEAF, n, "i64") has(LEAF, sentences, "i64[batch, more]")
 HOP_STRUCT(step, STEP);
@@ -91,19 +93,24 @@ static void losses_of(hop_dtype products, hop_device at, int steps, double *out)
 	hop_fn_release(f);
 }
 
-static void as_cpu(hop_dtype products, double tol)
+static void near(const char *whose, const double *got, const double *want, int n, double tol)
+{
+	for (int i = 0; i < n; i++)
+		if (!(fabs(got[i] - want[i]) <= tol))
+			fail_msg("step %d: %.9g, and %s %.9g", i, got[i], whose, want[i]);
+}
+
+static void as_cpu(hop_dtype products, const double *torch, double tol)
 {
 	double here[STEPS], there[STEPS], most = 0;
 	int steps = emulated ? 2 : STEPS;
 
 	losses_of(products, (hop_device){ 0 }, steps, here);
 	losses_of(products, gpu, steps, there);
-	for (int i = 0; i < steps; i++) {
-		double d = fabs(here[i] - there[i]);
-		most = d > most ? d : most;
-		if (!(d <= tol))
-			fail_msg("step %d: %.9g, and on the CPU %.9g", i, there[i], here[i]);
-	}
+	near("on the CPU", there, here, steps, tol);
+	near("PyTorch", there, torch, steps, tol);
+	for (int i = 0; i < steps; i++)
+		most = fmax(most, fabs(here[i] - there[i]));
 	print_message("%d steps in %s: loss %.4f to %.4f, at most %.1e from the CPU's\n", steps,
 	              products == HOP_bf16 ? "bf16" : "f32", there[0], there[steps - 1], most);
 }
@@ -111,13 +118,13 @@ static void as_cpu(hop_dtype products, double tol)
 static void in_f32(void **state)
 {
 	(void)state;
-	as_cpu(HOP_f32, 1e-3);
+	as_cpu(HOP_f32, train_f32, 1e-3);
 }
 
 static void in_bf16(void **state)
 {
 	(void)state;
-	as_cpu(HOP_bf16, 0.05);
+	as_cpu(HOP_bf16, train_bf16, 0.05);
 }
 
 static hop_array *learn_by(const char *target, int steps)
@@ -155,6 +162,7 @@ int main(void)
 	};
 	int rc = 0;
 
+	unsetenv("HOP_TARGET");                /* the CPU is to be one */
 	ctx = with_loader();
 	if (hop_device_find(ctx, "cuda", &gpu)) {
 		printf("skipped: no device (%s)\n", hop_message(ctx));
