@@ -7,6 +7,7 @@
  *	device_bind.c  who shares which loop
  *	device_red.c   sums over all blocks
  *	device_columns.c  sums across memory
+ *	device_turn.c  nests that turn their operands
  *	device_keep.c  what stays in registers
  *	device_wait.c  barriers
  */
@@ -64,6 +65,9 @@ hop_size hop_device_red_parts(hop_env *e, hop_size extent);
  * the sums, then their sums. */
 void hop_device_split_columns(hop_dfunc *d, hop_block *b);
 
+/* device_turn.c: the chain of n loops by tiles; false: there is nothing to turn. */
+bool hop_device_turn(hop_dfunc *d, hop_stmt **c, int n, hop_team *team);
+
 /* device_keep.c: what the threads of the block that runs b have for themselves stays in registers: scalars
  * that all compute, and, through a loop, elements that have one owner. used: [nbuf] others than b use it,
  * later: after b. */
@@ -73,6 +77,7 @@ void hop_device_keep_row(hop_dfunc *d, hop_block *b, hop_stmt *row, const bool *
 
 /* device_wait.c: barriers where a thread needs what another did, or takes its place. */
 void hop_device_wait(hop_dfunc *d, hop_block *b, hop_unit u);
+bool hop_device_meet(const hop_dfunc *d, int a, int b);       /* two buffers may be the same memory */
 
 /* A TEMP in scratch behind what d has, of so many elements; its number. */
 int  hop_device_scratch(hop_dfunc *d, hop_dtype t, hop_size count);

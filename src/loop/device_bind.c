@@ -491,6 +491,8 @@ bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *t)
 	}
 	if (!n)
 		return false;
+	if (hop_device_turn(d, c, n, t))
+		return true;
 	for (int i = 0; i < n; i++)
 		outer *= trips(c[i]);
 	if (is_row(c[n - 1], outer, MANY))

@@ -117,7 +117,7 @@ static bool aliased(const hop_lbuf *x, const hop_lbuf *y)
 	return x->kind == HOP_BUF_PARAM && x->alias && x->alias - 1 == param_of(y);
 }
 
-static bool bufs_meet(const hop_dfunc *d, int a, int b)
+bool hop_device_meet(const hop_dfunc *d, int a, int b)
 {
 	const hop_lbuf *x = &d->f->buf[a], *y = &d->f->buf[b];
 	if (a == b)
@@ -175,7 +175,7 @@ static bool meet(const hop_dfunc *d, const pending *a, const pending *b)
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < b->n; k++) {
 			const touch *x = &a->t[i], *y = &b->t[k];
-			if ((x->write || y->write) && bufs_meet(d, x->buf, y->buf) && !same_owner(x, y) &&
+			if ((x->write || y->write) && hop_device_meet(d, x->buf, y->buf) && !same_owner(x, y) &&
 			    !is_own_space(&d->f->buf[x->buf]))
 				return true;
 		}
@@ -225,13 +225,31 @@ static void go_if(wait *w, hop_stmt *s, pending *p)
 	merge(w, p, &q);
 }
 
+/* What a block has for itself all its iterations have, one after the other; the rest is apart. */
+static void keep_shared(const hop_dfunc *d, pending *p)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		const hop_lbuf *b = &d->f->buf[p->t[i].buf];
+		if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_SHARED)
+			p->t[n++] = p->t[i];
+	}
+	p->n = n;
+	p->frames = false;
+}
+
 /* Those who share the iterations wait for each other in it only; across it is one statement. */
 static void go_shared(wait *w, hop_stmt *s)
 {
 	hop_unit was = w->unit;
-	pending none = { 0 };
+	const hop_lfunc *f = w->d->f;
+	bool once = f->level == HOP_LEVEL_KERNEL && f->team.exact;
+	pending p = { 0 };
 	w->unit = s->bind.place == HOP_PLACE_WARP ? HOP_UNIT_WARP : HOP_UNIT_BLOCK;
-	go(w, &s->body, &none);
+	go(w, &s->body, &p);
+	keep_shared(w->d, &p);
+	if (!once && p.n)
+		go(w, &s->body, &p);
 	w->unit = was;
 }
 
