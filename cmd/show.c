@@ -37,7 +37,7 @@ static const struct { const char *name; hop_machine m; } machines[] = {
 	{ "avx2",   { .vbits = 256, .nvreg = 16, .halves = true, .threads = true, .fork = 1 << 16 } },
 	{ "avx512", { .vbits = 512, .nvreg = 32, .halves = true, .threads = true, .fork = 1 << 16 } },
 	{ "neon",   { .vbits = 128, .nvreg = 32, .threads = true, .fork = 1 << 16 } },
-	{ "cuda",   { .blocks = 128, .warp = 32, .shared = 48 << 10 } },
+	{ "cuda",   { .blocks = 128, .warp = 32, .shared = 96 << 10 } },
 };
 
 static hop_status find_machine(cmd *c, const char *name, hop_machine *out)

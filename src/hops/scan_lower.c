@@ -92,6 +92,18 @@ static bool independent(hop_lower *l, hop_stmt *loop)
 	return o.ok && is_nest(&loop->body);
 }
 
+/* Nothing in it that has a state of its own beside buffers, and nothing that the run time is asked. */
+static bool is_plain(const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		bool ok = s->kind == HOP_L_OP || s->kind == HOP_L_LOOP || s->kind == HOP_L_IF ||
+		          s->kind == HOP_L_WHILE || s->kind == HOP_L_TILE;
+		if (!ok || !is_plain(&s->body) || !is_plain(&s->other))
+			return false;
+	}
+	return true;
+}
+
 static hop_status plain(hop_lower *l, scan *s)
 {
 	hop_reg n = count(l, s);
@@ -104,6 +116,7 @@ static hop_status plain(hop_lower *l, scan *s)
 	hop_lower_close(l);
 	if (s->a.unordered && independent(l, loop))
 		loop->loop = HOP_LOOP_PAR;
+	loop->loose = s->a.unordered && loop->loop == HOP_LOOP_SEQ && is_plain(&loop->body);
 	return HOP_OK;
 }
 

@@ -393,6 +393,32 @@ static int make(device *v, int old, how h)
 
 /* ---- all of it ---- */
 
+/* Slices of loops that were loose: no two kernels need theirs at the same time, but what they call may
+ * while they do. */
+static void settle(device *v)
+{
+	int64_t  end;
+	hop_size frame = v->out[0].frame;
+	for (size_t i = 0; i < v->n; i++)
+		if (v->out[i].level == HOP_LEVEL_HOST)
+			hop_device_settle_none(&v->out[i]);
+	for (size_t i = 0; i < v->n; i++)
+		if (v->out[i].level == HOP_LEVEL_TEAM)
+			v->spill = hop_device_settle(&v->out[i], v->spill);
+	end = v->spill;
+	for (size_t i = 0; i < v->n; i++) {
+		int64_t n = hop_device_settle(&v->out[i], v->spill);
+		end = n > end ? n : end;
+		frame = hop_size_max(v->e, frame, hop_device_settle_frame(v->e, &v->out[i], v->out[0].frame));
+	}
+	for (size_t i = 0; i < v->n; i++)
+		v->out[i].scratch = hop_size_int(end);
+	for (const hop_stmt *s = v->out[0].body.first; s; s = s->next)
+		if (s->is_part)
+			v->out[s->callee].frame = frame;
+	v->out[0].frame = frame;
+}
+
 hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
 {
 	hop_mark at = hop_mark_at(&e->tmp);
@@ -401,12 +427,13 @@ hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
 	v.made = HOP_NEWN(&e->tmp, int, p->nfunc * NHOW);
 	for (int i = p->nfunc - 1; i >= 0; i--)
 		plain_block(&v, &v.old[i], &v.old[i].body);
+	for (int i = 0; i < p->nfunc; i++)
+		hop_device_own(e, p->a, &v.old[i], !i);
 	for (int i = p->nfunc - 1; i >= 0; i--)
 		v.big[i] = block_big(&v, &v.old[i].body);
 	if (!v.st) {
 		make(&v, 0, HOW_HOST);
-		for (size_t i = 0; i < v.n; i++)
-			v.out[i].scratch = hop_size_int(v.spill);
+		settle(&v);
 		p->func = HOP_NEWN(p->a, hop_lfunc, v.n);
 		memcpy(p->func, v.out, v.n * sizeof *v.out);
 		p->nfunc = (int)v.n;

@@ -4,6 +4,7 @@
  *
  *	device.c       which functions there are, and at which level; host lists: which statements are a kernel
  *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
+ *	device_own.c   temporaries that each step of a map, or each block, has for itself
  *	device_bind.c  who shares which loop
  *	device_red.c   sums over all blocks
  *	device_columns.c  sums across memory
@@ -38,6 +39,7 @@ typedef struct hop_dfunc {
 	hop_lfunc *f;              /* a copy: its statements and buffers may be changed */
 	int        threads;        /* of a block of its team */
 	bool       single;         /* the team is one block: its warps are all warps there are */
+	bool       within;         /* a loop over blocks is around: its warps are those of a block */
 	int64_t    scratch;        /* bytes that spilled registers take, of all functions */
 } hop_dfunc;
 
@@ -55,6 +57,18 @@ bool   hop_block_owns(const hop_block *b, hop_reg var);
 void hop_device_bind(hop_dfunc *d, hop_block *b, hop_unit u);
 /* The kernel's only nest s, blocks that come and go; false: it cannot be one. Fills the team. */
 bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *team);
+
+/* device_own.c: loose steps of f become parallel loops. What they kept in temporaries that they shared has a
+ * slice for each, in SPACE_SCRATCH, at offset -1: nowhere yet. */
+void hop_device_own(hop_env *e, hop_arena *a, hop_lfunc *f, bool entry);
+/* Blocks share the iterations of s, each of which is one of the variables' values: slices that fit go to
+ * what a block shares. */
+void hop_device_share(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar);
+/* A place for slices of f that have none yet: from byte `from` of scratch, or, where their size is not a
+ * constant, of the frame; the end of it. */
+void     hop_device_settle_none(hop_lfunc *f);       /* of a list, which uses none */
+int64_t  hop_device_settle(hop_lfunc *f, int64_t from);
+hop_size hop_device_settle_frame(hop_env *e, hop_lfunc *f, hop_size from);
 
 /* device_red.c: s, a RED loop of b, as partial results of parts and a sum of those; parts by the
  * extent alone. resident: a barrier between; else the last block goes on. */

@@ -23,6 +23,7 @@ enum {
 	SHORT_ROW = 256,         /* elements that a warp takes */
 	FEW = 16,                /* iterations that all may run for themselves */
 	MAXCHAIN = 8,
+	FEW_STEPS = 512,         /* blocks that leave room for more threads */
 	LARGE = 64 * 64,         /* elements of a product that one block may do */
 	MAXBLOCKS = 65535        /* along y and z */
 };
@@ -284,21 +285,43 @@ static void bind_map(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 	place(c[n - 1], alone_in(u));
 }
 
+static int vars_of(hop_stmt **c, int n, hop_reg *out)
+{
+	for (int i = 0; i < n; i++)
+		out[i] = c[i]->dst;
+	return n;
+}
+
+/* An iteration a block, where var are the values that the loop's counts, if it was several. */
+static void by_blocks(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar)
+{
+	bool was = d->within;
+	place(s, HOP_PLACE_BLOCK_X);
+	if (d->f->level == HOP_LEVEL_KERNEL)
+		hop_device_share(d, s, var, nvar);
+	d->within = true;
+	hop_device_bind(d, &s->body, HOP_UNIT_BLOCK);
+	d->within = was;
+}
+
 /* An iteration of the chain a warp or a block; or all of them one after the other. */
 static void bind_rows(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 {
-	double row = row_of(&c[n - 1]->body);
+	hop_reg var[MAXCHAIN];
+	int     nvar = vars_of(c, n, var);
+	double  row = row_of(&c[n - 1]->body);
 	while (n > 1)
 		join_at(d, c, &n, 0);
-	bool warps = (u == HOP_UNIT_BLOCK && d->single && (row <= SHORT_ROW || trips(c[0]) >= 8)) ||
+	bool warps = (u == HOP_UNIT_BLOCK && (d->single || d->within) && (row <= SHORT_ROW || trips(c[0]) >= 8)) ||
 	             (u == HOP_UNIT_RESIDENT && row <= SHORT_ROW);
 	warps = warps && !has_tile(&c[0]->body);
-	hop_unit in = warps ? HOP_UNIT_WARP : u == HOP_UNIT_RESIDENT ? HOP_UNIT_BLOCK : u;
+	if (!warps && u == HOP_UNIT_RESIDENT) {
+		by_blocks(d, c[0], var, nvar);
+		return;
+	}
 	if (warps)
 		place(c[0], HOP_PLACE_WARP);
-	else if (u == HOP_UNIT_RESIDENT)
-		place(c[0], HOP_PLACE_BLOCK_X);
-	hop_device_bind(d, &c[0]->body, in);
+	hop_device_bind(d, &c[0]->body, warps ? HOP_UNIT_WARP : u);
 }
 
 static void bind_par(hop_dfunc *d, hop_stmt *s, hop_unit u)
@@ -427,6 +450,14 @@ static int tile_threads(const hop_block *b)
 	return MAP_THREADS;
 }
 
+/* Of a block that does a product and what comes with it: as many as that is best with, unless there are so
+ * few blocks that multiprocessors have little else to do. */
+static int step_threads(const hop_stmt *s)
+{
+	int n = tile_threads(&s->body);
+	return only(&s->body) || n >= MAP_THREADS ? n : trips(s) <= FEW_STEPS ? MAP_THREADS : 2 * n;
+}
+
 /* A large product, or a batch of them: all tiles of all. */
 static void grid_product(hop_dfunc *d, hop_stmt **c, int n, hop_stmt *s, hop_team *t)
 {
@@ -458,13 +489,19 @@ static hop_stmt *product_of(hop_stmt **c, int n, hop_stmt *s)
 
 static void grid_rows(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 {
-	double row = row_of(&c[n - 1]->body);
+	hop_reg var[MAXCHAIN];
+	int     nvar = vars_of(c, n, var);
+	double  row = row_of(&c[n - 1]->body);
 	while (n > 1)
 		join_at(d, c, &n, 0);
 	bool warps = row <= SHORT_ROW;
-	d->threads = warps ? MAP_THREADS : has_tile(&c[0]->body) ? tile_threads(&c[0]->body) : row_threads(row);
-	place(c[0], warps ? HOP_PLACE_WARP : HOP_PLACE_BLOCK_X);
-	hop_device_bind(d, &c[0]->body, warps ? HOP_UNIT_WARP : HOP_UNIT_BLOCK);
+	d->threads = warps ? MAP_THREADS : has_tile(&c[0]->body) ? step_threads(c[0]) : row_threads(row);
+	if (warps) {
+		place(c[0], HOP_PLACE_WARP);
+		hop_device_bind(d, &c[0]->body, HOP_UNIT_WARP);
+	} else {
+		by_blocks(d, c[0], var, nvar);
+	}
 	*t = (hop_team){ .threads = d->threads, .exact = is_exact(d, c[0], 0) && !c[0]->bound,
 	                 .blocks = { blocks_for(d->e, counted(d, c[0]), warps ? d->threads / WARP : 1),
 	                             hop_size_int(1), hop_size_int(1) } };

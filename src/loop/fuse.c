@@ -364,6 +364,7 @@ static void join(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 	hop_stmt *x = a->s, *y = b->s;
 	hop_reg r[2] = { y->dst, x->dst };
 	hop_fuse_rename(p, &y->body, r);
+	x->loose = false;              /* a step may need what another nest did in one before */
 	if (y->loop == HOP_LOOP_SEQ) {
 		x->loop = HOP_LOOP_SEQ;
 		x->reverse = y->reverse;

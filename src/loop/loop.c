@@ -262,7 +262,8 @@ static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
 {
 	static const char *const kind[] = { "par", "red", "seq" };
 
-	hop_putf(o, "loop %s%s r%d < ", kind[s->loop], s->reverse ? " reverse" : "", s->dst);
+	hop_putf(o, "loop %s%s%s r%d < ", kind[s->loop], s->loose ? " loose" : "",
+	         s->reverse ? " reverse" : "", s->dst);
 	if (s->bound)
 		hop_putf(o, "r%d", s->bound);
 	else

@@ -263,7 +263,8 @@ enum hop_place {
 	HOP_PLACE_BLOCK_X, /* blocks along an axis of the grid; then threads of the block run the body */
 	HOP_PLACE_BLOCK_Y, /* together */
 	HOP_PLACE_BLOCK_Z,
-	HOP_PLACE_WARP,    /* warps of all blocks (along x); then lanes run the body together */
+	HOP_PLACE_WARP,    /* warps of all blocks (along x), in a loop over blocks those of the block; then
+	                      lanes run the body together */
 	HOP_PLACE_THREAD,  /* threads of the block */
 	HOP_PLACE_LANE     /* threads of the warp */
 };
@@ -280,6 +281,8 @@ struct hop_stmt {
 	bool              apart : 1;    /* SEQ: its step is one parallel loop, behind operations
 	                                   at most, and two iterations of that never meet, be it
 	                                   in other steps */
+	bool              loose : 1;    /* SEQ: in any order, were it not for temporaries that steps
+	                                   share: a step writes of them what it reads */
 	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,
 	                                   and nothing is passed */
 	hop_loc           loc;

@@ -238,6 +238,8 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 	if ((s->reverse || s->ncarry) && s->loop != HOP_LOOP_SEQ)
 		return bad(v, s, "loop program: %s in a loop that is not seq",
 		           s->reverse ? "reverse" : "carries");
+	if (s->loose && s->loop != HOP_LOOP_SEQ)
+		return bad(v, s, "loop program: loose steps in a loop that is not seq");
 	HOP_TRY(check_carries(v, s));
 	for (int i = 0; i < s->nacc; i++) {
 		enum hop_dclass c = hop_dtype_class(s->acc[i].dtype);

@@ -273,7 +273,10 @@ static part part_of(const team_thread *x, const hop_bind *b)
 	switch (b->place) {
 	case HOP_PLACE_GRID: return (part){ bx * T * each + x->lane, gx * T * each, T, (int)each };
 	case HOP_PLACE_THREAD: return (part){ x->lane, T * each, T, (int)each };
-	case HOP_PLACE_WARP: return (part){ bx * (T / WARP) + x->lane / WARP, gx * (T / WARP), 0, 1 };
+	case HOP_PLACE_WARP:
+		if (x->who == BLOCK)
+			return (part){ x->lane / WARP, T / WARP, 0, 1 };
+		return (part){ bx * (T / WARP) + x->lane / WARP, gx * (T / WARP), 0, 1 };
 	case HOP_PLACE_LANE: return (part){ x->lane % WARP, WARP, 0, 1 };
 	default: return (part){ x->b->at[axis], k->grid[axis], 0, 1 };
 	}
@@ -282,7 +285,7 @@ static part part_of(const team_thread *x, const hop_bind *b)
 /* Who is together in the body, or -1: those who come to the loop cannot share it. */
 static int inside(const team_thread *x, enum hop_place p)
 {
-	bool blocks = p == HOP_PLACE_GRID || p == HOP_PLACE_WARP ||
+	bool blocks = p == HOP_PLACE_GRID || (p == HOP_PLACE_WARP && x->who != BLOCK) ||
 	              (p >= HOP_PLACE_BLOCK_X && p <= HOP_PLACE_BLOCK_Z);
 
 	if (x->who == ALONE || (x->who == LANES && p != HOP_PLACE_LANE))
