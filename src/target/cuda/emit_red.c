@@ -175,8 +175,8 @@ static void low(hop_cuemit *e, const hop_stmt *s, bool top)
 	part        p = part_of(e, s);
 	const char *n;
 
-	EACH(e, s, c)
-		if (!top)
+	for (const hop_acc *c = s->acc; !top && c < s->acc + s->nacc; c++)
+		if (e->uses[c->result])
 			hop_c_line(e, "%s r%d;", hop_c_type(c->dtype), c->result);
 	hop_c_brace(e);
 	n = hop_cuda_extent(e, s);
