@@ -17,6 +17,7 @@ typedef struct spread {
 	hop_arena *a;
 	hop_lfunc *f;
 	hop_stmt  *seq;
+	int64_t    least;            /* steps */
 	int64_t   *most;             /* [nreg+1] iterations of the loop whose variable it is; 0 = not known */
 	int        buf;
 	hop_reg    var;              /* slices are looked for along it */
@@ -222,7 +223,7 @@ static void try_loop(spread *p)
 	hop_stmt *s = p->seq;
 	uint8_t *way = HOP_NEWN(&p->e->tmp, uint8_t, p->f->nbuf);
 	know(p, s->dst, s->extent);
-	if (s->bound || s->ncarry || p->most[s->dst] < STEPS || !know_all(p, &s->body) ||
+	if (s->bound || s->ncarry || p->most[s->dst] < p->least || !know_all(p, &s->body) ||
 	    !has_room(p, &s->body))
 		return;
 	for (p->buf = 0; p->buf < p->f->nbuf; p->buf++)
@@ -238,10 +239,10 @@ static void try_loop(spread *p)
 	s->reverse = s->apart = false;
 }
 
-void hop_loop_spread(hop_env *e, hop_arena *a, hop_lfunc *f)
+void hop_loop_spread(hop_env *e, hop_arena *a, const hop_machine *d, hop_lfunc *f)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
-	spread p = { .e = e, .a = a, .f = f };
+	spread p = { .e = e, .a = a, .f = f, .least = d->small ? 2 : STEPS };
 	for (hop_stmt *s = f->body.first; s; s = s->next)
 		if (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ) {
 			p.seq = s;

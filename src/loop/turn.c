@@ -15,6 +15,7 @@ typedef struct turn {
 	hop_lfunc *f;
 	hop_stmt  *seq, *writer;
 	int        buf;
+	int64_t    least;
 } turn;
 
 /* ---- who touches it ---- */
@@ -120,7 +121,7 @@ static bool fits(turn *t)
 	const hop_lbuf *b = &t->f->buf[t->buf];
 	bool used = false;
 	t->writer = NULL;
-	if (t->seq->bound || t->seq->ncarry || !hop_size_const(b->count) || b->count.k < LEAST ||
+	if (t->seq->bound || t->seq->ncarry || !hop_size_const(b->count) || b->count.k < t->least ||
 	    (b->kind != HOP_BUF_TEMP && b->kind != HOP_BUF_PARAM) || !has_room(t, &t->seq->body))
 		return false;
 	for (hop_stmt *s = t->seq->body.first; s; s = s->next) {
@@ -202,9 +203,9 @@ static void halve(turn *t, hop_block *around)
 	*at = before;
 }
 
-void hop_loop_turn(hop_env *e, hop_arena *a, hop_lfunc *f)
+void hop_loop_turn(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f)
 {
-	turn t = { .e = e, .a = a, .f = f };
+	turn t = { .e = e, .a = a, .f = f, .least = m->small ? 1 : LEAST };
 	for (hop_stmt *s = f->body.first, *next; s; s = next) {
 		next = s->next;
 		t.seq = s;
