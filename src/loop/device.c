@@ -339,6 +339,7 @@ static void make_host(device *v, int at, int old)
 	hop_dfunc d = dfunc(v, &f);
 	hop_cut c;
 	f.body = hop_block_copy(v->p->a, &f.body);
+	hop_device_order(&d, &f.body);
 	hop_device_split_columns(&d, &f.body);
 	v->spill = d.scratch;
 	v->run = 0;

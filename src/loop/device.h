@@ -9,6 +9,7 @@
  *	device_red.c   sums over all blocks
  *	device_columns.c  sums across memory
  *	device_turn.c  nests that turn their operands
+ *	device_order.c sums of rows in order
  *	device_keep.c  what stays in registers
  *	device_wait.c  barriers
  */
@@ -78,6 +79,10 @@ hop_size hop_device_red_parts(hop_env *e, hop_size extent);
 /* Nests right in b, of few iterations with a long sum each that goes across memory, as two: parts of
  * the sums, then their sums. */
 void hop_device_split_columns(hop_dfunc *d, hop_block *b);
+
+/* device_order.c: loops right in b that add to rows in order, as nests in which rows are side by side. Their
+ * iterations are apart though addresses do not show it: they say so. */
+void hop_device_order(hop_dfunc *d, hop_block *b);
 
 /* device_turn.c: the chain of n loops by tiles; false: there is nothing to turn. */
 bool hop_device_turn(hop_dfunc *d, hop_stmt **c, int n, hop_team *team);

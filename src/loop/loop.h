@@ -280,7 +280,8 @@ struct hop_stmt {
 	bool              reverse : 1;  /* SEQ: from last to first */
 	bool              apart : 1;    /* SEQ: its step is one parallel loop, behind operations
 	                                   at most, and two iterations of that never meet, be it
-	                                   in other steps */
+	                                   in other steps. PAR, for a device: its iterations do not
+	                                   meet, though addresses do not show it */
 	bool              loose : 1;    /* SEQ: in any order, were it not for temporaries that steps
 	                                   share: a step writes of them what it reads */
 	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,

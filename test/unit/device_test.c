@@ -1,0 +1,121 @@
+/* device_test.c -- schedules of a device that are more than places: nests whose loads and stores lie
+ * along different loops go through tiles, rows that are added to in order side by side; and give what the
+ * graph gives. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/text.h"
+#include "support/lower_check.h"
+
+/* text, how many tiles and sums that a thread has for itself are in its schedule, values of size parameters */
+typedef struct program { const char *name, *text; int tiles, sums; int64_t syms[3]; } program;
+
+static const program programs[] = {
+{ "copy", "hop 1\ngraph @f(%0: f32[40, 70]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = exp %1\n"
+          "  return %2\n}\n", 1, 0, { 0 } },
+{ "even", "hop 1\ngraph @f(%0: f64[64, 32]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = neg %1\n"
+          "  return %2\n}\n", 1, 0, { 0 } },
+{ "two",  "hop 1\ngraph @f(%0: f32[33, 9], %1: i32[33, 9], %2: f32[9, 33]) {\n"
+          "  %3 = permute %0 {axes = [1, 0]}\n  %4 = permute %1 {axes = [1, 0]}\n"
+          "  %5 = cast %4 {dtype = f32}\n  %6 = mul %3, %5\n  %7 = add %6, %2\n  return %7\n}\n", 2, 0, { 0 } },
+{ "half", "hop 1\ngraph @f(%0: bf16[35, 37]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = cast %1 {dtype = f32}\n"
+          "  %3 = exp %2\n  return %3\n}\n", 1, 0, { 0 } },
+{ "bool", "hop 1\ngraph @f(%0: bool[35, 37]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = not %1\n"
+          "  return %2\n}\n", 1, 0, { 0 } },
+{ "batch", "hop 1\ngraph @f(%0: f32[3, 34, 5]) {\n  %1 = permute %0 {axes = [0, 2, 1]}\n  %2 = exp %1\n"
+           "  return %2\n}\n", 1, 0, { 0 } },
+{ "ends", "hop 1\ngraph @f(%0: f32[6, 3, 2, 36]) {\n  %1 = permute %0 {axes = [3, 2, 1, 0]}\n"
+          "  %2 = exp %1\n  return %2\n}\n", 1, 0, { 0 } },
+{ "sizes", "hop 1\ngraph @f<s: 1.., t: 1..>(%0: f32[s, t], %1: f32[t]) {\n"
+           "  %2 = permute %0 {axes = [1, 0]}\n  %3 = broadcast %1 {dims = [t, s], axes = [0]}\n"
+           "  %4 = add %2, %3\n  return %4\n}\n", 1, 0, { 70, 35 } },
+{ "rows", "hop 1\ngraph @f(%0: f32[9, 5], %1: i64[70], %2: f32[70, 5]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
+{ "many rows", "hop 1\ngraph @f(%0: f32[300, 2], %1: i32[43], %2: f32[43, 2]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 3, { 0 } },
+{ "elements", "hop 1\ngraph @f(%0: f64[6], %1: i64[31], %2: f64[31]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = mul, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
+{ "last", "hop 1\ngraph @f(%0: f32[5], %1: i64[31], %2: f32[31]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = set, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
+{ "inner", "hop 1\ngraph @f(%0: i32[4, 6, 3], %1: i64[10], %2: i32[4, 10, 3]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = max, axis = 1, nbatch = 0}\n  return %9\n}\n", 0, 0, { 0 } },
+{ "pieces", "hop 1\ngraph @f(%0: f32[7, 2], %1: i64[2100], %2: f32[2100, 2]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
+{ "one row", "hop 1\ngraph @f(%0: f32[1, 5], %1: i64[8], %2: f32[8, 5]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 0, { 0 } },
+{ "along", "hop 1\ngraph @f(%0: f32[40, 70]) {\n  %1 = exp %0\n  return %1\n}\n", 0, 0, { 0 } },
+};
+
+static int count(const hop_prog *p, enum hop_space space)
+{
+	int n = 0;
+	for (int i = 0; i < p->nfunc; i++)
+		for (int k = 0; k < p->func[i].nbuf; k++)
+			n += p->func[i].buf[k].kind == HOP_BUF_TEMP && p->func[i].buf[k].space == space;
+	return n;
+}
+
+static bool is_as_said(hop_env *e, const program *p, const hop_graph *g)
+{
+	static const hop_machine grid = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4 };
+	hop_lower_opts o = { .machine = &grid };
+	hop_prog      *q;
+	int            tiles, sums;
+
+	assert_int_equal(hop_lower_graph(e, g, &o, &q), HOP_OK);
+	tiles = count(q, HOP_SPACE_SHARED);
+	sums = count(q, HOP_SPACE_LOCAL);
+	hop_prog_free(q, &e->mem);
+	if (tiles != p->tiles || sums != p->sums)
+		fprintf(stderr, "%s: %d tiles, %d sums\n", p->name, tiles, sums);
+	return tiles == p->tiles && sums == p->sums;
+}
+
+static int check(hop_env *e, const program *p)
+{
+	hop_module *m;
+	int         bad;
+
+	if (hop_module_parse(e, p->text, strlen(p->text), p->name, &m)) {
+		fprintf(stderr, "%s\n", e->diag.text);
+		return 1;
+	}
+	bad = hop_lower_check(e, hop_module_find(m, NULL), p->syms, 5);
+	bad |= !is_as_said(e, p, hop_module_find(m, NULL));
+	hop_module_free(m, &e->mem);
+	return bad;
+}
+
+static void test_programs(void **state)
+{
+	volatile int bad = 0;
+
+	(void)state;
+	for (volatile size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+		hop_ctx   *ctx;
+		hop_env    e;
+		hop_frame  f;
+		assert_int_equal(hop_ctx_new(NULL, &ctx), HOP_OK);
+		hop_env_init(&e, ctx, hop_ctx_mem(ctx));
+		if (HOP_GUARD(&e, &f)) {
+			assert_int_equal(hop_guard_nomem(&e, &f), HOP_OK);
+			return;
+		}
+		bad += check(&e, &programs[i]) != 0;
+		hop_guard_end(&e, &f);
+		hop_env_fini(&e);
+		hop_ctx_free(ctx);
+	}
+	assert_int_equal(bad, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_programs) };
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
