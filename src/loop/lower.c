@@ -165,10 +165,8 @@ static void finish(hop_lower *l)
 			hop_loop_forward(l->env, l->q.a, f);
 		}
 		hop_loop_collapse(l->env, f);
-		if (is_device(l)) {
-			hop_loop_spread(l->env, l->q.a, l->opt->machine, f);
+		if (is_device(l))
 			hop_loop_turn(l->env, l->q.a, l->opt->machine, f);
-		}
 		hop_loop_tile(l->env, l->q.a, f, l->range, hop_machine_cache(l->opt->machine),
 		              l->opt->tile_all || is_device(l));          /* a kernel or a barrier less */
 		hop_loop_forward(l->env, l->q.a, f);

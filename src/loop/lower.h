@@ -38,9 +38,7 @@ void hop_loop_reuse(hop_env *e, hop_lfunc *f);
 void hop_loop_carries(hop_env *e, hop_arena *a, hop_lfunc *f);
 /* Join perfect nests that run through memory in order into one loop. */
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);
-/* For a device: steps that have nothing to do with each other become parallel; what steps multiply and
- * then write gets two halves, taken in turns. */
-void hop_loop_spread(hop_env *e, hop_arena *a, const hop_machine *d, hop_lfunc *f);
+/* For a device: what steps multiply and then write gets two halves, taken in turns. */
 void hop_loop_turn(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f);
 /* Find steps whose lanes never meet; each goes step by step alone where that is better. */
 void hop_loop_interchange(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f,
