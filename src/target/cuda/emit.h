@@ -147,6 +147,8 @@ void        hop_cuda_check(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_poll(hop_cuemit *e, const hop_stmt *s);
 int         hop_cuda_point(hop_cuemit *e);                   /* a label here, to go on at */
 void        hop_cuda_label(hop_cuemit *e, int point);        /* the same with a number that it has */
+/* That a call, an int expression, gives not 0, which `st` then is. */
+const char *hop_cuda_failed(hop_cuemit *e, const char *call);
 /* The registers that live, then that point, are saved; the function gives `status`. */
 void        hop_cuda_quit(hop_cuemit *e, int point, const char *status);
 /* r is declared at the top, and has a value from here on. */

@@ -10,8 +10,7 @@ static void stop_if(hop_cuemit *e, const hop_stmt *s, const char *call, int poin
 		hop_c_line(e, "%s;", call);
 		return;
 	}
-	e->cu->status = true;
-	hop_c_open(e, "if ((st = %s) != 0)", call);
+	hop_c_open(e, "if (%s)", hop_cuda_failed(e, call));
 	hop_cuda_quit(e, point, "st");
 	hop_c_close(e);
 }

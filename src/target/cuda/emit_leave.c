@@ -112,6 +112,14 @@ static void resume(hop_cuemit *e, int point, int n)
 	hop_putf(o, "\t\t\thop_drop(state, %d, %s);\n\t\t\tgoto at_%d;\n", n + 1, hop_cuda_one(e), point);
 }
 
+/* A kernel has nobody to hand it to. */
+const char *hop_cuda_failed(hop_cuemit *e, const char *call)
+{
+	bool kernel = e->f->level == HOP_LEVEL_KERNEL;
+	e->cu->status |= !kernel;
+	return hop_c_text(e, kernel ? "%s != 0" : "(st = %s) != 0", call);
+}
+
 /* point 0: it does not go on. */
 void hop_cuda_quit(hop_cuemit *e, int point, const char *status)
 {
@@ -242,9 +250,9 @@ void hop_cuda_poll(hop_cuemit *e, const hop_stmt *s)
 {
 	if (e->cu->who != HOP_WHO_TEAM || !(e->cu->last || e->cu->func[e->index].meet) || !hop_cuda_polls(s))
 		return;
-	e->cu->polls = e->cu->status = true;
-	hop_c_open(e, "if ((++trips & %d) == 0 && (st = hop_poll(state, %s)) != 0)", between(e, s),
-	           hop_cuda_one(e));
+	e->cu->polls = true;
+	hop_c_open(e, "if ((++trips & %d) == 0 && %s)", between(e, s),
+	           hop_cuda_failed(e, hop_c_text(e, "hop_poll(state, %s)", hop_cuda_one(e))));
 	hop_cuda_quit(e, 0, "st");
 	hop_c_close(e);
 }
