@@ -105,7 +105,8 @@ static bool writes_all(turn *t, hop_stmt *out)
 		}
 	}
 	for (hop_stmt *s = in->body.first; s && store; s = s->next) {
-		if (s->sop == HOP_SOP_load && s->u.addr.buf == t->buf && !hop_addr_eq(&s->u.addr, &store->u.addr))
+		if (s->sop == HOP_SOP_load && s->u.addr.buf == t->buf &&
+		    !hop_addr_eq(&s->u.addr, &store->u.addr))
 			return false;
 		if (s == store)
 			for (hop_stmt *q = s->next; q; q = q->next)
