@@ -11,6 +11,7 @@
 typedef struct touch {
 	int             buf;
 	bool            write;
+	bool            local;         /* of a size that is bound: its bytes are nobody else's meanwhile */
 	const hop_stmt *loop;          /* whose iterations are a thread's each; NULL: by all, or another way */
 	const hop_addr *at;
 } touch;
@@ -88,6 +89,7 @@ static void look_locals(wait *w, pending *p)
 		touch t;
 		memset(&t, 0, sizeof t);
 		t.buf = w->d->f->local[i];
+		t.local = true;
 		add(w, p, t);
 	}
 }
