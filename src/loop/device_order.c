@@ -16,6 +16,7 @@ enum {
 	PIECE = 64,              /* keys that a thread counts, and puts in place, in order */
 	DIGIT = 8,               /* bits of a key that one round sorts by */
 	NEAR = 32, FAR = 128,    /* counts that are summed at once, and sums of those */
+	WIDE = 128, EACH = 4,    /* elements of a row from which a thread takes several, so many */
 	MAXCOL = 6,
 	ROOM = 1 << 30           /* numbers of steps and rows are i32 */
 };
@@ -467,34 +468,64 @@ static hop_addr element(order *o, hop_reg *map)
 	return a;
 }
 
-static void put_rows(order *o, int last, int nreg)
+/* Columns of a row that one thread has: more loads at once, and fewer of what says which. */
+static int columns_each(const order *o)
 {
-	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), p = nest(o, o->rows * o->width);
-	hop_dtype t = (hop_dtype)o->store->dtype;
-	int acc = own(o, t);
+	return o->width >= WIDE && o->width % EACH == 0 ? EACH : 1;
+}
+
+/* Where column `at` of the row is in its loops. */
+static void part_columns(order *o, hop_reg at, hop_reg *map)
+{
 	for (int i = o->ncol - 1; i >= 0; i--) {
 		hop_reg by = num(o, o->col[i]->extent.k);
-		map[o->col[i]->dst] = op2(o, HOP_SOP_rem, p, by);
-		p = op2(o, HOP_SOP_div, p, by);
+		map[o->col[i]->dst] = i ? op2(o, HOP_SOP_rem, at, by) : at;
+		at = i ? op2(o, HOP_SOP_div, at, by) : at;
 	}
-	map[o->row] = p;
-	hop_reg from = wide(o, load(o, HOP_i32, at(o, o->from, p, 1, 0), 0));
-	hop_reg to = wide(o, load(o, HOP_i32, at(o, o->to, p, 1, 0), 0));
-	hop_reg n = op2(o, HOP_SOP_sub, to, from), some = test(o, HOP_SOP_lt, num(o, 0), n);
-	hop_addr back = element(o, map);
-	store(o, t, at(o, acc, 0, 0, 0), load(o, t, element(o, map), some), 0);
-	hop_block *outer = o->b.block;
-	hop_stmt *s = in_order(o, o->n);
-	s->bound = n;
-	map[o->seq->dst] = wide(o, load(o, HOP_i32, at(o, o->step[last], op2(o, HOP_SOP_add, from, s->dst), 1, 0), 0));
+}
+
+/* One step of a column: what it adds to is in a register. */
+static void put_step(order *o, int acc, hop_reg *map)
+{
 	int x = o->store->u.addr.buf;
 	hop_block c = renamed(o, &o->all, map);
 	for (hop_stmt *q = c.first; q; q = q->next)
 		if (q->sop == HOP_SOP_store || (q->sop == HOP_SOP_load && hop_device_meet(o->d, q->u.addr.buf, x)))
 			q->u.addr = at(o, acc, 0, 0, 0);
 	append_all(o, &c);
+}
+
+static void put_rows(order *o, int last, int nreg)
+{
+	int each = columns_each(o), acc[EACH];
+	int64_t per = o->width / each;
+	hop_reg p = nest(o, o->rows * per), by = num(o, per), *map[EACH], step;
+	hop_reg column = op2(o, HOP_SOP_rem, p, by), row = op2(o, HOP_SOP_div, p, by);
+	hop_reg from = wide(o, load(o, HOP_i32, at(o, o->from, row, 1, 0), 0));
+	hop_reg to = wide(o, load(o, HOP_i32, at(o, o->to, row, 1, 0), 0));
+	hop_reg n = op2(o, HOP_SOP_sub, to, from), some = test(o, HOP_SOP_lt, num(o, 0), n);
+	hop_dtype t = (hop_dtype)o->store->dtype;
+	hop_addr back[EACH];
+	for (int k = 0; k < each; k++) {
+		map[k] = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1);
+		acc[k] = own(o, t);
+		part_columns(o, k ? op2(o, HOP_SOP_add, column, num(o, k * per)) : column, map[k]);
+		map[k][o->row] = row;
+		back[k] = element(o, map[k]);
+		store(o, t, at(o, acc[k], 0, 0, 0), load(o, t, element(o, map[k]), some), 0);
+	}
+	hop_block *outer = o->b.block;
+	hop_stmt *s = in_order(o, o->n);
+	s->bound = n;
+	step = op2(o, HOP_SOP_add, from, s->dst);
+	step = wide(o, load(o, HOP_i32, at(o, o->step[last], step, 1, 0), 0));
+	for (int k = 0; k < each; k++) {
+		map[k][o->seq->dst] = step;
+		put_step(o, acc[k], map[k]);
+	}
 	o->b.block = outer;
-	store(o, t, back, load(o, t, at(o, acc, 0, 0, 0), 0), some);
+	for (int k = 0; k < each; k++)
+		store(o, t, back[k], load(o, t, at(o, acc[k], 0, 0, 0), 0), some);
 }
 
 /* ---- all of it ---- */

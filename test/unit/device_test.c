@@ -46,6 +46,8 @@ static const program programs[] = {
   "  %9 = scatter %0, %1, %2 {mode = max, axis = 1, nbatch = 0}\n  return %9\n}\n", 0, 0, { 0 } },
 { "pieces", "hop 1\ngraph @f(%0: f32[7, 2], %1: i64[2100], %2: f32[2100, 2]) {\n"
   "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
+{ "wide", "hop 1\ngraph @f(%0: f32[3, 8, 17], %1: i64[9], %2: f32[9, 8, 17]) {\n"
+  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 5, { 0 } },
 { "one row", "hop 1\ngraph @f(%0: f32[1, 5], %1: i64[8], %2: f32[8, 5]) {\n"
   "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 0, { 0 } },
 { "along", "hop 1\ngraph @f(%0: f32[40, 70]) {\n  %1 = exp %0\n  return %1\n}\n", 0, 0, { 0 } },
