@@ -80,8 +80,8 @@ hop_size hop_device_red_parts(hop_env *e, hop_size extent);
  * the sums, then their sums. */
 void hop_device_split_columns(hop_dfunc *d, hop_block *b);
 
-/* device_order.c: loops right in b that add to rows in order, as nests in which rows are side by side. Their
- * iterations are apart though addresses do not show it: they say so. */
+/* device_order.c: loops right in b that add to rows in order, as nests in which rows are side by side.
+ * Their iterations are apart though addresses do not show it: they say so. */
 void hop_device_order(hop_dfunc *d, hop_block *b);
 
 /* device_turn.c: the chain of n loops by tiles; false: there is nothing to turn. */

@@ -98,7 +98,8 @@ bool hop_block_owns(const hop_block *b, hop_reg var)
 static int chain_of(hop_stmt *s, hop_stmt **out)
 {
 	int n = 0;
-	while (s && is_par(s) && n < MAXCHAIN && (!n || !s->bound) && (s->apart || hop_block_owns(&s->body, s->dst))) {
+	while (s && is_par(s) && n < MAXCHAIN && (!n || !s->bound) &&
+	       (s->apart || hop_block_owns(&s->body, s->dst))) {
 		out[n++] = s;
 		s = s->bound ? NULL : only(&s->body);
 	}

@@ -1,5 +1,5 @@
-/* device_order.c -- a loop in order whose steps add to rows that they look up: all rows side by side, each
- * its own steps in their order, so that every bit is as if one came after the other.
+/* device_order.c -- a loop in order whose steps add to rows that they look up: all rows side by side,
+ * each its own steps in their order, so that every bit is as if one came after the other.
  *
  *	for i in order: row = clamp(..i..); for c: x[row, c] = f(x[row, c], ..i..)
  * becomes
@@ -12,8 +12,10 @@
 #include "loop/device.h"
 
 enum {
-	LEAST = 4096,            /* steps that pay */
-	PIECE = 64,              /* keys that a thread counts, and puts in place, in order */
+	LEAST = 512,             /* steps that pay */
+	PIECES = 256,            /* of the keys, which are counted and put in place by a thread each */
+	SHORT = 4,               /* keys of one, at least */
+	COUNTS = 1 << 22,        /* about so many, at most */
 	DIGIT = 8,               /* bits of a key that one round sorts by */
 	NEAR = 32, FAR = 128,    /* counts that are summed at once, and sums of those */
 	WIDE = 128, EACH = 4,    /* elements of a row from which a thread takes several, so many */
@@ -111,8 +113,8 @@ static bool gather(order *o, const hop_block *b)
 			hop_block_append(&o->all, hop_stmt_copy(o->d->a, s));
 			continue;
 		}
-		if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_PAR || s->bound || s->next || has_store(&o->all) ||
-		    !hop_size_const(s->extent) || s->extent.k < 1 || o->ncol == MAXCOL)
+		if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_PAR || s->bound || s->next ||
+		    has_store(&o->all) || !hop_size_const(s->extent) || s->extent.k < 1 || o->ncol == MAXCOL)
 			return false;
 		o->col[o->ncol++] = (hop_stmt *)(uintptr_t)s;
 		o->width *= s->extent.k < ROOM && o->width < ROOM ? s->extent.k : 1;
@@ -196,7 +198,8 @@ static bool is_one(order *o)
 	    !hop_size_const(s->extent) || s->extent.k >= ROOM)
 		return false;
 	o->n = s->extent.k;
-	if (o->n < (o->d->m->small ? 2 : LEAST) || !gather(o, &s->body) || !find_store(o) || !find_row(o) || !find_rows(o))
+	if (o->n < (o->d->m->small ? 2 : LEAST) || !gather(o, &s->body) || !find_store(o) || !find_row(o) ||
+	    !find_rows(o))
 		return false;
 	return o->rows > 1 && (double)o->rows * (double)o->width < ROOM && is_apart(o);
 }
@@ -393,7 +396,8 @@ static void sum_up(order *o, int from, int to, int64_t nto, int64_t n)
 /* to[a] = the sum of those of its group of n in `of` that are before it, and of all groups before. */
 static void sum_before(order *o, int of, int groups, int to, int64_t nto, int64_t n)
 {
-	hop_reg a = nest(o, nto), by = num(o, n), g = op2(o, HOP_SOP_div, a, by), h = op2(o, HOP_SOP_rem, a, by);
+	hop_reg a = nest(o, nto), by = num(o, n);
+	hop_reg g = op2(o, HOP_SOP_div, a, by), h = op2(o, HOP_SOP_rem, a, by);
 	hop_block *outer = o->b.block;
 	hop_stmt *s = open_sum(o, n);
 	s->acc->value = only_below(o, s->dst, h, load(o, HOP_i32, at(o, of, g, n, s->dst), 0));
@@ -453,7 +457,8 @@ static void find_ends(order *o, int last)
 	hop_reg first = test(o, HOP_SOP_or, test(o, HOP_SOP_eq, i, zero), other);
 	store(o, HOP_i32, at(o, o->from, row, 1, 0), small(o, i), first);
 	other = test(o, HOP_SOP_ne, load(o, HOP_i32, behind, has_next), k);
-	store(o, HOP_i32, at(o, o->to, row, 1, 0), small(o, next), test(o, HOP_SOP_or, test(o, HOP_SOP_eq, next, end), other));
+	hop_reg final = test(o, HOP_SOP_or, test(o, HOP_SOP_eq, next, end), other);
+	store(o, HOP_i32, at(o, o->to, row, 1, 0), small(o, next), final);
 }
 
 /* ---- rows ---- */
@@ -490,7 +495,8 @@ static void put_step(order *o, int acc, hop_reg *map)
 	int x = o->store->u.addr.buf;
 	hop_block c = renamed(o, &o->all, map);
 	for (hop_stmt *q = c.first; q; q = q->next)
-		if (q->sop == HOP_SOP_store || (q->sop == HOP_SOP_load && hop_device_meet(o->d, q->u.addr.buf, x)))
+		if (q->sop == HOP_SOP_store ||
+		    (q->sop == HOP_SOP_load && hop_device_meet(o->d, q->u.addr.buf, x)))
 			q->u.addr = at(o, acc, 0, 0, 0);
 	append_all(o, &c);
 }
@@ -535,6 +541,16 @@ static int room_for(order *o, int64_t n)
 	return hop_device_scratch(o->d, HOP_i32, hop_size_int(n));
 }
 
+/* Keys that a thread goes through in order: few, since that takes long; not so few that counts, one for
+ * each bin and piece, are more than the keys by much. */
+static int64_t piece_for(const order *o)
+{
+	int64_t n = o->n / PIECES, most = o->bins / 4, few = o->n * o->bins / COUNTS;
+	most = most > few ? most : few;
+	n = n < most ? n : most;
+	return n > SHORT ? n : SHORT;
+}
+
 static int plan(order *o)
 {
 	int bits = 1, rounds;
@@ -543,7 +559,7 @@ static int plan(order *o)
 	rounds = (bits + DIGIT - 1) / DIGIT;
 	o->bits = (bits + rounds - 1) / rounds;
 	o->bins = (int64_t)1 << o->bits;
-	o->piece = o->n < LEAST ? 4 : PIECE;
+	o->piece = piece_for(o);
 	o->pieces = (o->n + o->piece - 1) / o->piece;
 	o->room = (o->bins * o->pieces + NEAR * FAR - 1) / (NEAR * FAR) * (NEAR * FAR);
 	for (int i = 0; i < 2; i++) {

@@ -197,7 +197,7 @@ static hop_reg within(turn *t, hop_lbuild *b, hop_reg mask, hop_reg i, hop_size 
 	return mask ? test(b, HOP_SOP_and, mask, m) : m;
 }
 
-/* The threads' loop over the tile, `fast` the faster one; u and v get their values in given registers. */
+/* The threads' loop over the tile, u the faster one or v; both get their values in given registers. */
 static spot open_tile(turn *t, hop_lbuild *b, bool fast_u, hop_reg u, hop_reg v, int each)
 {
 	hop_reg p = hop_l_reg(b);

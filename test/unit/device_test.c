@@ -1,6 +1,6 @@
 /* device_test.c -- schedules of a device that are more than places: nests whose loads and stores lie
- * along different loops go through tiles, rows that are added to in order side by side; and give what the
- * graph gives. */
+ * along different loops go through tiles, rows that are added to in order side by side; and give what
+ * the graph gives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,45 +12,142 @@
 #include "text/text.h"
 #include "support/lower_check.h"
 
-/* text, how many tiles and sums that a thread has for itself are in its schedule, values of size parameters */
+/* text, how many tiles and sums of a thread are in its schedule, values of size parameters */
 typedef struct program { const char *name, *text; int tiles, sums; int64_t syms[3]; } program;
 
 static const program programs[] = {
-{ "copy", "hop 1\ngraph @f(%0: f32[40, 70]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = exp %1\n"
-          "  return %2\n}\n", 1, 0, { 0 } },
-{ "even", "hop 1\ngraph @f(%0: f64[64, 32]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = neg %1\n"
-          "  return %2\n}\n", 1, 0, { 0 } },
-{ "two",  "hop 1\ngraph @f(%0: f32[33, 9], %1: i32[33, 9], %2: f32[9, 33]) {\n"
-          "  %3 = permute %0 {axes = [1, 0]}\n  %4 = permute %1 {axes = [1, 0]}\n"
-          "  %5 = cast %4 {dtype = f32}\n  %6 = mul %3, %5\n  %7 = add %6, %2\n  return %7\n}\n", 2, 0, { 0 } },
-{ "half", "hop 1\ngraph @f(%0: bf16[35, 37]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = cast %1 {dtype = f32}\n"
-          "  %3 = exp %2\n  return %3\n}\n", 1, 0, { 0 } },
-{ "bool", "hop 1\ngraph @f(%0: bool[35, 37]) {\n  %1 = permute %0 {axes = [1, 0]}\n  %2 = not %1\n"
-          "  return %2\n}\n", 1, 0, { 0 } },
-{ "batch", "hop 1\ngraph @f(%0: f32[3, 34, 5]) {\n  %1 = permute %0 {axes = [0, 2, 1]}\n  %2 = exp %1\n"
-           "  return %2\n}\n", 1, 0, { 0 } },
-{ "ends", "hop 1\ngraph @f(%0: f32[6, 3, 2, 36]) {\n  %1 = permute %0 {axes = [3, 2, 1, 0]}\n"
-          "  %2 = exp %1\n  return %2\n}\n", 1, 0, { 0 } },
-{ "sizes", "hop 1\ngraph @f<s: 1.., t: 1..>(%0: f32[s, t], %1: f32[t]) {\n"
-           "  %2 = permute %0 {axes = [1, 0]}\n  %3 = broadcast %1 {dims = [t, s], axes = [0]}\n"
-           "  %4 = add %2, %3\n  return %4\n}\n", 1, 0, { 70, 35 } },
-{ "rows", "hop 1\ngraph @f(%0: f32[9, 5], %1: i64[70], %2: f32[70, 5]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
-{ "many rows", "hop 1\ngraph @f(%0: f32[300, 2], %1: i32[43], %2: f32[43, 2]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 3, { 0 } },
-{ "elements", "hop 1\ngraph @f(%0: f64[6], %1: i64[31], %2: f64[31]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = mul, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
-{ "last", "hop 1\ngraph @f(%0: f32[5], %1: i64[31], %2: f32[31]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = set, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
-{ "inner", "hop 1\ngraph @f(%0: i32[4, 6, 3], %1: i64[10], %2: i32[4, 10, 3]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = max, axis = 1, nbatch = 0}\n  return %9\n}\n", 0, 0, { 0 } },
-{ "pieces", "hop 1\ngraph @f(%0: f32[7, 2], %1: i64[2100], %2: f32[2100, 2]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 2, { 0 } },
-{ "wide", "hop 1\ngraph @f(%0: f32[3, 8, 17], %1: i64[9], %2: f32[9, 8, 17]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 5, { 0 } },
-{ "one row", "hop 1\ngraph @f(%0: f32[1, 5], %1: i64[8], %2: f32[8, 5]) {\n"
-  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n  return %9\n}\n", 0, 0, { 0 } },
-{ "along", "hop 1\ngraph @f(%0: f32[40, 70]) {\n  %1 = exp %0\n  return %1\n}\n", 0, 0, { 0 } },
+	{ "copy",
+	  "hop 1\n"
+	  "graph @f(%0: f32[40, 70]) {\n"
+	  "  %1 = permute %0 {axes = [1, 0]}\n"
+	  "  %2 = exp %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  1, 0, { 0 } },
+	{ "even",
+	  "hop 1\n"
+	  "graph @f(%0: f64[64, 32]) {\n"
+	  "  %1 = permute %0 {axes = [1, 0]}\n"
+	  "  %2 = neg %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  1, 0, { 0 } },
+	{ "two",
+	  "hop 1\n"
+	  "graph @f(%0: f32[33, 9], %1: i32[33, 9], %2: f32[9, 33]) {\n"
+	  "  %3 = permute %0 {axes = [1, 0]}\n"
+	  "  %4 = permute %1 {axes = [1, 0]}\n"
+	  "  %5 = cast %4 {dtype = f32}\n"
+	  "  %6 = mul %3, %5\n"
+	  "  %7 = add %6, %2\n"
+	  "  return %7\n"
+	  "}\n",
+	  2, 0, { 0 } },
+	{ "half",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[35, 37]) {\n"
+	  "  %1 = permute %0 {axes = [1, 0]}\n"
+	  "  %2 = cast %1 {dtype = f32}\n"
+	  "  %3 = exp %2\n"
+	  "  return %3\n"
+	  "}\n",
+	  1, 0, { 0 } },
+	{ "bool",
+	  "hop 1\n"
+	  "graph @f(%0: bool[35, 37]) {\n"
+	  "  %1 = permute %0 {axes = [1, 0]}\n"
+	  "  %2 = not %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  1, 0, { 0 } },
+	{ "batch",
+	  "hop 1\n"
+	  "graph @f(%0: f32[3, 34, 5]) {\n"
+	  "  %1 = permute %0 {axes = [0, 2, 1]}\n"
+	  "  %2 = exp %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  1, 0, { 0 } },
+	{ "ends",
+	  "hop 1\n"
+	  "graph @f(%0: f32[6, 3, 2, 36]) {\n"
+	  "  %1 = permute %0 {axes = [3, 2, 1, 0]}\n"
+	  "  %2 = exp %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  1, 0, { 0 } },
+	{ "sizes",
+	  "hop 1\n"
+	  "graph @f<s: 1.., t: 1..>(%0: f32[s, t], %1: f32[t]) {\n"
+	  "  %2 = permute %0 {axes = [1, 0]}\n"
+	  "  %3 = broadcast %1 {dims = [t, s], axes = [0]}\n"
+	  "  %4 = add %2, %3\n"
+	  "  return %4\n"
+	  "}\n",
+	  1, 0, { 70, 35 } },
+	{ "rows",
+	  "hop 1\n"
+	  "graph @f(%0: f32[9, 5], %1: i64[70], %2: f32[70, 5]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 2, { 0 } },
+	{ "many rows",
+	  "hop 1\n"
+	  "graph @f(%0: f32[300, 2], %1: i32[43], %2: f32[43, 2]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 3, { 0 } },
+	{ "elements",
+	  "hop 1\n"
+	  "graph @f(%0: f64[6], %1: i64[31], %2: f64[31]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = mul, axis = 0, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 2, { 0 } },
+	{ "last",
+	  "hop 1\n"
+	  "graph @f(%0: f32[5], %1: i64[31], %2: f32[31]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = set, axis = 0, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 2, { 0 } },
+	{ "inner",
+	  "hop 1\n"
+	  "graph @f(%0: i32[4, 6, 3], %1: i64[10], %2: i32[4, 10, 3]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = max, axis = 1, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "pieces",
+	  "hop 1\n"
+	  "graph @f(%0: f32[7, 2], %1: i64[2100], %2: f32[2100, 2]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 2, { 0 } },
+	{ "wide",
+	  "hop 1\n"
+	  "graph @f(%0: f32[3, 8, 17], %1: i64[9], %2: f32[9, 8, 17]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 5, { 0 } },
+	{ "one row",
+	  "hop 1\n"
+	  "graph @f(%0: f32[1, 5], %1: i64[8], %2: f32[8, 5]) {\n"
+	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %9\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "along",
+	  "hop 1\n"
+	  "graph @f(%0: f32[40, 70]) {\n"
+	  "  %1 = exp %0\n"
+	  "  return %1\n"
+	  "}\n",
+	  0, 0, { 0 } },
 };
 
 static int count(const hop_prog *p, enum hop_space space)
