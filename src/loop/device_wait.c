@@ -177,6 +177,8 @@ static bool meet(const hop_dfunc *d, const pending *a, const pending *b)
 	for (size_t i = 0; i < a->n; i++)
 		for (size_t k = 0; k < b->n; k++) {
 			const touch *x = &a->t[i], *y = &b->t[k];
+			if ((x->local || y->local) && x->buf != y->buf)
+				continue;
 			if ((x->write || y->write) && hop_device_meet(d, x->buf, y->buf) && !same_owner(x, y) &&
 			    !is_own_space(&d->f->buf[x->buf]))
 				return true;
