@@ -12,8 +12,6 @@
  * needs: planned functions, collected.  breaks: function numbers; fills: levels, teams, places */
 #include "loop/device_cut.h"
 
-#include <string.h>
-
 #include "loop/lower.h"
 
 enum {
@@ -420,6 +418,57 @@ static void settle(device *v)
 	v->out[0].frame = frame;
 }
 
+/* Functions behind all that call them, so that who looks at a program from callers to callees may go
+ * through it once. */
+typedef struct sorted { hop_lfunc *f; int *at, next; } sorted;
+
+static void sort_func(sorted *o, int i);
+
+static void sort_calls(sorted *o, const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind == HOP_L_CALL)
+			sort_func(o, s->callee);
+		sort_calls(o, &s->body);
+		sort_calls(o, &s->other);
+	}
+}
+
+static void sort_func(sorted *o, int i)
+{
+	if (o->at[i] >= 0)
+		return;
+	o->at[i] = 0;
+	sort_calls(o, &o->f[i].body);
+	o->at[i] = --o->next;
+}
+
+static void renumber(const int *at, hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind == HOP_L_CALL)
+			s->callee = at[s->callee];
+		renumber(at, &s->body);
+		renumber(at, &s->other);
+	}
+}
+
+static void sort(device *v)
+{
+	hop_prog *p = v->p;
+	sorted o = { v->out, HOP_NEWN(&v->e->tmp, int, (int)v->n), (int)v->n };
+	for (size_t i = 0; i < v->n; i++)
+		o.at[i] = -1;
+	sort_func(&o, 0);              /* it calls all of them */
+	HOP_ASSERT(!o.next);
+	p->func = HOP_NEWN(p->a, hop_lfunc, v->n);
+	p->nfunc = (int)v->n;
+	for (size_t i = 0; i < v->n; i++) {
+		p->func[o.at[i]] = v->out[i];
+		renumber(o.at, &p->func[o.at[i]].body);
+	}
+}
+
 hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
 {
 	hop_mark at = hop_mark_at(&e->tmp);
@@ -435,9 +484,7 @@ hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
 	if (!v.st) {
 		make(&v, 0, HOW_HOST);
 		settle(&v);
-		p->func = HOP_NEWN(p->a, hop_lfunc, v.n);
-		memcpy(p->func, v.out, v.n * sizeof *v.out);
-		p->nfunc = (int)v.n;
+		sort(&v);
 	}
 	hop_rewind(&e->tmp, at);
 	return v.st;

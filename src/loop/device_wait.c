@@ -247,9 +247,10 @@ static void go_shared(wait *w, hop_stmt *s)
 {
 	hop_unit was = w->unit;
 	const hop_lfunc *f = w->d->f;
-	bool once = f->level == HOP_LEVEL_KERNEL && f->team.exact;
+	bool warps = s->bind.place == HOP_PLACE_WARP;        /* what they share is not theirs but the block's */
+	bool once = warps || (f->level == HOP_LEVEL_KERNEL && f->team.exact);
 	pending p = { 0 };
-	w->unit = s->bind.place == HOP_PLACE_WARP ? HOP_UNIT_WARP : HOP_UNIT_BLOCK;
+	w->unit = warps ? HOP_UNIT_WARP : HOP_UNIT_BLOCK;
 	go(w, &s->body, &p);
 	keep_shared(w->d, &p);
 	if (!once && p.n)

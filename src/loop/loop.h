@@ -342,8 +342,9 @@ typedef struct hop_team {
 	                                  more iterations */
 	bool     resident;             /* all blocks run at once: at most as many as the machine has room
 	                                  for, whatever `blocks` says */
-	bool     exact;                /* every GRID, WARP and BLOCK loop has no more iterations than there
-	                                  are threads (times `each`), warps or blocks for it */
+	bool     exact;                /* every GRID, WARP and BLOCK loop, but warps of a block, has no more
+	                                  iterations than there are threads (times `each`), warps or
+	                                  blocks for it */
 } hop_team;
 
 /* Size symbols 0 .. nsym-1 are i64 arguments. Symbols nsym .. nsym+nlocal-1 are bound

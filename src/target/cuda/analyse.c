@@ -109,6 +109,7 @@ static void called(walk *w, const hop_stmt *s, enum hop_who who)
 	c->alone = (!c->calls || c->alone) && (w->me->alone || w->last);
 	c->meet = (!c->calls || c->meet) && (w->me->meet || w->last);
 	c->calls = 1 + (int)who;
+	c->sites++;
 	c->shared = larger(c->shared, w->me->shared);
 }
 

@@ -290,7 +290,8 @@ void hop_cuda_block(hop_cuemit *e, const hop_block *b)
 
 /* ---- functions ---- */
 
-static void put_head(hop_buf *o, const hop_prog *p, const char *name, int i)
+/* What several call is compiled once: a compiler would put all of it into each of them. */
+static void put_head(hop_buf *o, const hop_prog *p, const hop_cufunc *func, const char *name, int i)
 {
 	const hop_lfunc *f = &p->func[i];
 	if (f->level == HOP_LEVEL_KERNEL)
@@ -299,7 +300,8 @@ static void put_head(hop_buf *o, const hop_prog *p, const char *name, int i)
 		            "unsigned rec,\n\t\tunsigned at, hop_state *state)", f->team.threads,
 		         hop_cuda_gemm_least(f), name, i);
 	else
-		hop_putf(o, "static __device__ int %s_%d(const hop_word *rec, hop_state *state)", name, i);
+		hop_putf(o, "static __device__ %sint %s_%d(const hop_word *rec, hop_state *state)",
+		         func[i].sites > 1 ? "__noinline__ " : "", name, i);
 }
 
 /* The name, and for kernels who runs it. */
@@ -401,7 +403,7 @@ static void emit_func(hop_cuemit *e, int i, hop_buf *out)
 	e->cu->func[i].save = e->cu->own + e->cu->below;
 	put_start(e, &head);
 	put_title(e, out);
-	put_head(out, e->p, e->name, i);
+	put_head(out, e->p, e->cu->func, e->name, i);
 	hop_put(out, "\n{\n");
 	if (e->f->level == HOP_LEVEL_KERNEL)
 		hop_put(out, "\tconst hop_word *const w = table + rec;\n");
@@ -470,7 +472,7 @@ static void emit_all_funcs(hop_cuemit *e, hop_buf *out)
 	const hop_prog *p = e->p;
 	for (int i = 0; i < p->nfunc; i++)
 		if (p->func[i].level == HOP_LEVEL_TEAM || p->func[i].level == HOP_LEVEL_THREAD) {
-			put_head(out, p, e->name, i);
+			put_head(out, p, e->cu->func, e->name, i);
 			hop_put(out, ";\n");
 		}
 	for (int i = 0; i < p->nfunc; i++)

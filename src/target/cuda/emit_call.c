@@ -21,8 +21,51 @@ static const char *frame_of(hop_cuemit *e, const hop_stmt *s)
 	       hop_c_text(e, "w[0] + (hop_word)(%s)", hop_c_size(e, s->frame));
 }
 
+/* Where an argument is, of our own record and a number of bytes; false: that is not all. */
+static bool is_fixed(const hop_cuemit *e, const hop_addr *a, int *out_word, int64_t *out_bytes)
+{
+	const hop_lbuf *b = &e->f->buf[a->buf];
+	bool            frame = b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_FRAME;
+	bool            result = b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_RESULT;
+	if (a->nterm || !hop_size_const(a->offset) || !(frame || result || b->kind == HOP_BUF_PARAM) ||
+	    (b->kind == HOP_BUF_TEMP && !hop_size_const(b->offset)))
+		return false;
+	*out_word = frame ? 0 : 1 + e->f->nsym + b->index;
+	*out_bytes = a->offset.k * (int64_t)hop_dtype_bytes(b->dtype) +
+	             (b->kind == HOP_BUF_TEMP ? b->offset.k : 0);
+	return true;
+}
+
+/* One of several calls that are alike: how its record is made is data, since a compiler takes its time for
+ * statements. */
+static bool call_by_data(hop_cuemit *e, const hop_stmt *s, int point)
+{
+	int     n = 1 + s->narg, word;
+	int64_t bytes;
+	bool    ok = e->cu->func[s->callee].sites > 1 && !s->nsize && hop_size_const(s->frame);
+	for (int i = 0; ok && i < s->narg; i++)
+		ok = is_fixed(e, &s->args[i], &word, &bytes);
+	if (!ok)
+		return false;
+	hop_c_brace(e);
+	hop_c_line(e, "static const hop_word how[%d] = {", 2 * n);
+	hop_c_line(e, "\t0, %lld,", (long long)s->frame.k);
+	for (int i = 0; i < s->narg; i++) {
+		is_fixed(e, &s->args[i], &word, &bytes);
+		hop_c_line(e, "\t%d, %lld,", word, (long long)bytes);
+	}
+	hop_c_line(e, "};");
+	hop_c_line(e, "hop_word a[%d];", n);
+	hop_c_line(e, "hop_record(a, w, how, %d);", n);
+	stop_if(e, s, hop_c_text(e, "%s_%d(a, state)", e->name, s->callee), point);
+	hop_c_close(e);
+	return true;
+}
+
 static void call_with(hop_cuemit *e, const hop_stmt *s, int point)
 {
+	if (call_by_data(e, s, point))
+		return;
 	hop_c_brace(e);
 	hop_c_line(e, "const hop_word a[%d] = {", 1 + s->nsize + s->narg);
 	hop_c_line(e, "\t%s,", frame_of(e, s));

@@ -85,6 +85,13 @@ static const char threads[] =
 	"}\n";
 
 static const char barriers[] =
+	"/* What a function is given, of what we are: words of our record, and bytes behind. */\n"
+	"HOP_FN void hop_record(hop_word *a, const hop_word *w, const hop_word *how, int n)\n"
+	"{\n"
+	"\t_Pragma(\"unroll 1\")\n"
+	"\tfor (int i = 0; i < n; i++)\n"
+	"\t\ta[i] = w[how[2 * i]] + how[2 * i + 1];\n"
+	"}\n"
 	"/* All blocks, which are there at once. The highest bit changes when the last one comes. What\n"
 	" * threads wrote goes with the first thread of their block, and all see it behind. */\n"
 	"HOP_FN void hop_barrier_team(hop_state *state)\n"
