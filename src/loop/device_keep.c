@@ -204,6 +204,8 @@ static bool fits(const struct use *u, const hop_stmt *s, const hop_addr *a, cons
 static void look_addr(keep *k, hop_stmt *s, int i, const hop_stmt *loop, bool row)
 {
 	hop_addr *a = hop_stmt_addr(s, i);
+	if (a->buf >= k->nbuf)         /* a scalar that is kept already */
+		return;
 	struct use *u = &k->use[a->buf];
 	int access = hop_stmt_access(s, i);
 	bool ok = !u->no && fits(u, s, a, loop, row);
