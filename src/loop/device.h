@@ -59,8 +59,8 @@ void hop_device_bind(hop_dfunc *d, hop_block *b, hop_unit u);
 /* The kernel's only nest s, blocks that come and go; false: it cannot be one. Fills the team. */
 bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *team);
 
-/* device_own.c: loose steps of f become parallel loops. What they kept in temporaries that they shared has a
- * slice for each, in SPACE_SCRATCH, at offset -1: nowhere yet. */
+/* device_own.c: loose steps of f become parallel loops. What they kept in temporaries that they shared
+ * has a slice for each, in SPACE_SCRATCH, at offset -1: nowhere yet. */
 void hop_device_own(hop_env *e, hop_arena *a, hop_lfunc *f, bool entry);
 /* Blocks share the iterations of s, each of which is one of the variables' values: slices that fit go to
  * what a block shares. */

@@ -313,7 +313,8 @@ static void bind_rows(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 	double  row = row_of(&c[n - 1]->body);
 	while (n > 1)
 		join_at(d, c, &n, 0);
-	bool warps = (u == HOP_UNIT_BLOCK && (d->single || d->within) && (row <= SHORT_ROW || trips(c[0]) >= 8)) ||
+	bool warps = (u == HOP_UNIT_BLOCK && (d->single || d->within) &&
+	              (row <= SHORT_ROW || trips(c[0]) >= 8)) ||
 	             (u == HOP_UNIT_RESIDENT && row <= SHORT_ROW);
 	warps = warps && !has_tile(&c[0]->body);
 	if (!warps && u == HOP_UNIT_RESIDENT) {
@@ -451,8 +452,8 @@ static int tile_threads(const hop_block *b)
 	return MAP_THREADS;
 }
 
-/* Of a block that does a product and what comes with it: as many as that is best with, unless there are so
- * few blocks that multiprocessors have little else to do. */
+/* Of a block that does a product and what comes with it: as many as that is best with, unless there are
+ * so few blocks that multiprocessors have little else to do. */
 static int step_threads(const hop_stmt *s)
 {
 	int n = tile_threads(&s->body);

@@ -2,8 +2,8 @@
  * share gets a slice for each, so that the loop is parallel like any other. Where blocks take the
  * steps then, and a slice is small, it goes to what a block shares.
  *
- * needs: no carries.  keeps: meaning.  breaks: the plan of temporaries that are given slices; they have no
- * place until hop_device_settle */
+ * needs: no carries.  keeps: meaning.  breaks: the plan of temporaries that are given slices; they
+ * have no place until hop_device_settle */
 #include "loop/device.h"
 #include "loop/gemm_plan.h"
 
@@ -14,8 +14,8 @@ enum {
 };
 static const int64_t MUCH = (int64_t)1 << 28;      /* bytes of slices that are too many */
 
-/* What becomes of a temporary that is the loop's alone. The plan may have put another in the place of one
- * that each step has a piece of, when that step is done with it. */
+/* What becomes of a temporary that is the loop's alone. The plan may have put another in the place of
+ * one that each step has a piece of, when that step is done with it. */
 enum { KEEP, MOVE, SLICE };
 
 typedef struct own {

@@ -36,8 +36,8 @@ static bool is_fixed(const hop_cuemit *e, const hop_addr *a, int *out_word, int6
 	return true;
 }
 
-/* One of several calls that are alike: how its record is made is data, since a compiler takes its time for
- * statements. */
+/* One of several calls that are alike: how its record is made is data, since a compiler takes its time
+ * for statements. */
 static bool call_by_data(hop_cuemit *e, const hop_stmt *s, int point)
 {
 	int     n = 1 + s->narg, word;
