@@ -131,7 +131,7 @@ hop_hash hop_nvrtc_id(hop_env *e, bool opened)
 
 const char *hop_nvrtc_setting(void)
 {
-	return "--minimal --split-compile=0";
+	return "--minimal";
 }
 
 /* ---- compiling ---- */
@@ -201,7 +201,9 @@ static hop_status result(hop_env *e, program p, hop_bytes *out)
 static hop_status compile(hop_env *e, const char *text, size_t n, const char *arch, hop_bytes *out)
 {
 	char of[32];
-	const char *option[] = { "--minimal", "--split-compile=0", of };
+	/* --split-compile would be twice as fast with many kernels; in 13.0 it was seen to wait for itself
+	 * without end, and to fail to read what it wrote, once in some hundred texts */
+	const char *option[] = { "--minimal", of };
 	program p = NULL;
 	const char *missing = load();
 	if (missing)
@@ -210,7 +212,7 @@ static hop_status compile(hop_env *e, const char *text, size_t n, const char *ar
 	int error = rt.nvrtcCreateProgram(&p, text, "program.cu", 0, NULL, NULL);
 	if (error)
 		return hop_fail(e, 0, HOP_ETARGET, "NVRTC: %s", rt.nvrtcGetErrorString(error));
-	error = rt.nvrtcCompileProgram(p, 3, option);
+	error = rt.nvrtcCompileProgram(p, 2, option);
 	hop_status st = error ? refuse(e, p, error, text, n) : result(e, p, out);
 	rt.nvrtcDestroyProgram(&p);
 	return st;
