@@ -35,7 +35,8 @@ gpu_clock *gpu_clock_open(hop_stream *s)
 	k->stream = s ? hop_stream_handle(s) : NULL;
 	if (k->lib && k->stream && find(k->lib, "cuDevicePrimaryCtxRetain", &retain) &&
 	    find(k->lib, "cuCtxSetCurrent", &k->context_current) &&
-	    find(k->lib, "cuEventCreate", &k->event_new) && find(k->lib, "cuEventRecord", &k->event_record) &&
+	    find(k->lib, "cuEventCreate", &k->event_new) &&
+	       find(k->lib, "cuEventRecord", &k->event_record) &&
 	    find(k->lib, "cuEventSynchronize", &k->event_wait) &&
 	    find(k->lib, "cuEventElapsedTime", &k->event_time) &&
 	    find(k->lib, "cuEventDestroy_v2", &k->event_free) &&

@@ -96,7 +96,8 @@ void gpu_cold(const char *self, const char *target)
 	printf("\ncold start\n");
 	fflush(stdout);
 	for (int i = 0; i < 2; i++) {
-		snprintf(command, sizeof command, "HOP_CACHE_DIR=%s '%s' first --target=%s%s%s", dir, self, target,
+		snprintf(command, sizeof command, "HOP_CACHE_DIR=%s '%s' first --target=%s%s%s", dir, self,
+		         target,
 		         i ? "; rm -rf " : "", i ? dir : "");
 		if (system(command))
 			printf("cold start: failed\n");

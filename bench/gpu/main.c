@@ -190,7 +190,8 @@ static double difference(work *w)
 	if (!st)
 		st = hop_array_to(w->out[0], (hop_device){ 0 }, &got);
 	for (int64_t i = 0; !st && i < hop_array_count(want); i++) {
-		double x = ((float *)hop_array_data(want))[i], d = fabs(x - (double)((float *)hop_array_data(got))[i]);
+		double x = ((float *)hop_array_data(want))[i];
+		double d = fabs(x - (double)((float *)hop_array_data(got))[i]);
 		d /= 1 + fabs(x);
 		most = d > most || d != d ? d : most;
 	}
@@ -238,7 +239,8 @@ static void measure(const gpu_place *p, const gpu_row *r, bool check)
 	drop(&w);
 }
 
-static void measure_all(const gpu_place *p, int64_t small, bool check, const char *only, const char *self)
+static void measure_all(const gpu_place *p, int64_t small, bool check, const char *only,
+                        const char *self)
 {
 	gpu_row r;
 
@@ -266,7 +268,8 @@ static bool find_place(gpu_place *p)
 		return false;
 	}
 	p->clock = gpu_clock_open(p->stream);
-	printf("%s; times by %s\n\n", hop_device_about(p->c, p->at), p->clock ? "events" : "the host's clock");
+	printf("%s; times by %s\n\n", hop_device_about(p->c, p->at),
+	       p->clock ? "events" : "the host's clock");
 	return true;
 }
 

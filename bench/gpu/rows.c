@@ -181,7 +181,8 @@ static gpu_row scatter_row(const char *name, int64_t to, int64_t small, double g
 static gpu_row cond_row(const char *name, double goal)
 {
 	return (gpu_row){ .name = name, .body = conds, .n = { LOOP }, .nin = 1,
-		              .in = { hop_spec1(HOP_f32, LOOP) }, .per = CONDS, .goal = goal, .unit = "us each" };
+		              .in = { hop_spec1(HOP_f32, LOOP) }, .per = CONDS, .goal = goal,
+	                  .unit = "us each" };
 }
 
 static gpu_row item_row(const char *name, int64_t small, double goal)

@@ -49,7 +49,8 @@ static bool stmt_big(const device *v, const hop_stmt *s)
 {
 	if (hop_stmt_is_nest(s)) {
 		double w = hop_nest_width(s), t = w < THREADS ? w : THREADS;
-		return w > (v->m->small ? v->m->small : SMALL) || hop_nest_work(s) / (t > 1 ? t : 1) > LONG || block_big(v, &s->body);
+		return w > (v->m->small ? v->m->small : SMALL) || hop_nest_work(s) / (t > 1 ? t : 1) > LONG ||
+		       block_big(v, &s->body);
 	}
 	if (s->kind == HOP_L_CALL)
 		return v->big[s->callee];
@@ -77,7 +78,8 @@ static void plain_block(device *v, hop_lfunc *f, hop_block *b)
 		l.loc = s->loc;
 		if (s->kind == HOP_L_TILE && s->tile->of != &hop_template_gemm) {
 			if (!s->tile->of->expand(&l, s->tile) && !v->st)
-				v->st = hop_fail(v->e, s->loc, HOP_ETARGET, "%s: not on a device yet", s->tile->of->name);
+				v->st = hop_fail(v->e, s->loc, HOP_ETARGET, "%s: not on a device yet",
+				                 s->tile->of->name);
 			l.block = &out;
 			continue;
 		}
@@ -203,7 +205,8 @@ static double widest(const hop_block *b)
 {
 	double w = 1;
 	for (const hop_stmt *s = b->first; s; s = s->next) {
-		double x = hop_stmt_is_nest(s) ? hop_nest_width(s) : 1, y = widest(&s->body), z = widest(&s->other);
+		double x = hop_stmt_is_nest(s) ? hop_nest_width(s) : 1;
+		double y = widest(&s->body), z = widest(&s->other);
 		if (!hop_stmt_is_nest(s) || x < 64)
 			x = x > y ? x : y;
 		w = w > x ? w : x;

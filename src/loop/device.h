@@ -2,7 +2,7 @@
  * WHOLE become lists of a host and kernels (loop.h, hop_level); who asks for it is lower.c, where the
  * machine has blocks.
  *
- *	device.c       which functions there are, and at which level; host lists: which statements are a kernel
+ *	device.c       which functions there are, at which level; lists: which statements are a kernel
  *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
  *	device_own.c   temporaries that each step of a map, or each block, has for itself
  *	device_bind.c  who shares which loop
@@ -87,9 +87,9 @@ void hop_device_order(hop_dfunc *d, hop_block *b);
 /* device_turn.c: the chain of n loops by tiles; false: there is nothing to turn. */
 bool hop_device_turn(hop_dfunc *d, hop_stmt **c, int n, hop_team *team);
 
-/* device_keep.c: what the threads of the block that runs b have for themselves stays in registers: scalars
- * that all compute, and, through a loop, elements that have one owner. used: [nbuf] others than b use it,
- * later: after b. */
+/* device_keep.c: what the threads of the block that runs b have for themselves stays in registers:
+ * scalars that all compute, and, through a loop, elements that have one owner. used: [nbuf] others than
+ * b use it, later: after b. */
 void hop_device_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *later);
 /* The same of elements that the statements in `row`, a loop of b over blocks, come to more than once. */
 void hop_device_keep_row(hop_dfunc *d, hop_block *b, hop_stmt *row, const bool *used);

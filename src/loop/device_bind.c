@@ -266,7 +266,8 @@ static enum hop_place alone_in(hop_unit u)
 
 static double room_of(const hop_dfunc *d, hop_unit u)
 {
-	return u == HOP_UNIT_WARP ? WARP : u == HOP_UNIT_BLOCK ? d->threads : (double)d->threads * d->m->blocks;
+	double block = d->threads;
+	return u == HOP_UNIT_WARP ? WARP : u == HOP_UNIT_BLOCK ? block : block * d->m->blocks;
 }
 
 /* An iteration of the chain a thread. */
@@ -406,7 +407,8 @@ static hop_size counted(const hop_dfunc *d, const hop_stmt *s)
 
 static bool is_exact(const hop_dfunc *d, const hop_stmt *s, int64_t limit)
 {
-	return hop_size_nsym(s->extent) <= d->f->nsym && (!limit || (hop_size_const(s->extent) && s->extent.k <= limit));
+	return hop_size_nsym(s->extent) <= d->f->nsym &&
+	       (!limit || (hop_size_const(s->extent) && s->extent.k <= limit));
 }
 
 static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)

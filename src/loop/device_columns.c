@@ -22,7 +22,8 @@ static hop_stmt *sum_in(const hop_block *b)
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		if (s->kind == HOP_L_OP && (sum || s->sop != HOP_SOP_store))
 			continue;
-		if (sum || s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_RED || s->bound || !hop_size_const(s->extent))
+		if (sum || s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_RED || s->bound ||
+		    !hop_size_const(s->extent))
 			return NULL;
 		sum = s;
 	}
@@ -37,15 +38,18 @@ static bool only_reads(const hop_block *b)
 	return true;
 }
 
+static int near(const hop_addr *a, hop_reg var)
+{
+	int t = hop_addr_term(a, var);
+	return t >= 0 && hop_size_is(a->term[t].stride, 1);
+}
+
 static bool across(const hop_stmt *sum, hop_reg j)
 {
 	int n = 0;
-	for (const hop_stmt *s = sum->body.first; s; s = s->next) {
-		if (s->sop != HOP_SOP_load)
-			continue;
-		int k = hop_addr_term(&s->u.addr, sum->dst), t = hop_addr_term(&s->u.addr, j);
-		n += (t >= 0 && hop_size_is(s->u.addr.term[t].stride, 1)) - (k >= 0 && hop_size_is(s->u.addr.term[k].stride, 1));
-	}
+	for (const hop_stmt *s = sum->body.first; s; s = s->next)
+		if (s->sop == HOP_SOP_load)
+			n += near(&s->u.addr, j) - near(&s->u.addr, sum->dst);
 	return n > 0;
 }
 
@@ -131,7 +135,8 @@ static void take_part(hop_dfunc *d, hop_stmt *col, hop_stmt *sum, hop_reg p, int
 	int64_t n = sum->extent.k;
 	hop_reg by = hop_l_consti(&b, HOP_i64, chunk);
 	hop_reg from = hop_l_op(&b, HOP_SOP_mul, HOP_i64, 2, (hop_reg[]){ p, by });
-	hop_reg left = hop_l_op(&b, HOP_SOP_sub, HOP_i64, 2, (hop_reg[]){ hop_l_consti(&b, HOP_i64, n), from });
+	hop_reg all = hop_l_consti(&b, HOP_i64, n);
+	hop_reg left = hop_l_op(&b, HOP_SOP_sub, HOP_i64, 2, (hop_reg[]){ all, from });
 	if (n % chunk)
 		sum->bound = hop_l_op(&b, HOP_SOP_max, HOP_i64, 2, (hop_reg[]){ hop_l_consti(&b, HOP_i64, 0),
 		                      hop_l_op(&b, HOP_SOP_min, HOP_i64, 2, (hop_reg[]){ left, by }) });
@@ -198,7 +203,8 @@ void hop_device_split_columns(hop_dfunc *d, hop_block *b)
 {
 	for (hop_stmt **at = &b->first, *s; (s = *at); at = &(*at)->next) {
 		int64_t sums;
-		hop_stmt *col = s->kind == HOP_L_LOOP ? columns_in(s, &sums) : NULL, *sum = col ? sum_in(&col->body) : NULL;
+		hop_stmt *col = s->kind == HOP_L_LOOP ? columns_in(s, &sums) : NULL;
+		hop_stmt *sum = col ? sum_in(&col->body) : NULL;
 		if (!sum || sums < 1 || sums > WIDE || !only_reads(&sum->body) || !across(sum, col->dst) ||
 		    parts_for(d, sums, sum->extent.k) < 2)
 			continue;

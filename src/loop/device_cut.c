@@ -8,14 +8,15 @@
 
 #include <string.h>
 
-enum { SLOT = 8 };               /* bytes of a register in scratch */
+enum { CELL = 8 };               /* bytes of a register in scratch */
 
 /* ---- what can be made again ---- */
 
 static bool is_input(const hop_cut *c, int buf)
 {
 	const hop_lbuf *b = &c->d.f->buf[buf];
-	return b->kind == HOP_BUF_CONST || (b->kind == HOP_BUF_PARAM && !b->is_written && !c->aliased[b->index]);
+	return b->kind == HOP_BUF_CONST ||
+	       (b->kind == HOP_BUF_PARAM && !b->is_written && !c->aliased[b->index]);
 }
 
 static bool has_locals(const hop_cut *c, hop_size s)
@@ -103,7 +104,7 @@ static void note(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 	}
 	if (c->made[*r] != c->kernel && !c->again[*r] && !c->slot[*r]) {
 		c->slot[*r] = 1 + c->spilled;
-		c->spilled += SLOT;
+		c->spilled += CELL;
 	}
 }
 
@@ -185,7 +186,7 @@ void hop_cut_make(hop_cut *c, hop_lfunc *k, hop_stmt *first, const hop_stmt *end
 	hop_block head = { 0 }, own = { 0 };
 	*k = *d->f;                        /* buffers keep their numbers until hop_cut_close */
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = k, .block = &head };
-	needs n = { c, &b };
+	needs n = { .c = c, .b = &b };
 	c->kernel++;
 	for (const hop_stmt *s = first; s != end; s = s->next)
 		hop_block_append(&own, hop_stmt_copy(d->a, s));
@@ -266,7 +267,7 @@ void hop_cut_close(hop_cut *c, hop_lfunc *k)
 {
 	hop_lfunc own = *k;
 	hop_lbuild b = { .env = c->d.e, .a = c->d.a, .f = &own };
-	bufs u = { c, k, &b };
+	bufs u = { .c = c, .k = k, .b = &b };
 	ensure(c, k);
 	own.buf = NULL;
 	own.nbuf = 0;

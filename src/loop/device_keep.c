@@ -156,7 +156,8 @@ static void keep_scalars(keep *k, hop_block *b)
 		const struct use *u = &k->use[i];
 		const hop_lbuf v = d->f->buf[i];
 		k->to[i] = -1;
-		if (u->no || !u->looped || !hop_size_is(v.count, 1) || !is_kept(d, i) || v.alias || is_host_of(d, i))
+		if (u->no || !u->looped || !hop_size_is(v.count, 1) || !is_kept(d, i) || v.alias ||
+		    is_host_of(d, i))
 			continue;
 		bool param = v.kind == HOP_BUF_PARAM;
 		k->to[i] = hop_l_buf(&l, like(&v, HOP_SPACE_LOCAL, 1));
@@ -181,7 +182,8 @@ static void count_addr(void *user, hop_addr *a, bool is_write)
 }
 
 /* The variable's term is its only one, or, in a row, the others are the same in all accesses. */
-static bool fits(const struct use *u, const hop_stmt *s, const hop_addr *a, const hop_stmt *loop, bool row)
+static bool fits(const struct use *u, const hop_stmt *s, const hop_addr *a, const hop_stmt *loop,
+                 bool row)
 {
 	int t = loop ? hop_addr_term(a, loop->dst) : -1;
 	if (t < 0 || s->kind != HOP_L_OP || s->na > (s->sop == HOP_SOP_store) ||
@@ -223,8 +225,8 @@ static void look_addr(keep *k, hop_stmt *s, int i, const hop_stmt *loop, bool ro
 
 static bool is_threads(const keep *k, const hop_stmt *s)
 {
-	return s->bind.place == HOP_PLACE_THREAD && !s->bound && s->bind.each <= 1 && hop_size_const(s->extent) &&
-	       s->extent.k <= (int64_t)MOST * k->d->threads;
+	return s->bind.place == HOP_PLACE_THREAD && !s->bound && s->bind.each <= 1 &&
+	       hop_size_const(s->extent) && s->extent.k <= (int64_t)MOST * k->d->threads;
 }
 
 /* loop: over threads, that b is in, or NULL. */

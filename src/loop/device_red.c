@@ -33,8 +33,10 @@ hop_reg hop_device_identity(hop_lbuild *b, const hop_acc *c)
 	hop_dtype d = c->dtype;
 	switch (c->op) {
 	case HOP_RED_mul: return real ? hop_l_constf(b, d, 1) : hop_l_consti(b, d, 1);
-	case HOP_RED_max: return real ? hop_l_constf(b, d, -__builtin_inf()) : hop_l_consti(b, d, hop_dtype_least(d));
-	case HOP_RED_min: return real ? hop_l_constf(b, d, __builtin_inf()) : hop_l_consti(b, d, hop_dtype_most(d));
+	case HOP_RED_max:
+		return real ? hop_l_constf(b, d, -__builtin_inf()) : hop_l_consti(b, d, hop_dtype_least(d));
+	case HOP_RED_min:
+		return real ? hop_l_constf(b, d, __builtin_inf()) : hop_l_consti(b, d, hop_dtype_most(d));
 	case HOP_RED_and: return hop_l_consti(b, d, -1);
 	default:          return real ? hop_l_constf(b, d, 0) : hop_l_consti(b, d, 0);
 	}

@@ -12,7 +12,7 @@ typedef struct touch {
 	int             buf;
 	bool            write;
 	bool            local;         /* of a size that is bound: its bytes are nobody else's meanwhile */
-	const hop_stmt *loop;          /* whose iterations are a thread's each; NULL: by all, or another way */
+	const hop_stmt *loop;          /* whose iterations are a thread's each; NULL: others */
 	const hop_addr *at;
 } touch;
 
@@ -45,7 +45,8 @@ static void look_block(wait *w, hop_block *b);
 /* Threads of a block have their iterations alike in all loops of one place and extent. */
 static bool is_threads(const hop_stmt *s)
 {
-	return s->kind == HOP_L_LOOP && (s->bind.place == HOP_PLACE_GRID || s->bind.place >= HOP_PLACE_THREAD);
+	return s->kind == HOP_L_LOOP &&
+	       (s->bind.place == HOP_PLACE_GRID || s->bind.place >= HOP_PLACE_THREAD);
 }
 
 static void look(wait *w, hop_stmt *s)
@@ -111,7 +112,8 @@ static hop_size bytes(hop_env *e, const hop_lbuf *b)
 /* The parameter that the buffer is in; -1 = none. */
 static int param_of(const hop_lbuf *b)
 {
-	return b->kind == HOP_BUF_PARAM || (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_RESULT) ? b->index : -1;
+	bool in = b->kind == HOP_BUF_PARAM || (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_RESULT);
+	return in ? b->index : -1;
 }
 
 static bool aliased(const hop_lbuf *x, const hop_lbuf *y)
@@ -247,7 +249,7 @@ static void go_shared(wait *w, hop_stmt *s)
 {
 	hop_unit was = w->unit;
 	const hop_lfunc *f = w->d->f;
-	bool warps = s->bind.place == HOP_PLACE_WARP;        /* what they share is not theirs but the block's */
+	bool warps = s->bind.place == HOP_PLACE_WARP;     /* what they share is the block's */
 	bool once = warps || (f->level == HOP_LEVEL_KERNEL && f->team.exact);
 	pending p = { 0 };
 	w->unit = warps ? HOP_UNIT_WARP : HOP_UNIT_BLOCK;
@@ -266,7 +268,8 @@ static bool is_together(const hop_stmt *s)
 
 static bool is_shared(const hop_stmt *s)
 {
-	return s->kind == HOP_L_LOOP && s->bind.place >= HOP_PLACE_BLOCK_X && s->bind.place <= HOP_PLACE_WARP;
+	return s->kind == HOP_L_LOOP && s->bind.place >= HOP_PLACE_BLOCK_X &&
+	       s->bind.place <= HOP_PLACE_WARP;
 }
 
 /* s itself against what is pending; true: it has to wait. */

@@ -421,7 +421,8 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 			hop_putf(o, " in param %d", b->index);
 		else if (b->space != HOP_SPACE_FRAME)
 			hop_putf(o, " %s", b->space == HOP_SPACE_SHARED ? "shared" :
-			         b->space == HOP_SPACE_LOCAL ? "local" : b->space == HOP_SPACE_OWN ? "own" : "scratch");
+			         b->space == HOP_SPACE_LOCAL ? "local" :
+			         b->space == HOP_SPACE_OWN ? "own" : "scratch");
 		hop_put(o, " at ");
 		put_size(o, b->offset);
 	}

@@ -78,7 +78,7 @@ typedef struct hop_lbuf {
 	const void *data;          /* CONST: count (constant) elements */
 	bool        is_written;    /* by this function or a callee; false lets a target hoist */
 	bool        is_private;    /* TEMP: what one iteration of a loop needs, or a slice of it */
-	bool        turns;         /* TEMP: two halves; a step that reads one writes the other only (turn.c) */
+	bool        turns;         /* TEMP: two halves; a step that reads one writes the other (turn.c) */
 	const char *name;          /* for debuggers: of the carry that is all of it; NULL = none. Not
 	                              part of the text; interned, like the carry's type */
 	const hop_type *type;

@@ -78,7 +78,8 @@ static void show(hop_env *e, const hop_graph *g, const hop_prog *p)
 }
 
 /* As whoever the program was scheduled for. */
-static int run(hop_env *e, const hop_prog *p, void **ptr, const int64_t *syms, effects *fx, const char **why)
+static int run(hop_env *e, const hop_prog *p, void **ptr, const int64_t *syms, effects *fx,
+               const char **why)
 {
 	hop_team_opts o = { .seed = (unsigned)p->nfunc };
 

@@ -177,7 +177,8 @@ static void raced(run_frame *t, const hop_lbuf *b, const team_touch *me, const t
 	say(was, sizeof was, it->f, it->s);
 	say(is, sizeof is, t->f, t->now);
 	snprintf(why, sizeof why,
-	         "race on b%d: thread %d of block %d, %s; then thread %d of block %d %s it: %s", (int)(b - t->f->buf), (it->thread - 1) % n, (it->thread - 1) / n, was, (me->thread - 1) % n,
+	         "race on b%d: thread %d of block %d, %s; then thread %d of block %d %s it: %s",
+	         (int)(b - t->f->buf), (it->thread - 1) % n, (it->thread - 1) / n, was, (me->thread - 1) % n,
 	         (me->thread - 1) / n, write ? "writes" : "reads", is);
 	run_fail(t, why);
 }
@@ -292,7 +293,8 @@ static int inside(const team_thread *x, enum hop_place p)
 		return -1;
 	if (blocks && x->b->last && x->of->nblock > 1)
 		return -1;
-	return p == HOP_PLACE_WARP ? LANES : p >= HOP_PLACE_BLOCK_X && p <= HOP_PLACE_BLOCK_Z ? BLOCK : ALONE;
+	bool blocks = p >= HOP_PLACE_BLOCK_X && p <= HOP_PLACE_BLOCK_Z;
+	return p == HOP_PLACE_WARP ? LANES : blocks ? BLOCK : ALONE;
 }
 
 /* Who makes one result of what they have. */

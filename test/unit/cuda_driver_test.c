@@ -571,7 +571,8 @@ static void compiler_says(void **state)
 	NEED_DEVICE();
 	rig_up(&r, 0, 0, 0);
 	hop_buf_open(&out, &r.e);
-	static const char text[] = "__device__ int fine;\n__device__ int bad() { return nothing_of_that_name; }\n";
+	static const char text[] = "__device__ int fine;\n"
+	                           "__device__ int bad() { return nothing_of_that_name; }\n";
 	assert_int_equal(hop_nvrtc_cubin(&r.e, text, sizeof text - 1, "sm_90a", &out), HOP_ETARGET);
 	assert_non_null(strstr(r.e.diag.text, "nothing_of_that_name"));
 	assert_non_null(strstr(r.e.diag.text, "line 2: __device__ int bad"));

@@ -1,6 +1,6 @@
 /* gpu_train_test.c -- the transformer of the gallery learns on a device as on the CPU, and as PyTorch's
- * does (test/data/train.h): the loss in each of 50 steps, a call a step with all that is trained staying on the device; and as one program, whose
- * loop asks the host for sentences. Without a device it is skipped; on an emulated one there are few
+ * does (test/data/train.h): the loss in each of 50 steps, a call a step with all that is trained staying
+ * on the device; and as one program, whose loop asks the host for sentences. Without a device it is skipped; on an emulated one there are few
  * steps. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static hop_ctx   *ctx;
 static hop_device gpu;
 static bool       emulated;
 
-/* in: what is trained, the number of the step, its sentences. bf16: products, by casts; all else is f32. */
+/* in: what is trained, the number of the step, its sentences. bf16: products, by casts; else f32. */
 static void one_step(hop_trace *t, const hop_value *in, void *user)
 {
 	struct step x = *HOP_IN(struct step, in);

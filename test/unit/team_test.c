@@ -41,7 +41,8 @@ static int temporary(rig *r, enum hop_space in, int64_t n, int64_t at)
 		f->shared = end;
 	if (in == HOP_SPACE_SCRATCH)
 		r->f[0].scratch = f->scratch = K(end);
-	return hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .space = in, .dtype = HOP_f64, .count = K(n),
+	return hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .space = in, .dtype = HOP_f64,
+	                                     .count = K(n),
 	                                    .offset = K(at), .is_written = true });
 }
 

@@ -156,7 +156,8 @@ static share share_of(hop_cuemit *e, const hop_stmt *s, int k)
 		break;
 	case HOP_PLACE_WARP:
 		if (e->cu->who == HOP_WHO_BLOCK) {
-			x = (share){ "hop_warp()", t ? hop_c_text(e, "%d", t / HOP_CUDA_WARP) : "(hop_threads() / 32)",
+			x = (share){ "hop_warp()",
+			             t ? hop_c_text(e, "%d", t / HOP_CUDA_WARP) : "(hop_threads() / 32)",
 			             NULL, t / HOP_CUDA_WARP, false, HOP_WHO_WARP };
 			exact = false;
 			break;
