@@ -1,7 +1,7 @@
 /* gpu_train_test.c -- the transformer of the gallery learns on a device as on the CPU, and as PyTorch's
  * does (test/data/train.h): the loss in each of 50 steps, a call a step with all that is trained staying
- * on the device; and as one program, whose loop asks the host for sentences. Without a device it is skipped; on an emulated one there are few
- * steps. */
+ * on the device; and as one program, whose loop asks the host for sentences. Without a device it is
+ * skipped; on an emulated one there are few steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
