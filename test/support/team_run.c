@@ -286,15 +286,14 @@ static part part_of(const team_thread *x, const hop_bind *b)
 /* Who is together in the body, or -1: those who come to the loop cannot share it. */
 static int inside(const team_thread *x, enum hop_place p)
 {
-	bool blocks = p == HOP_PLACE_GRID || (p == HOP_PLACE_WARP && x->who != BLOCK) ||
-	              (p >= HOP_PLACE_BLOCK_X && p <= HOP_PLACE_BLOCK_Z);
+	bool block = p >= HOP_PLACE_BLOCK_X && p <= HOP_PLACE_BLOCK_Z;
+	bool blocks = block || p == HOP_PLACE_GRID || (p == HOP_PLACE_WARP && x->who != BLOCK);
 
 	if (x->who == ALONE || (x->who == LANES && p != HOP_PLACE_LANE))
 		return -1;
 	if (blocks && x->b->last && x->of->nblock > 1)
 		return -1;
-	bool blocks = p >= HOP_PLACE_BLOCK_X && p <= HOP_PLACE_BLOCK_Z;
-	return p == HOP_PLACE_WARP ? LANES : blocks ? BLOCK : ALONE;
+	return p == HOP_PLACE_WARP ? LANES : block ? BLOCK : ALONE;
 }
 
 /* Who makes one result of what they have. */
