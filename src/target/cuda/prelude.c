@@ -38,7 +38,6 @@ static const char device[] =
 
 /* Who has no device brings these. */
 static const char primitives[] =
-	"HOP_FN void hop_barrier_block() { __syncthreads(); }\n"
 	"HOP_FN void hop_barrier_warp() { __syncwarp(); }\n"
 	"HOP_FN void hop_fence() { __threadfence(); }\n"
 	"HOP_FN void hop_pause() { __nanosleep(20); }\n"
@@ -60,6 +59,12 @@ static const char primitives[] =
 	"\treturn v;\n"
 	"}\n"
 	"HOP_FN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }\n";
+
+/* A jump to a point to go on at may enter a loop in its middle. ptxas then takes threads to be together that
+ * are not, and __syncthreads, which promises that warps come whole, lets lanes go apart for good: shuffles
+ * behind it miss some. The other barrier promises nothing and looks. */
+static const char together[] = "HOP_FN void hop_barrier_block() { __syncthreads(); }\n";
+static const char apart[] = "HOP_FN void hop_barrier_block() { __barrier_sync(0); }\n";
 
 /* ---- threads ---- */
 
@@ -353,12 +358,12 @@ static void mark(part *p, int n, const char *text, size_t len)
 	}
 }
 
-/* A function calls those before it only. */
-static void put_used(hop_env *e, const hop_buf *all, const hop_buf *text, hop_buf *out)
+/* A function calls those before it only. The first `own` bytes are for devices. */
+static void put_used(hop_env *e, const hop_buf *all, size_t own, const hop_buf *text, hop_buf *out)
 {
 	part *p;
 	int   n = split(e, all->s, &p);
-	bool  own = true;
+	bool  device_only = true;
 
 	mark(p, n, text->s ? text->s : "", text->n);
 	for (int i = n - 1; i >= 0; i--)
@@ -366,9 +371,9 @@ static void put_used(hop_env *e, const hop_buf *all, const hop_buf *text, hop_bu
 			mark(p, i, p[i].at, p[i].n);
 	hop_put(out, "#ifdef __CUDACC_RTC__\n");
 	for (int i = 0; i < n; i++) {
-		if (own && p[i].at >= all->s + sizeof primitives - 1) {
+		if (device_only && p[i].at >= all->s + own) {
 			hop_put(out, "#endif\n");
-			own = false;
+			device_only = false;
 		}
 		if (p[i].used)
 			hop_putn(out, p[i].at, p[i].n);
@@ -399,7 +404,9 @@ void hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out)
 		         hop_dtype_name(d));
 	hop_put(out, "\n");
 	hop_buf_open(&all, e);
+	hop_put(&all, text->s && strstr(text->s, "\tgoto at_") ? apart : together);
 	hop_put(&all, primitives);
+	size_t own = all.n;
 	hop_c_ops_prelude(&all, math);
 	hop_put(&all, threads);
 	hop_put(&all, barriers);
@@ -407,7 +414,7 @@ void hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out)
 		if (!hop_dtype_packed(d))
 			put_reduce(&all, d);
 	hop_put(&all, asking);
-	put_used(e, &all, text, out);
+	put_used(e, &all, own, text, out);
 	if (text->s && strstr(text->s, "hop_product<"))
 		hop_cuda_gemm_prelude(out);
 	hop_buf_free(&all);
