@@ -363,12 +363,7 @@ static hop_status carve(hop_env *e, const hop_engine *engine, hop_map *done, con
 	bool *out = HOP_NEWN(&e->tmp, bool, g->nnode);
 	for (uint32_t i = 0; i < g->nnode && !st; i++)
 		st = emit(&c, &w, out, c.group[i]);
-	hop_val *res = HOP_NEWN(&e->tmp, hop_val, g->nout);
-	for (uint32_t i = 0; i < g->nout; i++)
-		res[i] = w.map[g->out[i].id];
-	if (st && !w.b.st)
-		w.b.st = st;
-	HOP_TRY(hop_rw_seal(&w, g->nout, res, &made));
+	HOP_TRY(hop_rw_end(&w, st, &made));
 	hop_map_put(done, &g, sizeof g, made);
 	*out_g = made;
 	return HOP_OK;

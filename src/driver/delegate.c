@@ -201,12 +201,7 @@ static hop_status walk(struct run *r, const hop_graph *g, const hop_graph **out_
 	hop_rw_open(&w, e, g);
 	for (uint32_t i = 0; i < g->nnode && !st; i++)
 		st = node(r, &w, &g->node[i]);
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
-	for (uint32_t i = 0; i < g->nout; i++)
-		out[i] = w.map[g->out[i].id];
-	if (st && !w.b.st)
-		w.b.st = st;
-	HOP_TRY(hop_rw_seal(&w, g->nout, out, &made));
+	HOP_TRY(hop_rw_end(&w, st, &made));
 	hop_map_put(&r->done, &g, sizeof g, made);
 	*out_g = made;
 	return HOP_OK;

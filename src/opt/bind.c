@@ -29,10 +29,7 @@ static hop_status bind_body(hop_env *e, const hop_graph *g, const void *const *e
 	for (uint32_t i = 0; i < g->nnode; i++)
 		if (hop_rw_copy(&w, &g->node[i]))
 			break;
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
-	for (uint32_t k = 0; k < g->nout; k++)
-		out[k] = w.map[g->out[k].id];
-	hop_status st = hop_rw_seal(&w, g->nout, out, &made);
+	hop_status st = hop_rw_end(&w, HOP_OK, &made);
 	*out_g = made;
 	hop_rewind(&e->tmp, m);
 	return st;

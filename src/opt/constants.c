@@ -138,7 +138,6 @@ static hop_status rest_graph(const struct parts *p, hop_once_graphs *out)
 	hop_rw w;
 	hop_graph *made;
 	hop_status st = HOP_OK;
-	hop_val *res = HOP_NEWN(&p->e->tmp, hop_val, g->nout);
 	hop_rw_open(&w, p->e, g);
 	for (uint32_t i = 0; i < g->nvalue; i++)
 		if (p->keep[i])
@@ -151,11 +150,7 @@ static hop_status rest_graph(const struct parts *p, hop_once_graphs *out)
 		if (used)
 			st = hop_rw_copy(&w, n);
 	}
-	for (uint32_t i = 0; i < g->nout; i++)
-		res[i] = w.map[g->out[i].id];
-	if (st && !w.b.st)
-		w.b.st = st;
-	HOP_TRY(hop_rw_seal(&w, g->nout, res, &made));
+	HOP_TRY(hop_rw_end(&w, st, &made));
 	out->rest = made;
 	return HOP_OK;
 }

@@ -50,6 +50,17 @@ hop_status hop_rw_seal(hop_rw *w, uint32_t nout, const hop_val *out, hop_graph *
 	return hop_seal(&w->b, nout, out, w->g->name, out_g);
 }
 
+hop_status hop_rw_end(hop_rw *w, hop_status st, hop_graph **out_g)
+{
+	const hop_graph *g = w->g;
+	hop_val *out = HOP_NEWN(&w->env->tmp, hop_val, g->nout);
+	for (uint32_t i = 0; i < g->nout; i++)
+		out[i] = w->map[g->out[i].id];
+	if (st && !w->b.st)
+		w->b.st = st;
+	return hop_rw_seal(w, g->nout, out, out_g);
+}
+
 const hop_type *hop_rw_type(hop_rw *w, const hop_node *n, uint32_t k)
 {
 	return hop_type_subst(w->env, w->g->type[n->out0.id + k], w->smap, w->nsmap);
@@ -173,13 +184,8 @@ hop_status hop_rw_graph(hop_env *e, const hop_rw_pass *p, const hop_graph *g,
 		st = do_node(&w, p, &g->node[i]);
 		hop_rewind(&e->tmp, mi);
 	}
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
-	for (uint32_t i = 0; i < g->nout; i++)
-		out[i] = w.map[g->out[i].id];
 	hop_graph *made = NULL;
-	if (st && !w.b.st)
-		w.b.st = st;
-	st = hop_rw_seal(&w, g->nout, out, &made);
+	st = hop_rw_end(&w, st, &made);
 	hop_rewind(&e->tmp, m);
 	if (!st)
 		*out_g = hop_ctx_memo_put(e, &key, sizeof key, made);

@@ -39,6 +39,8 @@ void       hop_rw_open(hop_rw *w, hop_env *e, const hop_graph *g);
 /* Without parameters and checks: hop_build_checks_of follows the caller's parameters. */
 void       hop_rw_open_bare(hop_rw *w, hop_env *e, const hop_graph *g);
 hop_status hop_rw_seal(hop_rw *w, uint32_t nout, const hop_val *out, hop_graph **out_g);
+/* The same with the results of the old graph. st: of what was done on the way. */
+hop_status hop_rw_end(hop_rw *w, hop_status st, hop_graph **out_g);
 /* Copy node n as it is. */
 hop_status hop_rw_copy(hop_rw *w, const hop_node *n);
 /* Emit n unchanged; a hop_rw_fn. */

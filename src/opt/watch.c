@@ -33,14 +33,11 @@ static hop_status stepping(hop_env *e, const hop_graph *g, const hop_graph **out
 {
 	hop_rw w;
 	hop_graph *r;
-	hop_val *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
 	hop_rw_open(&w, e, g);
 	tick(&w.b, HOP_TICK_STEP);
 	for (uint32_t i = 0; i < g->nnode && !w.b.st; i++)
 		HOP_TRY(hop_rw_copy(&w, &g->node[i]));
-	for (uint32_t i = 0; i < g->nout; i++)
-		out[i] = w.map[g->out[i].id];
-	HOP_TRY(hop_rw_seal(&w, g->nout, out, &r));
+	HOP_TRY(hop_rw_end(&w, HOP_OK, &r));
 	*out_g = r;
 	return HOP_OK;
 }
