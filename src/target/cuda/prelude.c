@@ -60,9 +60,9 @@ static const char primitives[] =
 	"}\n"
 	"HOP_FN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }\n";
 
-/* A jump to a point to go on at may enter a loop in its middle. ptxas then takes threads to be together that
- * are not, and __syncthreads, which promises that warps come whole, lets lanes go apart for good: shuffles
- * behind it miss some. The other barrier promises nothing and looks. */
+/* A jump to a point to go on at may enter a loop in its middle. ptxas then takes threads to be together
+ * that are not, and __syncthreads, which promises that warps come whole, lets lanes go apart for good:
+ * shuffles behind it miss some. The other barrier promises nothing, and looks. */
 static const char together[] = "HOP_FN void hop_barrier_block() { __syncthreads(); }\n";
 static const char apart[] = "HOP_FN void hop_barrier_block() { __barrier_sync(0); }\n";
 
