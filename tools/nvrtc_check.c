@@ -116,7 +116,7 @@ static void report(char *log, int quiet)
 			if (!quiet)
 				printf("; %s\n", at);
 			spills = 0;
-		} else if (!strstr(line, "ptxas info")) {
+		} else if (!quiet && !strstr(line, "ptxas info")) {
 			printf("  %s\n", line);
 		}
 	}
@@ -154,7 +154,7 @@ static int check(const char *path, const char *arch, const char *out, int quiet)
 	if (!nvrtc.log_size(p, &n) && n > 1) {
 		char *log = calloc(1, n + 1);
 		nvrtc.log(p, log);
-		report(log, quiet);
+		report(log, quiet && !rc);          /* a text that does not compile says why */
 		free(log);
 	}
 	if (!rc && out)
