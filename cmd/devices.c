@@ -29,6 +29,8 @@ static void describe(cmd *c, const hop_target *t)
 		printf("       %s\n", message(c));
 	for (int i = 0; i < n; i++)
 		printf("       %s:%d %s\n", far->name, i, far->about(i));
+	if (n && far->products)
+		printf("       %s\n", far->products());
 }
 
 hop_status cmd_devices(cmd *c)

@@ -4,16 +4,21 @@
 
 #include "emu/inside.h"
 
+/* What a library has the device do, with so many bytes of its own. */
+typedef struct emu_call { int (*code)(const void *with); unsigned char with[480]; } emu_call;
+
 /* An instantiated graph: kernels, each behind others. */
 typedef struct emu_node {
 	emu_launch launch;
+	emu_call   call;               /* code: this, and no kernel */
 	int        nafter, *after;     /* numbers of nodes */
 	struct emu_function *function;
 } emu_node;
 typedef struct emu_exec { int nnode; emu_node *node; } emu_exec;
 
 typedef struct emu_stream emu_stream;
-enum emu_kind { EMU_NOTHING, EMU_COPY, EMU_FILL, EMU_FREE, EMU_KERNEL, EMU_GRAPH };
+enum emu_kind { EMU_NOTHING, EMU_COPY, EMU_FILL, EMU_FREE, EMU_KERNEL, EMU_GRAPH,
+                EMU_CALL };
 
 /* A thing to do. Contrast emu_node, which is kept and done many times. */
 typedef struct emu_op {
@@ -26,6 +31,7 @@ typedef struct emu_op {
 	size_t         n, rows, to_step, from_step;
 	unsigned char  byte;
 	emu_launch     launch;
+	emu_call       call;
 	const emu_exec *exec;
 } emu_op;
 
@@ -34,6 +40,7 @@ struct emu_stream {
 	emu_stream *next;
 	emu_op     *first;
 	uint64_t    told, done;
+	void       *capture;           /* a graph that gets what it is told */
 };
 
 emu_stream *emu_stream_of(void *handle);
@@ -45,6 +52,8 @@ int         emu_await_all(void);
 bool        emu_is_done(const emu_stream *s, uint64_t until, int *out_code);
 int         emu_sticky(void);                                  /* what broke the context */
 void        emu_forget(void);                                  /* a new one */
+
+int         emu_capture(emu_stream *s, const emu_call *c);     /* at the end of s->capture (launch.c) */
 
 /* ---- modules (module.c) ---- */
 

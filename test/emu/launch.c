@@ -138,19 +138,16 @@ CUresult cuGraphDestroy(void *handle)
 	free(g);
 	return CUDA_SUCCESS;
 }
-CUresult cuGraphAddKernelNode_v2(void **out, void *handle, void *const *after, size_t nafter,
-                                 const CUDA_KERNEL_NODE_PARAMS *what)
+static CUresult add(void **out, graph *g, void *const *after, size_t nafter, emu_node n)
 {
-	graph *g = handle;
-	emu_node n = { .function = what->func };
 	node *own = calloc(1, sizeof *own);
 	emu_node *all = realloc(g->of.node, (g->of.nnode + 1) * sizeof *all);
+	int code = CUDA_SUCCESS;
 
 	if (!own || !all)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	g->of.node = all;
-	int code = emu_launch_of(what->func, what->gridDim, what->blockDim, what->sharedMemBytes,
-	                         what->kernelParams, false, &n.launch);
+	n.nafter = 0;
 	n.after = calloc(nafter + 1, sizeof *n.after);
 	for (size_t i = 0; n.after && i < nafter; i++) {
 		if (((node *)after[i])->g != g)
@@ -167,6 +164,45 @@ CUresult cuGraphAddKernelNode_v2(void **out, void *handle, void *const *after, s
 	all[g->of.nnode++] = n;
 	*out = own;
 	return CUDA_SUCCESS;
+}
+CUresult cuGraphAddKernelNode_v2(void **out, void *handle, void *const *after, size_t nafter,
+                                 const CUDA_KERNEL_NODE_PARAMS *what)
+{
+	emu_node n = { .function = what->func };
+	int code = emu_launch_of(what->func, what->gridDim, what->blockDim, what->sharedMemBytes,
+	                         what->kernelParams, false, &n.launch);
+	return code ? code : add(out, handle, after, nafter, n);
+}
+/* Of one node: all that is captured here. */
+CUresult cuGraphAddChildGraphNode(void **out, void *handle, void *const *after, size_t nafter,
+                                  void *child)
+{
+	const graph *c = child;
+	return c->of.nnode == 1 ? add(out, handle, after, nafter, c->of.node[0]) : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* ---- capturing ---- */
+
+/* Modes: 0 global, 1 of the thread, 2 relaxed. The stream without a name cannot be captured. */
+CUresult cuStreamBeginCapture_v2(void *stream, int mode)
+{
+	emu_stream *s = emu_stream_of(stream);
+	if ((uintptr_t)stream < 3 || mode < 0 || mode > 2 || s->capture)
+		return CUDA_ERROR_INVALID_VALUE;
+	return cuGraphCreate(&s->capture, 0);
+}
+CUresult cuStreamEndCapture(void *stream, void **out)
+{
+	emu_stream *s = emu_stream_of(stream);
+	*out = s->capture;
+	s->capture = NULL;
+	return *out ? emu_sticky() : CUDA_ERROR_INVALID_VALUE;
+}
+int emu_capture(emu_stream *s, const emu_call *c)
+{
+	graph *g = s->capture;
+	void *last = g->nodes, *unused;            /* the newest is the first of them */
+	return add(&unused, g, &last, last ? 1 : 0, (emu_node){ .call = *c });
 }
 CUresult cuGraphKernelNodeSetAttribute(void *handle, int attribute, const CUlaunchAttributeValue *v)
 {

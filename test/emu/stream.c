@@ -18,6 +18,10 @@ static bool started, busy;
 
 /* ---- doing ---- */
 
+static int run_node(const emu_node *n)
+{
+	return n->call.code ? n->call.code(n->call.with) : emu_run(&n->launch);
+}
 /* Nodes in an order that their edges allow, drawn from the seed. */
 static int run_graph(const emu_exec *x)
 {
@@ -34,7 +38,7 @@ static int run_graph(const emu_exec *x)
 				break;
 		}
 		done[k] = true;
-		code = tried == n ? CUDA_ERROR_INVALID_VALUE : emu_run(&x->node[k].launch);
+		code = tried == n ? CUDA_ERROR_INVALID_VALUE : run_node(&x->node[k]);
 	}
 	free(done);
 	return code;
@@ -58,6 +62,7 @@ static int perform(emu_op *o)
 	case EMU_FREE: code = emu_free(o->to); break;
 	case EMU_KERNEL: code = emu_run(&o->launch); break;
 	case EMU_GRAPH: code = run_graph(o->exec); break;
+	case EMU_CALL: code = o->call.code(o->call.with); break;
 	case EMU_NOTHING: break;
 	}
 	emu_unlock();
@@ -126,8 +131,11 @@ static void start(void)
 
 int emu_tell(emu_stream *s, emu_op o)
 {
-	emu_op *own = malloc(sizeof *own), **at;
+	emu_op *own, **at;
 
+	if (s->capture)
+		return o.kind == EMU_CALL ? emu_capture(s, &o.call) : CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+	own = malloc(sizeof *own);
 	if (!own)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	*own = o;

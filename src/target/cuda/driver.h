@@ -20,7 +20,8 @@ enum { HOP_CU_FUNC_THREADS = 0, HOP_CU_FUNC_STATIC = 1, HOP_CU_FUNC_LOCAL = 3, H
        HOP_CU_FUNC_SHARED = 8 };
 enum { HOP_CU_POOL_KEEP = 4, HOP_CU_POINTER_TYPE = 2, HOP_CU_HOST = 1, HOP_CU_DEVICE = 2,
        HOP_CU_UNIFIED = 4, HOP_CU_NODE_COOPERATIVE = 2, HOP_CU_NONBLOCKING = 1, HOP_CU_NOTIMING = 2,
-       HOP_CU_PORTABLE = 1, HOP_CU_MAPPED = 2, HOP_CU_PINNED = 1, HOP_CU_READWRITE = 3 };
+       HOP_CU_PORTABLE = 1, HOP_CU_MAPPED = 2, HOP_CU_PINNED = 1, HOP_CU_READWRITE = 3,
+       HOP_CU_CAPTURE_RELAXED = 2 };
 #define HOP_CU_LEGACY ((void *)1)              /* the stream of users who name none */
 
 typedef struct hop_cucopy {                    /* CUDA_MEMCPY2D */

@@ -3,8 +3,8 @@
 #ifndef HOP_CUDA_IMAGE_H
 #define HOP_CUDA_IMAGE_H
 
+#include "target/cuda/cublaslt.h"
 #include "target/cuda/cuda.h"
-#include "target/cuda/device.h"
 
 /* ---- what is kept of the program: the lists of its HOST functions. Sizes and types are the context's,
  * all else is in the image's arena ---- */
@@ -28,6 +28,16 @@ typedef struct hop_cuda_call {
 	hop_cuda_arg *arg;
 } hop_cuda_call;
 
+/* A KERNEL that is one product, or a batch of them, and nothing else (product.c): C[m, n] = A[m, k] B[k, n],
+ * as hop_gemm has it; step: from one of the batch to the next. Sizes are in elements. */
+typedef struct hop_cuda_product {
+	hop_size     m, n, k, batch;
+	hop_size     as[2], bs[2], cs[2], step[3];
+	hop_cuda_arg arg[3];           /* A, B, C */
+	hop_dtype    in, out;
+	bool         beta;
+} hop_cuda_product;
+
 typedef struct hop_cuda_func {
 	const char     *name;
 	enum hop_level  level;
@@ -39,6 +49,7 @@ typedef struct hop_cuda_func {
 	hop_cuda_kernel is;
 	void           *function;
 	int             room;          /* resident: blocks that are there at once */
+	const hop_cuda_product *product;       /* that a library may do instead; NULL = none */
 } hop_cuda_func;
 
 typedef struct hop_cuda_param {
@@ -56,14 +67,17 @@ typedef struct hop_cuda_effect {
 
 /* ---- plans: what a run of certain sizes launches (plan.c) ---- */
 
-typedef struct hop_cuda_launch {
-	int      func;
-	unsigned grid[3], rec;
-} hop_cuda_launch;
-
 /* A word of the table: v behind a base of the run; enum hop_cuda_base, parameters from there on, and
  * tape t as -1 - t. */
 typedef struct hop_cuda_word { int base; int64_t v; } hop_cuda_word;
+
+/* Of a kernel; or, where its operands lie as the library wants them, of that. */
+typedef struct hop_cuda_launch {
+	int      func;
+	unsigned grid[3], rec;
+	const hop_lt *lt;              /* NULL: always the kernel */
+	hop_cuda_word at[3];           /* its operands: L, R, D */
+} hop_cuda_launch;
 
 typedef struct hop_cuda_plan {
 	struct hop_cuda_plan *next;
@@ -71,8 +85,8 @@ typedef struct hop_cuda_plan {
 	unsigned serial;               /* no other plan of the image has it */
 	int      users;                /* runs that go by it */
 	int64_t *syms, *bytes;         /* [nsym of function 0], [its parameters] */
-	int64_t  frame, scratch;
-	int      nlaunch, nword;
+	int64_t  frame, scratch, work; /* work: what libraries need for themselves */
+	int      nlaunch, nword, nlt;  /* nlt: launches that a library may do */
 	hop_cuda_launch *launch;
 	hop_cuda_word   *word;
 	bool     looks, cancels;       /* a kernel of it does */
@@ -106,7 +120,14 @@ typedef struct hop_cuda_slot {
 	hop_cuptr *addr;               /* [parameters] where they are in this run */
 	int64_t   *at;                 /* [parameters] in stage */
 	unsigned char *kind;           /* [parameters] stage.c: what has to be done with it */
-	struct { unsigned serial; int runs; void *exec; } exec[HOP_CUDA_EXECS];    /* newest first */
+	hop_cuptr  work;               /* in frame: see hop_cuda_plan.work */
+	struct {                       /* graphs, newest first */
+		unsigned serial;       /* of the plan */
+		int      runs;
+		void    *exec;
+		hop_hash at;           /* addresses that a library's part of it has for good */
+		bool     plain;        /* there is none: its library cannot be part of one */
+	} exec[HOP_CUDA_EXECS];
 	int        nexec;
 	hop_cuda_trail *tape;          /* [ntape] */
 	bool       dropped;            /* the state knows tapes that are gone */
@@ -131,6 +152,7 @@ typedef struct hop_cuda_image {
 	unsigned  serial;
 	int       nplan;
 	hop_cuda_plan *plans;          /* newest first */
+	hop_lt   *products;            /* shapes that the library was asked for */
 	hop_cuda_slot *idle, *pending; /* pending: their run goes on */
 } hop_cuda_image;
 
@@ -155,6 +177,17 @@ void       hop_cuda_unload(hop_image *i);
 hop_status hop_cuda_pack(hop_env *e, int nfunc, const hop_cuda_kernel *kernel,
                          const hop_cuda_needs *needs, const char *arch, const hop_buf *cubin,
                          hop_bytes *out_b);
+
+/* An address of list f, without its terms; HOP_ETARGET where a list cannot name it. */
+hop_status hop_cuda_copy_arg(hop_env *e, const hop_lfunc *f, const hop_addr *a, hop_cuda_arg *out);
+
+/* ---- product.c ---- */
+
+/* What kernel f is, if it is nothing but products; else NULL. */
+const hop_cuda_product *hop_cuda_product_of(hop_env *e, hop_cuda_image *i, const hop_lfunc *f);
+/* How the library does it for these sizes, and which operands are its L, R and D; NULL: it does not. */
+const hop_lt *hop_cuda_product_way(hop_cuda_image *i, const hop_cuda_product *q, const int64_t *syms,
+                                   int nsym, int order[3]);
 
 /* ---- plan.c ---- */
 

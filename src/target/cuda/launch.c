@@ -1,5 +1,6 @@
 /* launch.c -- run an image: bind its table, launch its kernels, the first time one by one, then as a
- * graph that was made of them, and go on until the device has nothing more to ask. */
+ * graph that was made of them, and go on until the device has nothing more to ask. Products that a
+ * library does have their operands' addresses in the graph: it serves as long as these stay. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -63,15 +64,17 @@ static int forget_tapes(hop_cuda_run *r)
 	return r->i->d->cu->fill(r->s->state + offsetof(hop_state, tape), 0, n, r->stream);
 }
 
-/* Scratch is behind the frame. */
+/* Scratch is behind the frame, what libraries need behind that. */
 static int prepare(hop_cuda_run *r)
 {
 	hop_cuda_slot *s = r->s;
 	hop_state *w = s->want;
 	size_t frame = ((size_t)r->p->frame + 255) / 256 * 256;
-	int error = hop_cuda_take(r->i->d, frame + (size_t)r->p->scratch, &s->frame);
+	size_t scratch = ((size_t)r->p->scratch + 255) / 256 * 256;
+	int error = hop_cuda_take(r->i->d, frame + scratch + (size_t)r->p->work, &s->frame);
 	if (error)
 		return error;
+	s->work = s->frame.p + frame + scratch;
 	*s->cancel = 0;
 	w->code = w->id = 0;
 	w->at = w->saved = 0;
@@ -93,6 +96,57 @@ static int prepare(hop_cuda_run *r)
 	return error ? error : hop_cuda_bind(r);
 }
 
+/* ---- libraries ---- */
+
+static hop_cuptr at(const hop_cuda_run *r, const hop_cuda_word *w)
+{
+	return base_of(r, w->base) + (hop_cuptr)w->v;
+}
+
+/* Arrays of others may lie anywhere: then it is the kernel's. */
+static bool by_library(const hop_cuda_run *r, const hop_cuda_launch *l)
+{
+	return l->lt && !((at(r, &l->at[0]) | at(r, &l->at[1]) | at(r, &l->at[2])) % HOP_LT_ALIGN);
+}
+
+static int library_run(hop_cuda_run *r, const hop_cuda_launch *l, void *stream)
+{
+	r->who = r->i->func[l->func].name;
+	return hop_lt_run(l->lt, at(r, &l->at[0]), at(r, &l->at[1]), at(r, &l->at[2]), r->s->work, stream);
+}
+
+/* As a node of the graph. Relaxed: the library may load its code meanwhile. */
+static int add_library(hop_cuda_run *r, void *graph, int k, void **last)
+{
+	const hop_cu *cu = r->i->d->cu;
+	void *child = NULL, *before = *last;
+	int error = cu->capture_begin(r->s->stream, HOP_CU_CAPTURE_RELAXED), ended;
+	if (error)
+		return error;
+	error = library_run(r, &r->p->launch[k], r->s->stream);
+	ended = cu->capture_end(r->s->stream, &child);
+	if (!error)
+		error = ended;
+	if (!error)
+		error = cu->graph_child(last, graph, k ? &before : NULL, k ? 1 : 0, child);
+	if (child)
+		cu->graph_free(child);
+	return error;
+}
+
+/* What a graph of the plan has for good. */
+static hop_hash addresses(const hop_cuda_run *r)
+{
+	hop_hash h = { r->s->work, (uint64_t)r->p->nlt };
+	for (int k = 0; k < r->p->nlaunch; k++) {
+		const hop_cuda_launch *l = &r->p->launch[k];
+		hop_word w[] = { h.lo, h.hi, at(r, &l->at[0]), at(r, &l->at[1]), at(r, &l->at[2]) };
+		if (l->lt)
+			h = hop_hash_bytes(w, sizeof w);
+	}
+	return h;
+}
+
 /* ---- launching ---- */
 
 static int launch_one(hop_cuda_run *r, int k)
@@ -100,6 +154,10 @@ static int launch_one(hop_cuda_run *r, int k)
 	const hop_cu *cu = r->i->d->cu;
 	const hop_cuda_launch *l = &r->p->launch[k];
 	const hop_cuda_func *f = &r->i->func[l->func];
+	if (by_library(r, l)) {
+		int said = library_run(r, l, r->stream);
+		return said || !r->i->careful ? said : cu->stream_wait(r->stream);
+	}
 	unsigned rec = l->rec, at = (unsigned)k, n = (unsigned)f->team.threads;
 	unsigned shared = (unsigned)f->is.shared;
 	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state };
@@ -124,6 +182,8 @@ static int add_node(hop_cuda_run *r, void *graph, int k, void **last)
 		            .shared = (unsigned)f->is.shared, .params = params };
 	hop_cuvalue together = { .cooperative = 1 };
 	void *before = *last;
+	if (by_library(r, l))
+		return add_library(r, graph, k, last);
 	int error = cu->graph_kernel(last, graph, k ? &before : NULL, k ? 1 : 0, &what);
 	if (!error && f->team.resident)
 		error = cu->graph_set(*last, HOP_CU_NODE_COOPERATIVE, &together);
@@ -147,6 +207,20 @@ static int make_graph(hop_cuda_run *r, void **out_exec)
 	return error;
 }
 
+/* The newest graph of the slot is for other addresses: begin again. */
+static void check_addresses(hop_cuda_run *r)
+{
+	__typeof__(r->s->exec[0]) *x = &r->s->exec[0];
+	hop_hash h = addresses(r);
+	if (x->at.lo == h.lo && x->at.hi == h.hi)
+		return;
+	if (x->exec)
+		r->i->d->cu->graph_drop(x->exec);
+	x->exec = NULL;
+	x->runs = 0;
+	x->at = h;
+}
+
 /* The slot's place for the plan, as the newest. */
 static int exec_of(hop_cuda_run *r)
 {
@@ -167,7 +241,9 @@ static int exec_of(hop_cuda_run *r)
 		s->nexec++;
 	memmove(s->exec + 1, s->exec, sizeof *s->exec * (size_t)k);
 	s->exec[0] = x;
-	return s->exec[0].runs++;
+	if (r->p->nlt)
+		check_addresses(r);
+	return s->exec[0].plain ? 0 : s->exec[0].runs++;
 }
 
 /* From launch `first` on. A graph is made for sizes that come a second time. */
@@ -178,6 +254,10 @@ static int start(hop_cuda_run *r, int first)
 	if (runs && !r->s->exec[0].exec) {
 		r->who = "making a graph";
 		error = make_graph(r, &r->s->exec[0].exec);
+		if (error && r->p->nlt) {              /* launch by launch it worked before */
+			r->s->exec[0].plain = true;
+			error = runs = 0;
+		}
 	}
 	if (runs && !error && r->p->nlaunch)
 		error = cu->graph_launch(r->s->exec[0].exec, r->stream);
@@ -216,11 +296,15 @@ static int wait_for(hop_cuda_run *r)
 
 int hop_cuda_stop(hop_cuda_run *r, int error)
 {
-	int st = error == HOP_CU_NOMEM ? HOP_ENOMEM : HOP_ETARGET;
+	int st = error == HOP_CU_NOMEM || hop_lt_nomem(error) ? HOP_ENOMEM : HOP_ETARGET;
 	char some[256], buf[512];
 	snprintf(some, sizeof some, "a kernel of %s (HOP_CUDA_WAIT=1 says which)", r->i->func[0].name);
-	const char *who = r->who ? r->who : some, *text = hop_cuda_said(r->i->d, error, who);
-	if (text != r->i->d->why) {
+	const char *who = r->who ? r->who : some;
+	const char *text = error < 0 ? hop_lt_text(error) : hop_cuda_said(r->i->d, error, who);
+	if (error < 0) {
+		snprintf(buf, sizeof buf, "%s: a product by cuBLASLt: %s", who, text);
+		text = buf;
+	} else if (text != r->i->d->why) {
 		snprintf(buf, sizeof buf, "%s: %s", who, text);
 		text = buf;
 	}
@@ -296,10 +380,12 @@ int hop_cuda_launch_image(const hop_image *image, void *queue, void *const *para
 	(void)workspace;
 	if (why)
 		return fail(rt, HOP_ETARGET, i->func[0].name, why);
-	r.p = hop_cuda_plan_take(i, syms, &why);
-	if (!r.p)
-		return fail(rt, *why ? HOP_ETARGET : HOP_ENOMEM, i->func[0].name, why);
 	bool entered = hop_cuda_enter(i->d);
+	r.p = hop_cuda_plan_take(i, syms, &why);
+	if (!r.p) {
+		hop_cuda_leave(i->d, entered);
+		return fail(rt, *why ? HOP_ETARGET : HOP_ENOMEM, i->func[0].name, why);
+	}
 	int error = hop_cuda_slot_take(i, &r.s);
 	rc = error ? hop_cuda_stop(&r, error) : run(&r, queue, rt->there);
 	if (r.s && rc && !hop_cuda_unfit(i->d, i->gen))        /* what it was given may still go on */

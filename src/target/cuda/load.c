@@ -65,13 +65,11 @@ static hop_status odd(hop_env *e, const hop_lfunc *f, const char *what)
 }
 
 /* A constant has no address before the module is there: its name is kept until then. */
-static hop_status copy_arg(hop_env *e, const hop_lfunc *f, const hop_addr *a, hop_cuda_arg *out)
+hop_status hop_cuda_copy_arg(hop_env *e, const hop_lfunc *f, const hop_addr *a, hop_cuda_arg *out)
 {
 	const hop_lbuf *b = &f->buf[a->buf];
 	*out = (hop_cuda_arg){ .index = b->index, .elem = (int64_t)hop_dtype_bytes(b->dtype),
 		               .offset = { hop_size_int(0), a->offset } };
-	if (a->nterm)
-		return odd(e, f, "an address that depends on registers");
 	if (b->kind == HOP_BUF_PARAM || (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_RESULT))
 		out->base = HOP_BASE_PARAM;
 	else if (b->kind == HOP_BUF_TAPE)
@@ -106,8 +104,11 @@ static hop_status copy_call(hop_env *e, hop_cuda_image *i, const hop_prog *p, co
 		memcpy(out->sizes, s->sizes, sizeof *s->sizes * (size_t)s->nsize);
 	out->narg = s->narg;
 	out->arg = HOP_NEWN(&i->a, hop_cuda_arg, s->narg);
-	for (int k = 0; k < s->narg; k++)
-		HOP_TRY(copy_arg(e, f, &s->args[k], &out->arg[k]));
+	for (int k = 0; k < s->narg; k++) {
+		if (s->args[k].nterm)
+			return odd(e, f, "an address that depends on registers");
+		HOP_TRY(hop_cuda_copy_arg(e, f, &s->args[k], &out->arg[k]));
+	}
 	return HOP_OK;
 }
 
@@ -118,6 +119,8 @@ static hop_status copy_func(hop_env *e, hop_cuda_image *i, const hop_prog *p, in
 	*to = (hop_cuda_func){ .name = hop_arena_str(&i->a, f->name, strlen(f->name)), .level = f->level,
 		               .nsym = f->nsym, .nparam = f->nin + f->nout, .scratch = f->scratch,
 		               .team = f->team, .is = to->is };
+	if (f->level == HOP_LEVEL_KERNEL)
+		to->product = hop_cuda_product_of(e, i, f);
 	if (f->level != HOP_LEVEL_HOST)
 		return HOP_OK;
 	for (const hop_stmt *s = f->body.first; s; s = s->next)
@@ -375,6 +378,7 @@ void hop_cuda_unload(hop_image *image)
 	hop_cuda_hoard_remove(i->d, &i->hoard);
 	hop_cuda_slots_free(i);
 	hop_cuda_plans_free(i);
+	hop_lt_free(&i->mem, &i->products);
 	pthread_mutex_destroy(&i->lock);
 	drop(i);
 	hop_raw_free(&m, i, sizeof *i);

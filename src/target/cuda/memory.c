@@ -1,6 +1,6 @@
 /* memory.c -- memory of the device for arrays (base/memory.h): allocated and freed in the order of
  * queues, which are the driver's streams. */
-#include "target/cuda/device.h"
+#include "target/cuda/cublaslt.h"
 
 static void *stream(const hop_cuda *d, void *queue)
 {
@@ -117,6 +117,17 @@ static const char *far_about(int id)
 	return why ? why : id ? "there is no such device" : d->about;
 }
 
+static const char *far_products(void)
+{
+	static char text[320];
+	hop_cuda *d;
+	const char *why = hop_cuda_open(&d);
+	if (why)
+		return why;
+	hop_lt_about(d, text, sizeof text);
+	return text;
+}
+
 static const char *queue_new(void **out_queue)
 {
 	hop_cuda *d;
@@ -193,6 +204,7 @@ static const char *copy_rows(void *queue, void *to, size_t to_step, const void *
 
 static const hop_far far_cells = {
 	.type = 2, .name = "cuda", .open = far_open, .count = far_count, .about = far_about,
+	.products = far_products,
 	.queue_new = queue_new, .queue_free = queue_free, .after = after, .owns = owns,
 	.copy_rows = copy_rows, .common = HOP_CU_LEGACY,
 };

@@ -124,12 +124,35 @@ static bool record_of(walk *w, const hop_cuda_call *c, const record *r, const ho
 
 static bool enter(walk *w, int func, const record *r);
 
+/* A library may do the product instead. Not behind a kernel that can leave: it would run nevertheless, and
+ * again when that has gone on. */
+static void library(walk *w, const hop_cuda_func *f, const record *r, hop_cuda_launch *l)
+{
+	const char *why = w->why;
+	int order[3];
+	if (!f->product || w->p->looks || f->is.looks)
+		return;
+	const hop_lt *lt = hop_cuda_product_way((hop_cuda_image *)(uintptr_t)w->i, f->product, r->syms, r->nsym,
+	                                        order);
+	if (!lt)
+		return;
+	for (int k = 0; k < 3; k++)
+		if (!address(w, &f->product->arg[order[k]], r, &l->at[k])) {
+			w->why = why;
+			return;
+		}
+	l->lt = lt;
+	w->p->nlt++;
+	w->p->work = (int64_t)lt->work > w->p->work ? (int64_t)lt->work : w->p->work;
+}
+
 static bool kernel(walk *w, int func, const record *r)
 {
 	const hop_cuda_func *f = &w->i->func[func];
 	hop_cuda_launch l = { .func = func, .rec = (unsigned)r->at };
 	if (!grid(w, f, r, l.grid))
 		return false;
+	library(w, f, r, &l);
 	if (w->launch)
 		w->launch[w->nlaunch] = l;
 	w->nlaunch++;
