@@ -184,6 +184,7 @@ static void put_tile(reader *q, hop_tile *t)
 		put_tsize(q, t->extent[i]);
 	for (int i = 0; i < t->of->narg; i++) {
 		put(q, t->arg[i].access);
+		put(q, t->arg[i].stored);
 		if (!t->arg[i].access)
 			continue;
 		for (int k = 0; k < t->of->arg[i].naxis; k++)

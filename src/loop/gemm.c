@@ -9,9 +9,9 @@ hop_tile hop_gemm_tile(const hop_gemm *g)
 	int c = (g->beta ? HOP_READ : 0) | (g->epilogue.first ? 0 : HOP_WRITE);
 	hop_tile t = {
 		.of = &hop_template_gemm, .dtype = g->dtype, .extent = { g->m, g->n, g->k },
-		.arg = { [A] = { g->a, { g->as[0], g->as[1] }, HOP_READ },
-		         [B] = { g->b, { g->bs[0], g->bs[1] }, HOP_READ },
-		         [C] = { g->c, { g->cs[0], g->cs[1] }, c } },
+		.arg = { [A] = { g->a, { g->as[0], g->as[1] }, HOP_READ, (int16_t)g->stored[0] },
+		         [B] = { g->b, { g->bs[0], g->bs[1] }, HOP_READ, (int16_t)g->stored[1] },
+		         [C] = { g->c, { g->cs[0], g->cs[1] }, (int16_t)c, 0 } },
 		.hole = { { { g->em, g->en, g->ev }, g->epilogue } }
 	};
 	return t;
@@ -25,7 +25,7 @@ hop_gemm hop_gemm_of(const hop_tile *t)
 	return (hop_gemm){ t->dtype, t->extent[0], t->extent[1], t->extent[2],
 	                   a->at, b->at, c->at, { a->stride[0], a->stride[1] },
 	                   { b->stride[0], b->stride[1] }, { c->stride[0], c->stride[1] },
-	                   c->access & HOP_READ, h->reg[0], h->reg[1], h->reg[2], h->body };
+	                   { a->stored, b->stored }, c->access & HOP_READ, h->reg[0], h->reg[1], h->reg[2], h->body };
 }
 
 hop_stmt *hop_l_gemm(hop_lbuild *b, const hop_gemm *g)
@@ -62,6 +62,7 @@ static void by_rows(hop_tile *t)
 		r.as[i] = g.bs[!i];
 		r.bs[i] = g.as[!i];
 		r.cs[i] = g.cs[!i];
+		r.stored[i] = g.stored[!i];
 	}
 	*t = hop_gemm_tile(&r);
 }
@@ -81,6 +82,16 @@ static hop_reg start(hop_lbuild *b, const hop_gemm *g, const hop_addr *c)
 	return g->beta ? hop_l_load(b, g->dtype, c) : hop_l_constf(b, g->dtype, 0);
 }
 
+static hop_reg factor(hop_lbuild *b, const hop_gemm *g, int i)
+{
+	const hop_addr *at = i ? &g->b : &g->a;
+	hop_reg x;
+	if (!g->stored[i])
+		return hop_l_load(b, g->dtype, at);
+	x = hop_l_load(b, (hop_dtype)(g->stored[i] - 1), at);
+	return hop_l_op(b, HOP_SOP_cast, g->dtype, 1, &x);
+}
+
 /* for m { for n { sum over k; epilogue } }. Not when an address has no room for two more
  * terms. */
 static bool expand(hop_lbuild *b, const hop_tile *t)
@@ -98,8 +109,8 @@ static bool expand(hop_lbuild *b, const hop_tile *t)
 	hop_block *each_n = &hop_l_loop(b, HOP_LOOP_PAR, g.n, n)->body;
 	init = start(b, &g, &g.c);
 	hop_stmt *s = hop_l_loop(b, HOP_LOOP_RED, g.k, k);
-	x[0] = hop_l_load(b, g.dtype, &g.a);
-	x[1] = hop_l_load(b, g.dtype, &g.b);
+	x[0] = factor(b, &g, 0);
+	x[1] = factor(b, &g, 1);
 	s->nacc = 1;
 	s->acc = HOP_NEW(b->a, hop_acc);
 	*s->acc = (hop_acc){ HOP_RED_add, g.dtype, init,
@@ -117,9 +128,9 @@ static bool expand(hop_lbuild *b, const hop_tile *t)
 
 const hop_template hop_template_gemm = {
 	.name = "gemm", .func = "product", .on = HOP_ON_F, .nextent = 3, .narg = 3, .nhole = 1,
-	.out = 1 + C,
+	.packs = true, .out = 1 + C,
 	.arg = { [A] = { "a", 0, 2, { 0, 2 } }, [B] = { "b", 0, 2, { 2, 1 } },
 	         [C] = { "c", 0, 2, { 0, 1 } } },
 	.hole = { { 2, 1, { 0, 1 } } },
-	.weight = weight, .alone = alone, .settle = by_rows, .nreg = 8, .expand = expand,
+	.weight = weight, .alone = alone, .settle = by_rows, .nreg = 10, .expand = expand,
 };

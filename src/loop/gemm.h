@@ -5,7 +5,8 @@
 
 #include "loop/loop.h"
 
-/* C[m,n] = (beta ? C : 0) + sum over k of A[m,k] * B[k,n]; one dtype for all.
+/* C[m,n] = (beta ? C : 0) + sum over k of A[m,k] * B[k,n]; one dtype for all, but A and B may be packed
+ * in memory.
  * Row and column strides are free (a transposed operand is a stride pattern). `epilogue`
  * is run for each element of C: it sees registers em, en (i64 position) and ev (the sum)
  * and ends in stores; if it is empty, the sum is stored to C. */
@@ -14,6 +15,7 @@ typedef struct hop_gemm {
 	hop_size  m, n, k;
 	hop_addr  a, b, c;                      /* base addresses; terms are outer registers */
 	hop_size  as[2], bs[2], cs[2];          /* strides: a[m,k], b[k,n], c[m,n] */
+	int       stored[2];                    /* of A, B: see hop_targ */
 	bool      beta;
 	hop_reg   em, en, ev;
 	hop_block epilogue;

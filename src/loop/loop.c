@@ -285,6 +285,8 @@ static void put_loop(hop_buf *o, const hop_stmt *s, int depth)
 static void put_operand(hop_buf *o, const hop_tile *t, int i)
 {
 	hop_putf(o, " %s ", t->of->arg[i].name);
+	if (t->arg[i].stored)
+		hop_putf(o, "%s ", hop_dtype_name(hop_tile_dtype(t, i)));
 	put_addr(o, &t->arg[i].at);
 	for (int k = 0; k < t->of->arg[i].naxis; k++) {
 		hop_put(o, k ? "," : " by ");

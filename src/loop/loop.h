@@ -160,7 +160,9 @@ enum { HOP_READ = 1, HOP_WRITE = 2 };
 typedef struct hop_targ {
 	hop_addr at;
 	hop_size stride[HOP_TILE_AXES];
-	int      access;                /* HOP_READ | HOP_WRITE; 0: a hole has its place */
+	int16_t  access;                /* HOP_READ | HOP_WRITE; 0: a hole has its place */
+	int16_t  stored;                /* 1 + the packed dtype that it is in memory, where the template
+	                                   `packs` it: it is widened when it is read; 0 = its own */
 } hop_targ;
 
 /* Statements that the template runs for each element: they see its position, a register (i64)
@@ -196,6 +198,7 @@ typedef struct hop_template {
 	const char *func;           /* of a function that is nothing else */
 	uint8_t     on;             /* dtypes that it is for: HOP_ON_xxx, never packed ones */
 	uint8_t     nextent, narg, nhole;
+	bool        packs;          /* operands that are only read may be packed: on a device */
 	uint8_t     out;            /* 1 + the operand that hole 0, filled, is in the place of, and
 	                               that may be added to instead of written; 0 = none */
 	struct {

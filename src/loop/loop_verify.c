@@ -279,6 +279,9 @@ static hop_status check_operand(scope *v, const hop_stmt *s, int i)
 	HOP_TRY(check_addr(v, s, &a->at));
 	for (int k = 0; k < s->tile->of->arg[i].naxis; k++)
 		HOP_TRY(check_size(v, s, a->stride[k]));
+	if (a->stored && (!s->tile->of->packs || a->access != HOP_READ || !hop_dtype_packed(d) ||
+	                  hop_dtype_computes(d) != s->tile->dtype))
+		return bad(v, s, "loop program: %s operand b%d may not be packed", name, a->at.buf);
 	if (v->f->buf[a->at.buf].dtype != d)
 		return bad(v, s, "loop program: %s operand b%d is not %s", name, a->at.buf,
 		           hop_dtype_name(d));

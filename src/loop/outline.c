@@ -60,7 +60,7 @@ int64_t hop_block_weight(const hop_block *b)
 typedef struct shape {
 	const hop_template *of;
 	int64_t dtype, extent[HOP_TILE_EXTENTS];
-	struct { int64_t access, stride[HOP_TILE_AXES]; } arg[HOP_TILE_ARGS];
+	struct { int64_t access, stored, stride[HOP_TILE_AXES]; } arg[HOP_TILE_ARGS];
 } shape;
 
 typedef struct kind {
@@ -93,6 +93,7 @@ static bool shape_of(const hop_tile *t, shape *out)
 		ok = ok && known(t->extent[i], &out->extent[i]);
 	for (int i = 0; i < t->of->narg; i++) {
 		out->arg[i].access = t->arg[i].access;
+		out->arg[i].stored = t->arg[i].stored;
 		for (int k = 0; k < t->of->arg[i].naxis; k++)
 			ok = ok && known(t->arg[i].stride[k], &out->arg[i].stride[k]);
 	}

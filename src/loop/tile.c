@@ -84,6 +84,27 @@ static bool pays(const hop_tile *g, const hop_block *b, int64_t cache)
 	       rows.k * cols.k >= cache / (int64_t)sizeof(float);
 }
 
+/* A product that a library does faster, by so much that a loop behind it is nothing: packed operands are
+ * multiplied by units that the template does not use. To round and store the sums is the library's too.
+ * It is only asked for what is a kernel of its own. */
+static bool is_others(const hop_fpass *p, const hop_stmt *tile, const hop_block *b)
+{
+	enum { LARGE = 1 << 27 };       /* multiplications */
+	const hop_tile *g = tile->tile;
+	const hop_stmt *q = p->f->body.first;
+	int n = 0;
+	double w = 1;
+	if (!g->arg[0].stored || g->arg[0].stored != g->arg[1].stored)
+		return false;
+	while (q && q != tile)
+		q = q->next;
+	for (int i = 0; i < g->of->nextent; i++)
+		w *= hop_size_const(g->extent[i]) ? (double)g->extent[i].k : 1;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		n++;
+	return q && w >= LARGE && n > 3;
+}
+
 /* Is the buffer one of the tile's operands? */
 static bool operand(const hop_tile *g, int buf)
 {
@@ -192,7 +213,8 @@ static bool tile(hop_fpass *p, hop_fentry *a, hop_fentry *b)
 	    !finishes(p, a, b, &t))
 		return false;
 	hop_block *body = &t.cols->body;
-	if ((!t.rows && !splits(body, t.cols->dst)) || (!p->tile_all && !pays(g, body, p->cache)))
+	if ((!t.rows && !splits(body, t.cols->dst)) || (!p->tile_all && !pays(g, body, p->cache)) ||
+	    is_others(p, a->s, body))
 		return false;
 	p->tally[hop_tile_out(g)->at.buf] = (hop_ftally){ 0, 0 };
 	fill(p, g, &t);
@@ -331,7 +353,7 @@ static void redirect(hop_fpass *p, hop_fentry *x, int n, int i)
 		return;
 	*c = (hop_ftally){ 0, 0 };
 	p->tally[o.buf].nread -= k.old != NULL;
-	*r = (hop_targ){ o, { cs[0], cs[1] }, k.old ? HOP_READ | HOP_WRITE : HOP_WRITE };
+	*r = (hop_targ){ o, { cs[0], cs[1] }, k.old ? HOP_READ | HOP_WRITE : HOP_WRITE, 0 };
 	g->of->settle(g);
 	unlink_stmt(&t.cols->body, k.load);
 	unlink_stmt(&t.cols->body, k.store);

@@ -31,6 +31,8 @@ hop_targ *hop_tile_out(hop_tile *t)
 hop_dtype hop_tile_dtype(const hop_tile *t, int i)
 {
 	int own = t->of->arg[i].own;
+	if (t->arg[i].stored)
+		return (hop_dtype)(t->arg[i].stored - 1);
 	return own ? (hop_dtype)(own - 1) : t->dtype;
 }
 

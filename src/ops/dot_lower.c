@@ -77,6 +77,12 @@ static bool joined(hop_lower *l, const hop_view *v, const hop_type *t, int first
 	return true;
 }
 
+/* On a device the template reads packed operands, which are half as long. */
+static bool packs(const hop_lower *l)
+{
+	return l->opt->machine && l->opt->machine->blocks;
+}
+
 /* Operand k copied, its axes in memory in the order ax. */
 static hop_status packed(hop_lower *l, const hop_node *n, int k, const int *ax,
                          hop_view *out)
@@ -85,8 +91,9 @@ static hop_status packed(hop_lower *l, const hop_node *n, int k, const int *ax,
 	hop_size dim[HOP_MAXRANK];
 	for (int i = 0; i < t->rank; i++)
 		dim[i] = t->dim[ax[i]];
-	hop_view v = hop_lower_temp(l, hop_type_get(l->env, hop_dtype_computes((hop_dtype)t->dtype),
-	                                            t->rank, dim));
+	hop_dtype d = (hop_dtype)t->dtype;
+	hop_view v = hop_lower_temp(l, hop_type_get(l->env, packs(l) ? d : hop_dtype_computes(d), t->rank,
+	                                            dim));
 	*out = hop_view_permuted(l, &v, t->rank, ax);
 	return hop_lower_store_arg(l, n, k, out);
 }
@@ -130,7 +137,13 @@ static bool turns(hop_lower *l, const hop_node *n, const side *s, const hop_view
 /* The template reads what it computes in. */
 static bool readable(hop_lower *l, const hop_view *v)
 {
-	return l->q.dry.on || !hop_dtype_packed(l->q.b.f->buf[v->buf].dtype);
+	return l->q.dry.on || packs(l) || !hop_dtype_packed(l->q.b.f->buf[v->buf].dtype);
+}
+
+static int stored(hop_lower *l, const hop_view *v)
+{
+	hop_dtype d = l->q.dry.on ? HOP_bool : l->q.b.f->buf[v->buf].dtype;
+	return hop_dtype_packed(d) ? 1 + (int)d : 0;
 }
 
 /* The operand, its sum axes in one stride. The right one is best with rows along the
@@ -206,6 +219,8 @@ static void gemm_emit(hop_lower *l, hop_gemm *g, const hop_type *at, const side 
 	g->a = hop_lower_addr(l, va.buf, va.base);
 	g->b = hop_lower_addr(l, vb.buf, vb.base);
 	g->c = hop_lower_addr(l, vc.buf, vc.base);
+	g->stored[0] = stored(l, &va);
+	g->stored[1] = stored(l, &vb);
 	l->q.b.block = l->q.cur->block;
 	hop_l_gemm(&l->q.b, g);
 	hop_lower_close_n(l, nloop);

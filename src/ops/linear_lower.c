@@ -69,7 +69,7 @@ static hop_targ block_arg(const small *s, const hop_view *v, int access)
 	hop_lower *l = s->q.l;
 	const hop_ix *at = hop_ix_add(l, v->base, hop_ix_mul(l, s->block, v->stride[BLOCK]));
 	return (hop_targ){ hop_lower_addr(l, v->buf, at),
-	                   { v->stride[LANE], v->stride[ROW], v->stride[COL] }, access };
+	                   { v->stride[LANE], v->stride[ROW], v->stride[COL] }, access, 0 };
 }
 
 static int open_block(const small *s, hop_size cols, const hop_ix **x)
@@ -212,7 +212,7 @@ static hop_targ copied_arg(const linear *s, int k)
 	hop_size one = hop_size_int(1), cols = cols_of(s, k);
 	hop_targ a = { hop_lower_addr(l, s->v[k].buf, s->v[k].base),
 	               { hop_size_mul(l->env, s->rows, cols), one, s->rows },
-	               k == 0 && s->f->reads ? HOP_READ : HOP_READ | HOP_WRITE };
+	               k == 0 && s->f->reads ? HOP_READ : HOP_READ | HOP_WRITE, 0 };
 	if (s->f->rows) {
 		a.stride[1] = cols;
 		a.stride[2] = one;
@@ -235,7 +235,7 @@ static hop_status large_store(linear *s)
 	if (s->f->room) {
 		hop_view p = hop_lower_temp(l, hop_type_get(l->env, HOP_i32, 1, &s->rows));
 		s->tile->arg[nin] = (hop_targ){ hop_lower_addr(l, p.buf, p.base), { hop_size_int(1) },
-		                                HOP_WRITE };
+		                                HOP_WRITE, 0 };
 	}
 	l->q.b.block = l->q.cur->block;
 	hop_l_tile(&l->q.b, s->tile);

@@ -258,6 +258,11 @@ static void *elem(run_frame *t, const hop_addr *a, const hop_size *st, int64_t i
 	return at(t, &x, write);
 }
 
+static double factor(const hop_gemm *g, int i, const void *p)
+{
+	return run_get(g->stored[i] ? (hop_dtype)(g->stored[i] - 1) : g->dtype, p).f;
+}
+
 static void gemm_element(run_frame *t, const hop_gemm *g, int64_t i, int64_t j, int64_t k)
 {
 	scalar s = { .f = 0 };
@@ -268,7 +273,7 @@ static void gemm_element(run_frame *t, const hop_gemm *g, int64_t i, int64_t j, 
 	for (int64_t q = 0; q < k && !run_over(t); q++) {
 		void *a = elem(t, &g->a, g->as, i, q, false), *b = elem(t, &g->b, g->bs, q, j, false);
 		if (a && b)
-			s.f += run_get(g->dtype, a).f * run_get(g->dtype, b).f;
+			s.f += factor(g, 0, a) * factor(g, 1, b);
 	}
 	if (run_over(t))
 		return;

@@ -111,10 +111,10 @@ static const char *load(const hop_cuda *d)
 	return ok ? NULL : why;
 }
 
-double hop_lt_least(void)
+double hop_lt_least(int32_t dtype_in)
 {
 	const char *own = getenv("HOP_CUBLASLT_LEAST");
-	return own && *own ? atof(own) : 0x1p31;
+	return own && *own ? atof(own) : hop_dtype_packed((hop_dtype)dtype_in) ? 0x1p28 : 0x1p31;
 }
 
 void hop_lt_about(hop_cuda *d, char *out, size_t n)

@@ -45,13 +45,26 @@ static bool all_near(const hop_gemm *g, const hop_gemm_plan *p)
 
 /* ---- text ---- */
 
+/* What an operand is in memory, and what it is read by. */
+static const char *reader(hop_cuemit *e, const hop_gemm *g, int i)
+{
+	hop_dtype d = g->stored[i] ? (hop_dtype)(g->stored[i] - 1) : g->dtype;
+	return g->stored[i] ? hop_c_text(e, ", hop_%s, hop_widen_%s", hop_dtype_name(d), hop_dtype_name(d))
+	                    : hop_c_text(e, ", %s, hop_as_it_is<%s>", hop_c_type(d), hop_c_type(d));
+}
+
 static void put_type(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p, int threads)
 {
-	hop_c_line(e, "typedef hop_product<%s, %s, %d, %d, %d, %d, %d, %d, %d, %d, %s, %s> product;",
+	const char *a = "", *b = "";
+	if (g->stored[0] || g->stored[1]) {
+		a = reader(e, g, 0);
+		b = reader(e, g, 1);
+	}
+	hop_c_line(e, "typedef hop_product<%s, %s, %d, %d, %d, %d, %d, %d, %d, %d, %s, %s%s%s> product;",
 	           hop_c_type(g->dtype), all_near(g, p) ? "int" : "int64_t", threads, p->workers, p->rows,
 	           p->cols, p->depth, p->each_row, p->each_col, p->stages,
 	           along_k(g->as[1], g->as[0]) ? "true" : "false",
-	           along_k(g->bs[0], g->bs[1]) ? "true" : "false");
+	           along_k(g->bs[0], g->bs[1]) ? "true" : "false", a, b);
 }
 
 /* The sums of the tile at row0, col0. */

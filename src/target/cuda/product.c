@@ -149,13 +149,13 @@ static void turn_all(numbers *x, int order[3])
 	order[1] = 0;
 }
 
-static bool is_large(const numbers *x)
+static bool is_large(const numbers *x, hop_dtype in)
 {
 	enum { MOST = 1 << 30 };               /* that an int holds, for sure */
 	if (x->m < 2 || x->n < 2 || x->k < 2 || x->batch < 1 || x->m > MOST || x->n > MOST || x->k > MOST ||
 	    x->batch > MOST)
 		return false;
-	return 2. * (double)x->m * (double)x->n * (double)x->k * (double)x->batch >= hop_lt_least();
+	return 2. * (double)x->m * (double)x->n * (double)x->k * (double)x->batch >= hop_lt_least(in);
 }
 
 static bool shape_of(const hop_cuda_product *q, const numbers *x, hop_lt_shape *s)
@@ -175,7 +175,7 @@ const hop_lt *hop_cuda_product_way(hop_cuda_image *i, const hop_cuda_product *q,
 	hop_lt_shape s;
 	for (int k = 0; k < 3; k++)
 		order[k] = k;
-	if (!evaluate(q, syms, nsym, &x) || !is_large(&x))
+	if (!evaluate(q, syms, nsym, &x) || !is_large(&x, q->in))
 		return NULL;
 	if (x.cs[0] != 1)
 		turn_all(&x, order);
