@@ -19,7 +19,8 @@ typedef struct hop_far {
 	/* How many there are; words for one, which stay. */
 	int         (*count)(void);
 	const char *(*about)(int id);
-	/* What it does products by, in words; opens what that takes. NULL: nothing to say. Not by two threads. */
+	/* What it does products by, in words; opens what that takes. NULL: nothing to say. Not by two
+	 * threads at once. */
 	const char *(*products)(void);
 	/* Queues. One of the caller's own (the driver's handle) may stand wherever one of ours does. */
 	const char *(*queue_new)(void **out_queue);

@@ -25,7 +25,8 @@ hop_gemm hop_gemm_of(const hop_tile *t)
 	return (hop_gemm){ t->dtype, t->extent[0], t->extent[1], t->extent[2],
 	                   a->at, b->at, c->at, { a->stride[0], a->stride[1] },
 	                   { b->stride[0], b->stride[1] }, { c->stride[0], c->stride[1] },
-	                   { a->stored, b->stored }, c->access & HOP_READ, h->reg[0], h->reg[1], h->reg[2], h->body };
+	                   { a->stored, b->stored }, c->access & HOP_READ, h->reg[0], h->reg[1],
+	                   h->reg[2], h->body };
 }
 
 hop_stmt *hop_l_gemm(hop_lbuild *b, const hop_gemm *g)

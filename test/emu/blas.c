@@ -16,7 +16,12 @@ enum { OK, NOT_INITIALIZED = 1, ALLOC_FAILED = 3, INVALID_VALUE = 7, EXECUTION_F
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14, COMPUTE_32F = 68, COMPUTE_64F = 70 };
 
 typedef struct desc { int compute, scale, turn[2]; } desc;
-typedef struct layout { int type; uint64_t rows, cols; int64_t lead; int32_t batch; int64_t step; } layout;
+typedef struct layout {
+	int      type;
+	uint64_t rows, cols;
+	int64_t  lead, step;
+	int32_t  batch;
+} layout;
 typedef struct wish { uint64_t room; uint32_t reduce, align[4]; } wish;
 typedef struct way { uint64_t algo[8]; size_t work; int state; float waves; int zero[4]; } way;
 
@@ -30,6 +35,7 @@ typedef struct product {
 } product;
 
 static int handle;
+static int told[2];                    /* products: to a stream, to a graph */
 
 static bool asked(const char *what)
 {
@@ -86,7 +92,8 @@ int cublasLtMatmulDescCreate(void **out, int compute, int scale)
 int cublasLtMatmulDescSetAttribute(void *what, int attribute, const void *v, size_t n)
 {
 	desc *d = what;
-	return attribute == 3 || attribute == 4 ? set(&d->turn[attribute - 3], sizeof(int), v, n) : INVALID_VALUE;
+	return attribute == 3 || attribute == 4 ? set(&d->turn[attribute - 3], sizeof(int), v, n)
+	                                        : INVALID_VALUE;
 }
 int cublasLtMatmulDescDestroy(void *what)
 {
@@ -96,7 +103,7 @@ int cublasLtMatrixLayoutCreate(void **out, int type, uint64_t rows, uint64_t col
 {
 	layout l;
 	memset(&l, 0, sizeof l);
-	l = (layout){ type, rows, cols, lead, 1, 0 };
+	l = (layout){ type, rows, cols, lead, 0, 1 };
 	return rows && cols && lead >= (int64_t)rows ? make(out, &l, sizeof l) : INVALID_VALUE;
 }
 int cublasLtMatrixLayoutSetAttribute(void *of, int attribute, const void *v, size_t n)
@@ -163,8 +170,8 @@ static size_t need(const layout *c)
 {
 	return asked("room") ? (size_t)31 << 20 : c->cols % 2 ? 0 : 4096;
 }
-int cublasLtMatmulAlgoGetHeuristic(void *of, void *what, void *a, void *b, void *c, void *d, void *prefer,
-                                   int most, way *out, int *out_n)
+int cublasLtMatmulAlgoGetHeuristic(void *of, void *what, void *a, void *b, void *c, void *d,
+                                   void *prefer, int most, way *out, int *out_n)
 {
 	const wish *w = prefer;
 	uint64_t z[3];
@@ -174,10 +181,11 @@ int cublasLtMatmulAlgoGetHeuristic(void *of, void *what, void *a, void *b, void 
 		return INVALID_VALUE;
 	if (asked("nothing") || w->room < need(d))
 		return NOT_SUPPORTED;
-	if (w->reduce & ~2u || w->align[0] > 16 || w->align[1] > 16 || w->align[2] > 16 || w->align[3] > 16) {
-		fprintf(stderr, "hop emu: cublasLt: the wish is not for the same bits, or for lucky addresses\n");
-		return INVALID_VALUE;
-	}
+	for (int i = 0; i < 4; i++)
+		if (w->reduce & ~2u || w->align[i] > 16) {
+			fprintf(stderr, "emu: cublasLt: not the same bits, or lucky addresses are asked for\n");
+			return INVALID_VALUE;
+		}
 	memset(out, 0, sizeof *out);
 	out->algo[0] = number(what, a, b, d);
 	out->work = need(d);
@@ -291,12 +299,13 @@ static int run(const void *with)
 		multiply(&q, z, b);
 	return CUDA_SUCCESS;
 }
-int cublasLtMatmul(void *of, void *what, const void *alpha, const void *a, void *al, const void *b, void *bl,
-                   const void *beta, const void *c, void *cl, void *d, void *dl, const uint64_t *algo,
-                   void *work, size_t room, void *stream)
+int cublasLtMatmul(void *of, void *what, const void *alpha, const void *a, void *al, const void *b,
+                   void *bl, const void *beta, const void *c, void *cl, void *d, void *dl,
+                   const uint64_t *algo, void *work, size_t room, void *stream)
 {
 	emu_op o = { .kind = EMU_CALL, .call.code = run };
-	product q = { .of = *(desc *)what, .l = { *(layout *)al, *(layout *)bl, *(layout *)cl, *(layout *)dl },
+	product q = { .of = *(desc *)what,
+		      .l = { *(layout *)al, *(layout *)bl, *(layout *)cl, *(layout *)dl },
 		      .p = { (char *)(uintptr_t)a, (char *)(uintptr_t)b, (char *)(uintptr_t)c, d },
 		      .work = work, .room = room };
 	bool wide = q.of.scale == R_64F;
@@ -311,5 +320,12 @@ int cublasLtMatmul(void *of, void *what, const void *alpha, const void *a, void 
 	if (asked("run") || (asked("capture") && emu_stream_of(stream)->capture))
 		return EXECUTION_FAILED;
 	memcpy(o.call.with, &q, sizeof q);
+	__atomic_add_fetch(&told[emu_stream_of(stream)->capture != NULL], 1, __ATOMIC_RELAXED);
 	return emu_tell(emu_stream_of(stream), o) ? EXECUTION_FAILED : OK;
+}
+
+/* How many products there were, for tests. */
+int hop_emu_products(int captured)
+{
+	return __atomic_load_n(&told[captured != 0], __ATOMIC_RELAXED);
 }

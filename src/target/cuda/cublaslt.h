@@ -29,8 +29,8 @@ typedef struct hop_lt {
 /* What the answers of the library are as errors, beside the driver's, which are not negative. */
 enum { HOP_LT_ALIGN = 16 };            /* bytes that operands' addresses must be a multiple of */
 
-/* Products of fewer operations (2 m n k) stay with the template: 2^31, 2^28 of packed operands, which that
- * does ten times slower; or HOP_CUBLASLT_LEAST. */
+/* Products of fewer operations (2 m n k) stay with the template: 2^31, 2^28 of packed operands, which
+ * that does ten times slower; or HOP_CUBLASLT_LEAST. */
 double      hop_lt_least(int32_t dtype_in);
 /* In words: which library it is; or why there is none. */
 void        hop_lt_about(hop_cuda *d, char *out, size_t n);

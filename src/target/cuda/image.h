@@ -28,8 +28,8 @@ typedef struct hop_cuda_call {
 	hop_cuda_arg *arg;
 } hop_cuda_call;
 
-/* A KERNEL that is one product, or a batch of them, and nothing else (product.c): C[m, n] = A[m, k] B[k, n],
- * as hop_gemm has it; step: from one of the batch to the next. Sizes are in elements. */
+/* A KERNEL that is one product, or a batch of them, and nothing else (product.c): C[m, n] = A[m, k]
+ * B[k, n], as hop_gemm has it; step: from one of the batch to the next. Sizes are in elements. */
 typedef struct hop_cuda_product {
 	hop_size     m, n, k, batch;
 	hop_size     as[2], bs[2], cs[2], step[3];

@@ -207,26 +207,15 @@ static int make_graph(hop_cuda_run *r, void **out_exec)
 	return error;
 }
 
-/* The newest graph of the slot is for other addresses: begin again. */
-static void check_addresses(hop_cuda_run *r)
-{
-	__typeof__(r->s->exec[0]) *x = &r->s->exec[0];
-	hop_hash h = addresses(r);
-	if (x->at.lo == h.lo && x->at.hi == h.hi)
-		return;
-	if (x->exec)
-		r->i->d->cu->graph_drop(x->exec);
-	x->exec = NULL;
-	x->runs = 0;
-	x->at = h;
-}
-
-/* The slot's place for the plan, as the newest. */
+/* The slot's place for the plan, and for where libraries find their operands, as the newest. */
 static int exec_of(hop_cuda_run *r)
 {
 	hop_cuda_slot *s = r->s;
+	__typeof__(s->exec[0]) x = { .serial = r->p->serial };
 	int k = 0;
-	while (k < s->nexec && s->exec[k].serial != r->p->serial)
+	if (r->p->nlt)
+		x.at = addresses(r);
+	while (k < s->nexec && (s->exec[k].serial != x.serial || !hop_hash_eq(s->exec[k].at, x.at)))
 		k++;
 	if (k == HOP_CUDA_EXECS) {
 		k--;
@@ -234,15 +223,12 @@ static int exec_of(hop_cuda_run *r)
 			r->i->d->cu->graph_drop(s->exec[k].exec);
 		s->nexec--;
 	}
-	__typeof__(s->exec[0]) x = { .serial = r->p->serial };
 	if (k < s->nexec)
 		x = s->exec[k];
 	else
 		s->nexec++;
 	memmove(s->exec + 1, s->exec, sizeof *s->exec * (size_t)k);
 	s->exec[0] = x;
-	if (r->p->nlt)
-		check_addresses(r);
 	return s->exec[0].plain ? 0 : s->exec[0].runs++;
 }
 

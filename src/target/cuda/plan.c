@@ -9,7 +9,7 @@ enum { MAX_X = 0x7fffffff, MAX_YZ = 65535 };   /* blocks along an axis */
 
 /* Walked twice: to count, then to write. */
 typedef struct walk {
-	const hop_cuda_image *i;
+	hop_cuda_image *i;
 	hop_cuda_plan *p;
 	hop_cuda_launch *launch;       /* NULL: count */
 	hop_cuda_word   *word;
@@ -124,16 +124,15 @@ static bool record_of(walk *w, const hop_cuda_call *c, const record *r, const ho
 
 static bool enter(walk *w, int func, const record *r);
 
-/* A library may do the product instead. Not behind a kernel that can leave: it would run nevertheless, and
- * again when that has gone on. */
+/* A library may do the product instead. Not behind a kernel that can leave: it would run nevertheless,
+ * and again when that has gone on. */
 static void library(walk *w, const hop_cuda_func *f, const record *r, hop_cuda_launch *l)
 {
 	const char *why = w->why;
 	int order[3];
 	if (!f->product || w->p->looks || f->is.looks)
 		return;
-	const hop_lt *lt = hop_cuda_product_way((hop_cuda_image *)(uintptr_t)w->i, f->product, r->syms, r->nsym,
-	                                        order);
+	const hop_lt *lt = hop_cuda_product_way(w->i, f->product, r->syms, r->nsym, order);
 	if (!lt)
 		return;
 	for (int k = 0; k < 3; k++)
@@ -254,7 +253,7 @@ static hop_cuda_plan *blank(const hop_cuda_image *i, const int64_t *syms, int nl
 	return p;
 }
 
-static hop_cuda_plan *make(const hop_cuda_image *i, const int64_t *syms, const char **out_why)
+static hop_cuda_plan *make(hop_cuda_image *i, const int64_t *syms, const char **out_why)
 {
 	hop_cuda_word *entry;
 	walk w = { .i = i, .p = blank(i, syms, 0, 0, &entry) };

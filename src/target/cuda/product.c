@@ -1,6 +1,6 @@
-/* product.c -- kernels that are nothing but large matrix products, for a library: which they are, when an
- * image is loaded; and in its words, when sizes are known. Everything that it is not sure of stays a
- * kernel. */
+/* product.c -- kernels that are nothing but large matrix products, for a library: which they are, when
+ * an image is loaded; and in its words, when sizes are known. Everything that it is not sure of stays
+ * a kernel. */
 #include <string.h>
 
 #include "loop/gemm.h"
