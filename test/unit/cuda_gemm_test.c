@@ -1,6 +1,7 @@
 /* cuda_gemm_test.c -- matrix products as text for a device, run by an emulated one, against plain
  * loops: by the grid, by a block, by resident blocks; sizes of one element and of one more than a
- * tile, strides, epilogues, sums that are cut. All products of a dtype are kernels of one text. */
+ * tile, strides, epilogues, sums that are cut, packed operands. All products of a dtype are kernels of
+ * one text. */
 #include <math.h>
 
 #include "emu/cu.h"
@@ -40,6 +41,7 @@ typedef struct shape {
 	int  who, threads, blocks;      /* 0: as the plan says */
 	bool ta, tb, tc, beta, epi, dyn;
 	int  batch;
+	hop_dtype pa, pb;               /* what A and B are in memory, if sums are f32; 0: as the sums */
 } shape;
 
 enum { MANY = 48, FEW = 3 };
@@ -63,14 +65,20 @@ static hop_size dim(rig *r, const shape *s, int i, int v)
 	return s->dyn ? hop_size_sym(&r->e, i) : K(v);
 }
 
+static hop_dtype stored(hop_dtype packed, hop_dtype d)
+{
+	return packed && d == HOP_f32 ? packed : d;
+}
+
 /* C = tanh(sum) + row where there is an epilogue. */
 static void product(rig *r, const shape *s, hop_dtype d, hop_gemm *g)
 {
 	hop_size m = dim(r, s, 0, s->m), n = dim(r, s, 1, s->n), k = dim(r, s, 2, s->k);
 	hop_size all = K(s->batch + 1);
 	hop_reg b = 0, v;
-	rig_param(r, 0, d, hop_size_mul(&r->e, all, hop_size_mul(&r->e, m, k)), false);
-	rig_param(r, 1, d, hop_size_mul(&r->e, all, hop_size_mul(&r->e, k, n)), false);
+	hop_dtype da = stored(s->pa, d), db = stored(s->pb, d);
+	rig_param(r, 0, da, hop_size_mul(&r->e, all, hop_size_mul(&r->e, m, k)), false);
+	rig_param(r, 1, db, hop_size_mul(&r->e, all, hop_size_mul(&r->e, k, n)), false);
 	rig_param(r, 2, d, n, false);
 	rig_param(r, 3, d, hop_size_mul(&r->e, all, hop_size_mul(&r->e, m, n)), true);
 	if (s->batch) {
@@ -79,6 +87,7 @@ static void product(rig *r, const shape *s, hop_dtype d, hop_gemm *g)
 		b = l->dst;
 	}
 	*g = (hop_gemm){ .dtype = d, .m = m, .n = n, .k = k, .beta = s->beta,
+	                 .stored = { da == d ? 0 : 1 + (int)da, db == d ? 0 : 1 + (int)db },
 	                 .a = rig_at(0, 0, b, hop_size_mul(&r->e, m, k), 0),
 	                 .b = rig_at(1, 0, b, hop_size_mul(&r->e, k, n), 0),
 	                 .c = rig_at(3, 0, b, hop_size_mul(&r->e, m, n), 0),
@@ -231,6 +240,19 @@ static double *numbers(int n, int seed)
 	return x;
 }
 
+/* Of a number that the dtype has. */
+static uint16_t pack(hop_dtype d, double x)
+{
+	float f = (float)x;
+	uint32_t u;
+	int e;
+	double m = frexp(fabs(x), &e);
+	memcpy(&u, &f, sizeof u);
+	if (d == HOP_bf16)
+		return (uint16_t)(u >> 16);
+	return x == 0 ? 0 : (uint16_t)((x < 0) << 15 | (e + 14) << 10 | (int)(m * 2048) % 1024);
+}
+
 static CUdeviceptr up(const double *x, int n, hop_dtype d)
 {
 	size_t      size = hop_dtype_bytes(d);
@@ -239,6 +261,8 @@ static CUdeviceptr up(const double *x, int n, hop_dtype d)
 	for (int i = 0; i < n; i++)
 		if (d == HOP_f32)
 			((float *)t)[i] = (float)x[i];
+		else if (hop_dtype_packed(d))
+			((uint16_t *)t)[i] = pack(d, x[i]);
 		else
 			((double *)t)[i] = x[i];
 	assert_int_equal(cuMemAlloc_v2(&p, (size_t)(n + 1) * size), 0);
@@ -328,8 +352,8 @@ static void check(void *module, const shape *s, int i, hop_dtype d, const hop_cu
 	x.row = numbers(s->n, 7);
 	x.c = numbers(x.nc, 1);
 	got = numbers(x.nc, 1);
-	args[0] = up(x.a, x.na, d);
-	args[1] = up(x.b, x.nb, d);
+	args[0] = up(x.a, x.na, stored(s->pa, d));
+	args[1] = up(x.b, x.nb, stored(s->pb, d));
 	args[2] = up(x.row, s->n, d);
 	args[3] = up(x.c, x.nc, d);
 	if (s->who == CUT)
@@ -387,6 +411,12 @@ static const shape shapes[] = {
 	{ 31, 1, 129, .who = BLOCK, .threads = 160 },
 	{ 100, 70, 50, .who = BLOCK, .threads = 64, .dyn = true, .tc = true },
 	{ 4, 4, 700, .who = BLOCK, .threads = 128 },
+	{ 65, 40, 72, .who = GRID, .pa = HOP_bf16, .pb = HOP_bf16 },
+	{ 64, 33, 31, .who = GRID, .pa = HOP_f16, .ta = true, .tb = true, .epi = true },
+	{ 33, 129, 200, .who = GRID, .pb = HOP_f16, .beta = true, .dyn = true },
+	{ 64, 48, 32, .who = BLOCK, .threads = 128, .pa = HOP_bf16, .pb = HOP_f16, .tb = true, .batch = 2 },
+	{ 3, 5, 2, .who = BLOCK, .threads = 64, .pa = HOP_bf16, .pb = HOP_bf16 },
+	{ 12, 20, 4096, .who = CUT, .pa = HOP_bf16, .pb = HOP_bf16 }, { .who = JOINED },
 	{ 32, 48, 48, .who = STEPS, .threads = 64, .blocks = 3 },
 	{ 5, 9, 9, .who = STEPS, .threads = 256, .blocks = 4 },
 	{ 12, 20, 4096, .who = CUT, .epi = true }, { .who = JOINED },
