@@ -1,5 +1,5 @@
 /* rows.c -- the programs of the benchmark, through the public interface: loops whose predicate stays
- * on the device, chains of branches, small products, and nests that memory bounds. */
+ * on the device, chains of branches, products small and large, and nests that memory bounds. */
 #include "gpu.h"
 
 enum { LOOP = 1024, TRIPS = 2000, CONDS = 32, ITEMS = 256, ITEM = 64, STEPS = 1000, BATCH = 32,
@@ -136,6 +136,21 @@ static void rnn(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, h);
 }
 
+static void product(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_matmul(t, in[0], in[1]));
+}
+
+/* f32 on both ends: what casts take is in it. */
+static void product_bf16(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = hop_cast(t, in[0], HOP_bf16), y = hop_cast(t, in[1], HOP_bf16);
+
+	(void)user;
+	hop_return(t, hop_cast(t, hop_matmul(t, x, y), HOP_f32));
+}
+
 /* ---- the table ---- */
 
 static gpu_row loop_row(const char *name, hop_body *body, int64_t small, double goal)
@@ -203,6 +218,14 @@ static gpu_row rnn_row(const char *name, int64_t small, double goal)
 		                      hop_spec2(HOP_f32, BATCH, HIDDEN) }, .unit = "us a step" };
 }
 
+/* Goals are cuBLAS's times, and those of the casts. */
+static gpu_row product_row(const char *name, hop_body *body, int64_t n, double goal)
+{
+	return (gpu_row){ .name = name, .body = body, .nin = 2, .per = 1, .goal = goal, .scale = 0.06,
+		              .in = { hop_spec2(HOP_f32, n, n), hop_spec2(HOP_f32, n, n) },
+		              .unit = "us a call" };
+}
+
 bool gpu_row_at(int i, int64_t s, gpu_row *out)
 {
 	const int64_t all = (int64_t)(1 << 26) / s / s;
@@ -226,6 +249,8 @@ bool gpu_row_at(int i, int64_t s, gpu_row *out)
 	case 15: *out = scatter_row("scatter-add to 65536", 65536, s, 199); break;
 	case 16: *out = scatter_row("scatter-add to 524288", 524288, s, 294); break;
 	case 17: *out = rnn_row("rnn T=1000 B=32 H=256", s, 3); break;
+	case 18: *out = product_row("product 4096, f32", product, 4096 / s, 2720); break;
+	case 19: *out = product_row("product 4096, bf16", product_bf16, 4096 / s, 260); break;
 	default: return false;
 	}
 	return true;
