@@ -104,7 +104,7 @@ static hop_status group_body(const struct groups *g, int64_t slots, hop_graph **
 	uint32_t np = l->nc + l->nk, *at = order(l), no = l->nc + 1 + l->nt;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np), *out = HOP_NEWN(&e->tmp, hop_val, no);
 	hop_build_open(&b, e);
-	hop_build_syms_of(&b, l->body);
+	hop_build_syms_of(&b, l->test);        /* a group whose lanes make no trip asks no more than that */
 	hop_sizes sargs = hop_lanes_sargs(l, hop_own_sizes(e, l->body->nsym), g->width);
 	for (uint32_t j = 0; j < np; j++)
 		in[at[j]] = hop_build_param(&b, hop_lanes_type(l, at[j], g->width));

@@ -103,14 +103,15 @@ struct more {
 	hop_val   one;
 };
 
-static void more_open(struct more *m, const struct compact *c)
+/* Sizes are those that `like` takes: where no trip is made, the body may take fewer. */
+static void more_open(struct more *m, const struct compact *c, const hop_graph *like)
 {
 	const hop_lanes *l = c->l;
 	hop_env *e = l->env;
 	m->in = HOP_NEWN(&e->tmp, hop_val, l->nc + l->nk);
 	m->out = HOP_NEWN(&e->tmp, hop_val, l->nc + 1);
 	hop_build_open(&m->b, e);
-	hop_build_syms_of(&m->b, l->body);
+	hop_build_syms_of(&m->b, like);
 	for (uint32_t i = 0; i < l->nc; i++)
 		m->in[i] = hop_build_param(&m->b, l->body->type[i]);
 	m->one = hop_build_param(&m->b, hop_type_scalar(e, HOP_i64));
@@ -121,7 +122,7 @@ static void more_open(struct more *m, const struct compact *c)
 static hop_status inner_test(const struct compact *c, hop_graph **out_g)
 {
 	struct more m;
-	more_open(&m, c);
+	more_open(&m, c, c->l->test);
 	m.out[0] = hop_emit(&m.b, lt, m.one, count(&m.b, m.in[0]));
 	return hop_seal(&m.b, 1, m.out, NULL, out_g);
 }
@@ -132,7 +133,7 @@ static hop_status first_test(const struct compact *c, hop_graph **out_g)
 	enum { TRIPS = 64 };
 	struct more m;
 	hop_build *b = &m.b;
-	more_open(&m, c);
+	more_open(&m, c, c->l->test);
 	hop_val half = hop_emit_size(b, hop_size_div(c->l->env, c->n, hop_size_int(2)));
 	hop_val early = hop_emit(b, lt, m.one, hop_emit_const_i(b, HOP_i64, TRIPS));
 	hop_val least = hop_emit(b, select, early, hop_emit_const_i(b, HOP_i64, 0), half);
@@ -143,7 +144,7 @@ static hop_status first_test(const struct compact *c, hop_graph **out_g)
 static hop_status more_body(const struct compact *c, bool counts, hop_graph **out_g)
 {
 	struct more m;
-	more_open(&m, c);
+	more_open(&m, c, c->l->body);
 	hop_emit_inline(&m.b, c->l->body, hop_own_sizes(c->l->env, c->l->body->nsym).v, m.in, m.out);
 	if (counts)
 		m.out[c->l->nc] = hop_emit(&m.b, add, m.one, hop_emit_const_i(&m.b, HOP_i64, 1));
@@ -205,7 +206,7 @@ static hop_status outer(const struct compact *c, int k, hop_graph **out_g)
 	hop_env *e = l->env;
 	hop_build b;
 	hop_build_open(&b, e);
-	hop_build_syms_of(&b, l->body);
+	hop_build_syms_of(&b, k ? l->body : l->test);
 	hop_val *v = HOP_NEWN(&e->tmp, hop_val, nin(c));
 	struct outer o = params(c, &b);
 	if (!k) {

@@ -128,7 +128,7 @@ CUresult cuDevicePrimaryCtxReset_v2(int dev)
 	emu_lock();
 	emu_free_all();
 	emu_unlock();
-	return CUDA_SUCCESS;
+	return emu_sticky();
 }
 CUresult cuCtxGetCurrent(void **out)
 {

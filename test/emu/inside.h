@@ -15,6 +15,7 @@ typedef struct emu_set {
 	uint64_t    seed;          /* HOP_EMU_SEED; else from the clock */
 	int         sms;           /* HOP_EMU_SMS: so many blocks, times what fits one, are resident */
 	size_t      memory;        /* HOP_EMU_MEMORY: bytes that the device has */
+	bool        fault_stays;   /* HOP_EMU_FAULT=final: and no reset takes it away */
 	bool        fault_is_code; /* HOP_EMU_FAULT=code: what goes wrong is a sticky error; else abort */
 	bool        check;         /* HOP_EMU_CHECK=0: accesses of kernels are not looked at */
 	bool        late;          /* HOP_EMU_LATE=0: streams do at once what they are told */

@@ -31,7 +31,8 @@ static void read_settings(void)
 	set.seed = number("HOP_EMU_SEED", now);
 	set.sms = (int)number("HOP_EMU_SMS", 3);
 	set.memory = number("HOP_EMU_MEMORY", (uint64_t)2 << 30);
-	set.fault_is_code = is("HOP_EMU_FAULT", "code");
+	set.fault_stays = is("HOP_EMU_FAULT", "final");
+	set.fault_is_code = set.fault_stays || is("HOP_EMU_FAULT", "code");
 	set.check = !is("HOP_EMU_CHECK", "0");
 	set.late = !is("HOP_EMU_LATE", "0");
 	set.keep = getenv("HOP_EMU_KEEP");

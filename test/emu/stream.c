@@ -188,7 +188,8 @@ void emu_forget(void)
 {
 	emu_await_all();
 	pthread_mutex_lock(&lock);
-	sticky = 0;
+	if (!emu_settings()->fault_stays)
+		sticky = 0;
 	pthread_mutex_unlock(&lock);
 }
 

@@ -242,7 +242,7 @@ static hop_status run_native(bench *b, const subject *s, hop_array **in, hop_arr
 static void compare(bench *b, const subject *s, const int64_t *syms, hop_array **in,
                     hop_array **want, hop_status st, hop_array **y, const char *way)
 {
-	char what[160];
+	char what[400], said[200] = "";
 	uint32_t k = 0;
 	int64_t at = 0;
 	if (st && st != HOP_ESHAPE) {
@@ -258,12 +258,14 @@ static void compare(bench *b, const subject *s, const int64_t *syms, hop_array *
 	}
 	if (!bad)
 		return;
+	if (st && b->e->diag.text)             /* before others say something */
+		snprintf(said, sizeof said, ": %s", b->e->diag.text);
 	if (!steady(b, s->g, syms, in, want)) {
 		b->c->unsteady++;
 		return;
 	}
 	if (st || !want)
-		snprintf(what, sizeof what, "%s %s", way, st ? "refuses" : "accepts");
+		snprintf(what, sizeof what, "%s %s%s", way, st ? "refuses" : "accepts", said);
 	else if (at < 0)
 		snprintf(what, sizeof what, "%s gives result %u another size", way, k);
 	else

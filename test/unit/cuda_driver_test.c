@@ -151,7 +151,7 @@ static const char two[] =
 	"\tif (i < (long long)r[1])\n"
 	"\t\t((double *)r[3])[i] = ((const double *)r[0])[8 + i] + (double)r[1];\n}\n";
 
-static void make_two(loaded *l)
+static void make_lists(loaded *l)
 {
 	memset(l, 0, sizeof *l);
 	rig *r = &l->r;
@@ -181,6 +181,11 @@ static void make_two(loaded *l)
 	params(r, 1, n);
 	kernel(r, 3, 1, 1, 1, (hop_team){ .threads = 32, .blocks = { blocks }, .exact = true });
 	params(r, 2, n);
+}
+
+static void make_two(loaded *l)
+{
+	make_lists(l);
 	load_text(l, two);
 }
 
@@ -622,7 +627,27 @@ static const char wild[] =
 	KERNEL(1)
 	"\tif (!threadIdx.x)\n\t\t*(double *)(r[1] * 0 + 64) = 1;\n}\n";
 
-/* It is said which kernel it was; what the context compiled runs no more; a new context has a device. */
+/* A new context has the device again, or is told that this process never will: NVIDIA's driver does not
+ * say which errors it gets over. */
+static bool is_cured(void)
+{
+	const char *why = hop_cuda_renew(dev);
+	if (!why)
+		return true;
+	print_message("the driver gives no new context: %s\n", why);
+	assert_non_null(strstr(why, "start it anew"));
+	loaded l = { 0 };
+	make_lists(&l);
+	compile_text(&l, two);
+	assert_int_equal(hop_cuda_load(&l.r.e, &l.bytes, &l.r.p, "t", &l.image), HOP_ETARGET);
+	assert_non_null(strstr(l.r.e.diag.text, "start it anew"));
+	assert_null(hop_cuda_memory.alloc(NULL, NULL, 8));
+	hop_raw_free(&l.r.e.mem, l.bytes.p, l.bytes.n);
+	rig_down(&l.r);
+	return false;
+}
+
+/* It is said which kernel it was; what the context compiled runs no more. */
 static void lost_device(void **state)
 {
 	loaded l = { 0 }, two_l;
@@ -643,17 +668,20 @@ static void lost_device(void **state)
 	assert_non_null(strstr(h.text, "by_hand"));
 	assert_int_equal(launch(&l, &h, (void *[]){ &x }, NULL), 1);
 	assert_non_null(strstr(h.text, "make a new one"));
-	make_two(&two_l);                      /* in a context of its own */
-	judge_two(&two_l, 77);
-	judge_two(&two_l, 77);
+	if (is_cured()) {
+		make_two(&two_l);              /* in a context of its own */
+		judge_two(&two_l, 77);
+		judge_two(&two_l, 77);
+		unload(&two_l);
+	}
 	assert_int_equal(launch(&l, &h, (void *[]){ &x }, NULL), 1);
-	unload(&two_l);
+	assert_int_equal(h.status, HOP_ETARGET);
 	unload(&l);
 }
 
 static int setup(void **state)
 {
-	setenv("HOP_EMU_FAULT", "code", 1);   /* the emulated device is to break as a real one does */
+	setenv("HOP_EMU_FAULT", "code", 0);   /* the emulated device is to break as a real one does */
 	const char *why = hop_cuda_open(&dev);
 	(void)state;
 	no_device = why != NULL;

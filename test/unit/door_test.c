@@ -13,6 +13,7 @@
 
 #include "hop/compile.h"
 #include "hop/hop.h"
+#include "device_rig.h"
 
 enum { N = 5, T = 7 };
 
@@ -123,6 +124,8 @@ static void test_no_allocation(void **state)
 	reference(W, h0, x, wh, wall);
 	void *w = space(e, in);
 	assert_true(hop_exec_is_hard(e));
+	for (int i = 0; on_device() && i < 3; i++)     /* what is made of launches is kept from the second on */
+		ok(c, hop_run(e, in, out, w));
 	long before = allocations;
 	for (int i = 0; i < 100; i++)
 		ok(c, hop_run(e, in, out, w));
@@ -282,7 +285,7 @@ static void test_own_threads(void **state)
 	fill(x, M, 0.01);
 	void *w = space(e, &in);
 	ok(c, hop_run(e, &in, &out, w));
-	assert_true(calls > 0);
+	assert_true(on_device() ? !calls : calls > 0); /* a device has its own */
 	for (int i = 0; i < M; i++)
 		assert_true(fabs(y[i] - tanh(0.5 * x[i])) < 1e-14);
 	free(w);

@@ -25,6 +25,7 @@
 #include "hop/compile.h"
 #include "hop/hop.h"
 #undef hop_size_of                 /* here it is the function of ir/type.h */
+#include "device_rig.h"
 #include "rt/exec.h"
 
 enum { N = 1 << 16, PATIENCE = 100 };        /* elements; seconds */
@@ -228,6 +229,9 @@ static bool is_mistaken(void *user)
 
 /* ---- tests ---- */
 
+/* NVIDIA's driver does not live on in a child: there test_device says what does. */
+static const char no_child[] = "a child cannot use the device of its parent";
+
 static void *compile_once(void *user)
 {
 	world *w = user;
@@ -270,6 +274,7 @@ static void test_first(void **state)
 	world w = { .delay = 0 };
 
 	(void)state;
+	NOT_ON_A_DEVICE(no_child);
 	if (!MALLOC_FORKS)
 		skip();
 	for (; w.delay < 40000; w.delay += 5000)
@@ -283,6 +288,7 @@ static void test_children(void **state)
 	world w;
 
 	(void)state;
+	NOT_ON_A_DEVICE(no_child);
 	assert_true(open_world(&w, 0));
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		assert_true(in_child(all[i], &w));
@@ -302,9 +308,41 @@ static void test_grandchildren(void **state)
 	world w;
 
 	(void)state;
+	NOT_ON_A_DEVICE(no_child);
 	assert_true(open_world(&w, 0));
 	assert_true(in_child(forks_deep, &w));
 	assert_true(runs(&w));
+	close_world(&w);
+}
+
+/* A child that cannot run is told so, can let go of what it has and end; its parent goes on. */
+static bool is_told(void *user)
+{
+	world    *w = user;
+	room      r;
+	hop_exec *x = NULL;
+	bool      ok = open_room(&r, w->x);
+
+	ok = ok && hop_run(w->x, &(hop_arg){ .data = r.in }, &(hop_arg){ .data = r.out }, r.work) == HOP_ETARGET;
+	close_room(&r);
+	ok = ok && !make(w->c, 0.25, 1, &x) && strstr(hop_message(w->c), "forked");
+	close_world(w);
+	return ok;
+}
+
+static void test_device(void **state)
+{
+	static child_fn *const all[] = { is_told, frees, is_mistaken };
+	world w;
+
+	(void)state;
+	if (!on_device())
+		skip();
+	assert_true(open_world(&w, 0));
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		assert_true(in_child(all[i], &w));
+		assert_true(runs(&w));
+	}
 	close_world(&w);
 }
 
@@ -406,6 +444,7 @@ static void test_crowd(void **state)
 	crowd     k = { .w = &w };
 
 	(void)state;
+	NOT_ON_A_DEVICE(no_child);
 	assert_true(open_world(&w, 0));
 	for (int i = 0; i < JOBS; i++) {
 		assert_int_equal(pthread_create(&t[i], NULL, job[i], &k), 0);
@@ -489,6 +528,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first), cmocka_unit_test(test_children),
 		cmocka_unit_test(test_grandchildren), cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_device),
 		cmocka_unit_test(test_pool),
 	};
 

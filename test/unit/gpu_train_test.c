@@ -135,6 +135,7 @@ static void in_bf16(void **state)
 	as_cpu(HOP_bf16, train_bf16, 0.05);
 }
 
+/* target NULL: this process, by the interpreter where there is no compiler. */
 static hop_array *learn_by(const char *target, int steps)
 {
 	struct how how = { steps, HOP_f32 };
@@ -143,7 +144,8 @@ static hop_array *learn_by(const char *target, int steps)
 	hop_fn *f;
 
 	prepare(ctx, &how, &s, &f);
-	must(ctx, hop_fn_compile(f, HOP_COMPILE_OPTS(.target = target)));
+	if (target)
+		must(ctx, hop_fn_compile(f, HOP_COMPILE_OPTS(.target = target)));
 	must(ctx, hop_call(f, trained_tree.count, &s.p.words, 1, &losses));
 	hop_tree_release(&trained_tree, &s);
 	hop_fn_release(f);

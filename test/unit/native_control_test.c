@@ -16,7 +16,7 @@ static void test_control(void **state)
 	hop_reg   v, c;
 
 	(void)state;
-	rig_up(r, 0, 2, 0);
+	rig_up(r, 2, 0, 0);
 	rig_param(r, 0, HOP_f64, K(20), true);
 	rig_param(r, 1, HOP_f64, K(20), true);
 	w = hop_l_stmt(&r->b, HOP_L_WHILE);
@@ -116,7 +116,7 @@ static void test_calls(void **state)
 	rig_up(r, 1, 1, 1);
 	n = hop_size_sym(&r->e, 0);
 	/* f1<s>(in, out): tmp = in * const; out = tmp + out */
-	rig_func(r, 1, 1, 1, 1);
+	rig_func(r, 1, 2, 0, 1);
 	rig_param(r, 0, HOP_f32, n, false);
 	rig_param(r, 1, HOP_f32, n, true);
 	t = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .dtype = HOP_f32, .count = n,
@@ -149,6 +149,11 @@ static void test_calls(void **state)
 	r->p.ntape = 1;
 	r->p.neffect = 2;
 	r->p.effect = eff;
+	const hop_type *real = hop_type_scalar(&r->e, HOP_f32);
+	for (int i = 0; i < 2; i++) {
+		eff[i].narg = eff[i].nin = 1;
+		eff[i].type = &real;
+	}
 	l = rig_loop(r, HOP_LOOP_PAR, n);
 	v = rig_load(r, HOP_f32, rig_at(0, 0, l->dst, K(1), 0));
 	rig_store(r, HOP_f32, rig_at(1, 0, l->dst, K(1), 0), v);
@@ -196,7 +201,7 @@ static void test_calls(void **state)
 	for (int i = 0; i < 2; i++) {
 		s = hop_l_stmt(&r->b, HOP_L_EFFECT);
 		s->callee = i;
-		s->narg = 1;
+		s->narg = s->nacc = 1;
 		s->args = HOP_NEW(&r->a, hop_addr);
 		s->args[0] = rig_at(1, i, 0);
 	}
@@ -206,7 +211,7 @@ static void test_calls(void **state)
 	for (int i = 1; i < 8; i++)
 		assert_true(o[i] == x[i] + x[i] * ten[i % 4]);
 	assert_true(sum == 1000 + 4950 + o[1] + 16);
-	assert_true(tape.bytes >= count * 4);
+	assert_true(on_device() || tape.bytes >= count * 4);   /* there it has its own */
 	sum = 1e9;                            /* an effect that says stop */
 	assert_int_equal(rig_run_rt(r, (void *[]){ x, o }, (int64_t[]){ 8 }, &rt), 9);
 	free(tape.ptr);
@@ -263,7 +268,7 @@ static void test_carries(void **state)
 	hop_stmt *s;
 
 	(void)state;
-	rig_up(r, 0, 4, 0);
+	rig_up(r, 4, 0, 0);
 	for (int i = 0; i < 4; i++)
 		rig_param(r, i, HOP_f64, K(M), true);
 	s = rig_loop(r, HOP_LOOP_SEQ, K(5));
@@ -447,12 +452,5 @@ int main(void)
 		cmocka_unit_test(test_levels),
 	};
 
-	static const int bits[] = { 0, 256, 128 };
-	int              bad = 0;
-
-	for (int i = 0; i < 3; i++) {
-		rig_bits = bits[i];
-		bad += cmocka_run_group_tests(tests, NULL, NULL);
-	}
-	return bad;
+	return RIG_EACH_WIDTH(tests);
 }

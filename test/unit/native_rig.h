@@ -14,6 +14,7 @@
 
 #include "hop/ctx.h"
 #include "ctx/ctx.h"
+#include "device_rig.h"
 #include "loop/device.h"
 #include "loop/lower.h"
 #include "rt/pool.h"
@@ -64,6 +65,8 @@ static void rig_up(rig *r, int nin, int nout, int nsym)
 	rig_func(r, 0, nin, nout, nsym);
 }
 
+/* One that a function writes in part, or reads before it writes it, is an input that is written: of an
+ * output that is no input's, what is in it before is nothing, and comes to a device not at all. */
 static int rig_param(rig *r, int index, hop_dtype d, hop_size n, bool written)
 {
 	return hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_PARAM, .index = index, .dtype = d,
@@ -173,6 +176,13 @@ static inline void rig_compile(rig *r)
 	}
 }
 
+static inline int rig_say(struct hop_rt *rt, int status, const char *text)
+{
+	(void)rt;
+	fprintf(stderr, "status %d: %s\n", status, text);
+	return 1;
+}
+
 static int rig_run_rt(rig *r, void *const *params, const int64_t *syms, hop_rt *rt)
 {
 	static const int never = 0;
@@ -184,6 +194,7 @@ static int rig_run_rt(rig *r, void *const *params, const int64_t *syms, hop_rt *
 	assert_int_equal(posix_memalign(&ws, 64, (size_t)n + 64), 0);
 	memset(ws, 0xee, (size_t)n);
 	rt->cancel = rt->cancel ? rt->cancel : &never;
+	rt->fail = rt->fail ? rt->fail : rig_say;
 	st = hop_code_launch(r->code, NULL, params, syms, ws, rt);
 	free(ws);
 	return st;
@@ -194,6 +205,20 @@ static inline int rig_run(rig *r, void *const *params, const int64_t *syms)
 	hop_rt rt = { .nthread = 1 };
 
 	return rig_run_rt(r, params, syms, &rt);
+}
+
+/* All tests with vectors of each width that a machine may have; their failures. */
+#define RIG_EACH_WIDTH(tests) rig_each_width(sizeof(tests) / sizeof *(tests), tests)
+
+static inline int rig_each_width(size_t n, const struct CMUnitTest *tests)
+{
+	static const int bits[] = { 0, 256, 128 };
+	int bad = 0;
+	for (int i = 0; i < (on_device() ? 1 : 3); i++) {
+		rig_bits = bits[i];
+		bad += _cmocka_run_group_tests("tests", tests, n, NULL, NULL);
+	}
+	return bad;
 }
 
 static void rig_down(rig *r)

@@ -404,7 +404,7 @@ static void try_red(enum hop_red op, hop_dtype d, int n, bool dynamic, int64_t s
 	cell      want;
 
 	rig_up(r, 1, 1, 1);
-	bx = rig_param(r, 0, d, K(MAXN), false);
+	bx = rig_param(r, 0, d, K(3 * MAXN), false);
 	bo = rig_param(r, 1, d, K(1), true);
 	init = hop_dtype_float(d) ? hop_l_constf(&r->b, d, 1) : hop_l_consti(&r->b, d, 1);
 	l = rig_loop(r, HOP_LOOP_RED, extent(r, dynamic, n));
@@ -622,7 +622,7 @@ static void test_gather(void **state)
 		hop_size  z, last;
 		hop_addr  a;
 
-		rig_up(r, 3, 3, 1);
+		rig_up(r, 6, 0, 1);
 		z = extent(r, dyn, n);
 		last = hop_size_sub(&r->e, z, K(1));
 		rig_param(r, 0, HOP_f32, K(4000), false);
@@ -679,7 +679,7 @@ static void test_transpose(void **state)
 	hop_size  n, m, half;
 
 	(void)state;
-	rig_up(r, 1, 1, 2);
+	rig_up(r, 2, 0, 2);
 	n = hop_size_sym(&r->e, 0);
 	m = hop_size_sym(&r->e, 1);
 	half = hop_size_div(&r->e, hop_size_mul(&r->e, n, K(2)), K(3));
@@ -713,12 +713,5 @@ int main(void)
 		cmocka_unit_test(test_transpose),
 	};
 
-	static const int bits[] = { 0, 256, 128 };
-	int              bad = 0;
-
-	for (int i = 0; i < 3; i++) {
-		rig_bits = bits[i];
-		bad += cmocka_run_group_tests(tests, NULL, NULL);
-	}
-	return bad;
+	return RIG_EACH_WIDTH(tests);
 }

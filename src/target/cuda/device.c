@@ -170,17 +170,44 @@ const char *hop_cuda_unfit(const hop_cuda *d, unsigned gen)
 	return NULL;
 }
 
+/* Does a new context work? The driver may give one that still has the old one's error. */
+static int probe(const hop_cuda *d)
+{
+	hop_cuptr p = 0;
+	bool entered = hop_cuda_enter(d);
+	int error = d->cu->alloc(&p, 1);
+	if (!error)
+		error = d->cu->free(p);
+	if (!error)
+		error = d->cu->stream_wait(d->side);
+	hop_cuda_leave(d, entered);
+	return error;
+}
+
+/* Nothing of the old context is freed: all of it goes with it. The driver may answer the reset with the
+ * error that is to go away. NVIDIA promises a cure for some errors only: for others the process must end. */
+static int start_over(hop_cuda *d)
+{
+	pthread_mutex_lock(&d->lock);
+	d->nkept = 0;
+	pthread_mutex_unlock(&d->lock);
+	d->cu->context_release(d->dev);
+	d->cu->context_reset(d->dev);
+	int error = furnish(d);
+	return error ? error : probe(d);
+}
+
 const char *hop_cuda_renew(hop_cuda *d)
 {
 	const char *why = NULL;
 	pthread_mutex_lock(&starting);
 	if (atomic_load(&d->broken)) {
-		int error = d->cu->context_reset(d->dev);
-		d->nkept = 0;                  /* gone with it */
-		if (!error)
-			error = furnish(d);
-		if (error)
-			why = hop_cu_text(d->cu, error);
+		int error = start_over(d);
+		if (error) {
+			snprintf(d->why, sizeof d->why, "the device is lost to this process, which the driver gives "
+			         "no new context: %s: start it anew", hop_cu_text(d->cu, error));
+			why = d->why;
+		}
 		d->gen += !error;
 		atomic_store(&d->broken, error != 0);
 	}

@@ -362,10 +362,12 @@ int hop_cuda_launch_image(const hop_image *image, void *queue, void *const *para
 	hop_cuda_image *i = image->base;
 	hop_cuda_run r = { .i = i, .rt = rt, .params = params };
 	const char *why = hop_cuda_unfit(i->d, i->gen);
-	int rc;
+	int rc = __atomic_load_n(rt->cancel, __ATOMIC_RELAXED);
 	(void)workspace;
 	if (why)
 		return fail(rt, HOP_ETARGET, i->func[0].name, why);
+	if (rc)                                /* kernels without loops in order do not look */
+		return rc;
 	bool entered = hop_cuda_enter(i->d);
 	r.p = hop_cuda_plan_take(i, syms, &why);
 	if (!r.p) {
