@@ -408,8 +408,8 @@ static bool one(uint64_t seed, bool print)
 int main(int argc, char **argv)
 {
 	const char *only = getenv("RANDOM_SEED");
-	long count = only ? 1 : argc > 1 ? atol(argv[1]) : 100, bad = 0;
-	for (long i = 0; i < count; i++) {
+	long count = argc > 1 ? atol(argv[1]) : only ? 1 : 100, bad = 0;
+	for (long i = 0; seed_more(i, &count); i++) {
 		bad += !one(seed_of(i, count), getenv("RANDOM_SHOW") != NULL);
 		fflush(stdout);
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "support/checks.h"
+#include "support/seed.h"
 #include "support/host_fns.h"
 
 static uint32_t next(uint32_t *s)
@@ -34,7 +35,7 @@ int main(int argc, char **argv)
 	long count = argc > 1 ? atol(argv[1]) : 100, pass = 0, fail = 0;
 	uint32_t seed = 1;
 
-	for (long i = 0; i < count; i++) {
+	for (long i = 0; seed_more(i, &count); i++) {
 		subject s = { .n = 1 + (int)(next(&seed) % SUBJECT_DEPTH),
 		              .form = next(&seed) % 3 ? FORM_PLAIN : (int)(next(&seed) % NFORM) };
 

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 	long count = argc > 1 ? atol(argv[1]) : one ? 1 : 1000, bad = 0;
 	deep_count c = { 0 };
 
-	for (long i = 0; i < count; i++) {
+	for (long i = 0; seed_more(i, &count); i++) {
 		uint64_t seed = seed_of(i, count), s = seed;
 		uint8_t b[64];
 		char what[40];

@@ -11,10 +11,10 @@
 int main(int argc, char **argv)
 {
 	const char *one = getenv("RANDOM_SEED"), *native = getenv("REFUSE_NATIVE");
-	long count = one ? 1 : argc > 1 ? atol(argv[1]) : 100, bad = 0;
+	long count = argc > 1 ? atol(argv[1]) : one ? 1 : 100, bad = 0;
 	refuse_count all = { 0 };
 
-	for (long i = 0; i < count; i++) {
+	for (long i = 0; seed_more(i, &count); i++) {
 		uint64_t seed = seed_of(i, count);
 		refuse_count c = { 0 };
 		refuse_program(seed, 12, !native || strcmp(native, "0"), &c);

@@ -23,6 +23,21 @@ static uint64_t fresh(void)
 	return first;
 }
 
+bool seed_more(long i, long *n)
+{
+	static struct timespec first;
+	const char *most = getenv("RANDOM_SECONDS");
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	if (!i)
+		first = t;
+	if (i < *n && most && t.tv_sec - first.tv_sec >= atol(most)) {
+		printf("%ld of %ld in %s seconds\n", i, *n, most);
+		*n = i;
+	}
+	return i < *n;
+}
+
 uint64_t seed_of(long i, long n)
 {
 	const char *one = getenv("RANDOM_SEED");

@@ -3,8 +3,12 @@
 #ifndef SEED_H
 #define SEED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+/* Is there a run i? Not behind *n, nor when RANDOM_SECONDS have passed since the first was asked
+ * for: then *n becomes i. */
+bool     seed_more(long i, long *n);
 /* The seed of run i of n. */
 uint64_t seed_of(long i, long n);
 /* Every third program is compiled in parts of a few statements (HOP_PART), every fourth with

@@ -634,7 +634,7 @@ static bool is_cured(void)
 	const char *why = hop_cuda_renew(dev);
 	if (!why)
 		return true;
-	print_message("the driver gives no new context: %s\n", why);
+	print_message("%s\n", why);
 	assert_non_null(strstr(why, "start it anew"));
 	loaded l = { 0 };
 	make_lists(&l);

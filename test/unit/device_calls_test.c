@@ -1,7 +1,7 @@
 /* device_calls_test.c -- thousands of calls in a row on a device take no more of anything than the first
- * few did: its memory, handles of the driver, memory of this process. With arrays of the device, arrays of
- * this process, streams, sizes that come and go, tapes and functions of the host. Every function of the
- * driver that makes or ends something is counted on its way. On an emulated device there are fewer calls. */
+ * few did: its memory, handles of the driver, memory of this process. With arrays of the device and of
+ * this process, streams, sizes that come and go, tapes. Every function of the driver that makes or ends
+ * something is counted on its way. On an emulated device there are fewer calls. */
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -29,8 +29,13 @@ static int count(long *of, int by, int error)
 	return error;
 }
 
-#define MADE(name, of, params, args) static int w_##name params { return count(&now.of, 1, real.name args); }
-#define GONE(name, of, params, args) static int w_##name params { return count(&now.of, -1, real.name args); }
+#define BY(n, name, of, params, args) \
+	static int w_##name params \
+	{ \
+		return count(&now.of, n, real.name args); \
+	}
+#define MADE(...) BY(1, __VA_ARGS__)
+#define GONE(...) BY(-1, __VA_ARGS__)
 MADE(alloc, blocks, (hop_cuptr *out, size_t n), (out, n))
 GONE(free, blocks, (hop_cuptr p), (p))
 MADE(alloc_async, async, (hop_cuptr *out, size_t n, void *s), (out, n, s))
@@ -52,6 +57,7 @@ MADE(module_load, modules, (void **out, const void *image), (out, image))
 GONE(module_unload, modules, (void *m), (m))
 #undef MADE
 #undef GONE
+#undef BY
 
 /* The table is one for the process, and nobody runs yet. */
 static void watch(const hop_cu *cu)

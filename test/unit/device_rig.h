@@ -1,4 +1,4 @@
-/* device_rig.h -- for tests that run with any HOP_TARGET: what is not there on a device is skipped aloud. */
+/* device_rig.h -- for tests that run with any HOP_TARGET: what a device lacks is skipped aloud. */
 #ifndef DEVICE_RIG_H
 #define DEVICE_RIG_H
 

@@ -124,7 +124,7 @@ static void test_no_allocation(void **state)
 	reference(W, h0, x, wh, wall);
 	void *w = space(e, in);
 	assert_true(hop_exec_is_hard(e));
-	for (int i = 0; on_device() && i < 3; i++)     /* what is made of launches is kept from the second on */
+	for (int i = 0; on_device() && i < 3; i++)     /* launches become a graph at the second */
 		ok(c, hop_run(e, in, out, w));
 	long before = allocations;
 	for (int i = 0; i < 100; i++)

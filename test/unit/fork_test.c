@@ -323,7 +323,8 @@ static bool is_told(void *user)
 	hop_exec *x = NULL;
 	bool      ok = open_room(&r, w->x);
 
-	ok = ok && hop_run(w->x, &(hop_arg){ .data = r.in }, &(hop_arg){ .data = r.out }, r.work) == HOP_ETARGET;
+	ok = ok && hop_run(w->x, &(hop_arg){ .data = r.in }, &(hop_arg){ .data = r.out },
+	                   r.work) == HOP_ETARGET;
 	close_room(&r);
 	ok = ok && !make(w->c, 0.25, 1, &x) && strstr(hop_message(w->c), "forked");
 	close_world(w);

@@ -175,16 +175,10 @@ static void test_nests(void **state)
 
 int main(void)
 {
-	static const int bits[] = { 0, 256, 128 };
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines), cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_nests),
 	};
-	int st = 0;
 
-	for (int i = 0; i < 3; i++) {
-		rig_bits = bits[i];
-		st |= cmocka_run_group_tests(tests, NULL, NULL);
-	}
-	return st;
+	return RIG_EACH_WIDTH(tests);
 }

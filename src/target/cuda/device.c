@@ -185,7 +185,7 @@ static int probe(const hop_cuda *d)
 }
 
 /* Nothing of the old context is freed: all of it goes with it. The driver may answer the reset with the
- * error that is to go away. NVIDIA promises a cure for some errors only: for others the process must end. */
+ * error that is to go away. NVIDIA promises no cure: it says that the process must end. */
 static int start_over(hop_cuda *d)
 {
 	pthread_mutex_lock(&d->lock);

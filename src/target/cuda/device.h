@@ -56,8 +56,8 @@ void        hop_cuda_leave(const hop_cuda *d, bool entered);
 const char *hop_cuda_said(hop_cuda *d, int error, const char *who);
 /* Why the device cannot be used by what was made in generation gen: it broke, or this is a child. */
 const char *hop_cuda_unfit(const hop_cuda *d, unsigned gen);
-/* A new context in the place of one that broke. All that was made in it is gone. Where the driver has none
- * for this process any more, that is said. */
+/* A new context in the place of one that broke. All that was made in it is gone. Where the driver has
+ * none for this process any more, that is said. */
 const char *hop_cuda_renew(hop_cuda *d);
 /* Whom cubins are for: HOP_CUDA_ARCH, else the device, else sm_90a. */
 void        hop_cuda_arch(char out[16]);
