@@ -21,7 +21,8 @@ typedef int cell_fn(hop_ctx *c, int op, int arg);
 
 /* Run f as cell `op cap` and print `cell <op> <cap> ok` or `... FAIL`. Returns 1 on FAIL. A cell
  * with a line REFUSE is ok when it fails and says its words. CELL_SHARE=k/n: only every n-th from the
- * k-th on; CELL_FORK=0: in this process, where starting a device takes longer than most cells. */
+ * k-th on; CELL_FORK=0: in this process, where starting a device takes longer than most cells;
+ * CELL_SECONDS=n: what has not begun by then is skipped, and said. */
 int cell_run(int op, const char *cap, cell_fn *f, int arg);
 
 /* Say why, count one. */
