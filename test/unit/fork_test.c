@@ -337,8 +337,10 @@ static void test_device(void **state)
 	world w;
 
 	(void)state;
-	if (!on_device())
+	if (!on_device()) {
+		printf("skipped: HOP_TARGET is no device\n");
 		skip();
+	}
 	assert_true(open_world(&w, 0));
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
 		assert_true(in_child(all[i], &w));
