@@ -1,5 +1,6 @@
 /* Whole programs at random: programs COUNT checks that many, from RANDOM_SEED=n on if that is said;
- * without COUNT the one of that seed. RANDOM_WAYS chooses among the ways to run (see support/random.h). */
+ * without COUNT the one of that seed. RANDOM_WAYS chooses among the ways to run
+ * (see support/random.h). */
 #include <stdio.h>
 #include <stdlib.h>
 
