@@ -266,7 +266,7 @@ void hop_device_share(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar)
 	share h = { var, nvar, HOP_NEWN(&d->e->tmp, hop_size, f->nbuf),
 	            HOP_NEWN(&d->e->tmp, bool, f->nbuf) };
 	int64_t room = d->m->shared < ROOM ? d->m->shared : ROOM;
-	room -= product_bytes(&s->body, d->threads) + 8 * 1024;       /* rows of sums */
+	room -= product_bytes(&s->body, d->threads) + 4 * 1024;       /* rows of sums */
 	for (hop_stmt *q = s->body.first; q; q = q->next)
 		hop_stmt_all_addrs(f, q, share_look, &h);
 	for (int i = 0; i < f->nbuf; i++) {

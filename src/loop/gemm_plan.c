@@ -96,7 +96,8 @@ static double ending(const hop_gemm_plan *p)
 	return sums / 32 * 2 + (p->groups > 1 ? sums * (p->groups + 1) / 32 + 100 : 0);
 }
 
-/* Blocks of a multiprocessor that hide each other's waits. */
+/* Blocks of a multiprocessor that hide each other's waits. One that has a product for itself does its
+ * tiles one after the other. */
 static int64_t at_once(const task *q, const hop_gemm_plan *p)
 {
 	int64_t words = p->each_row * p->each_col + 2 * (p->each_row + p->each_col), most;
@@ -104,7 +105,7 @@ static int64_t at_once(const task *q, const hop_gemm_plan *p)
 	most = 65536 / (p->threads * (words < 64 ? 64 : words));
 	if (most > (200 << 10) / p->shared)
 		most = (200 << 10) / p->shared;
-	return q->resident || most < 1 ? 1 : most;
+	return q->resident || !q->grid || most < 1 ? 1 : most;
 }
 
 static double cycles(const task *q, const hop_gemm_plan *p)
@@ -221,12 +222,14 @@ hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan 
 /* Another kernel adds the parts. */
 int hop_gemm_parts(const hop_stmt *s)
 {
-	task    q = task_of(s, &(hop_team){ 0 }), part = q;
+	task    q = task_of(s, &(hop_team){ 0 }), part;
 	double  least, t, add = (double)q.m * (double)q.n * q.bytes / FLOW / MANY;
 	int     best = 1;
 	for (int i = 0; i < 3; i++)
 		if (!hop_size_const(s->tile->extent[i]))
 			return 1;
+	q.grid = true;
+	part = q;
 	best_of(q, &least);
 	for (int64_t n = 2; n <= MANY && n * PART <= q.k; n++) {
 		if (q.k % n)
