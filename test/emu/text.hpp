@@ -262,6 +262,7 @@ typedef unsigned long long uint64_t;
 #define INT64_MAX 0x7fffffffffffffffll
 #define INT64_MIN (-INT64_MAX - 1)
 #define HOP_FN static inline __attribute__((unused))
+#define HOP_FAR static __attribute__((noinline, unused))
 #define HOP_UNROLL
 #define hop_shared emu_shared()
 #define hop_barrier_block() emu_syncthreads()
@@ -276,6 +277,11 @@ EMU_CALLED uint32_t emu_shuffle_xor(uint32_t v, int m)
 EMU_OWN uint32_t hop_arrive(uint32_t *p, uint32_t n) { return atomicAdd(p, n); }
 EMU_OWN uint32_t hop_look(const uint32_t *p) { return emu_load(p); }
 EMU_OWN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }
+EMU_OWN float hop_most_f32(float v, float w)
+{
+	return v != v ? v : w != w ? w : v == w && __builtin_signbit(v) ? w : v < w ? w : v;
+}
+EMU_OWN float hop_least_f32(float v, float w) { return -hop_most_f32(-v, -w); }
 
 /* ---- accesses: what -fsanitize=thread puts before each, told to the emulator ---- */
 

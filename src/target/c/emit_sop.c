@@ -80,12 +80,12 @@ SOP(not)
 HELPER1(exp)
 HELPER1(log)
 HELPER1(tanh)
+HELPER1(sin)
+HELPER1(cos)
 #undef HELPER1
 
 #define MATH1(name, fn) \
 	SOP(name) { UNUSED; hop_putf(o, fn "%s(%s)", single(d) ? "f" : "", a[0]); }
-MATH1(sin, "sin")
-MATH1(cos, "cos")
 MATH1(sqrt, "sqrt")
 MATH1(floor, "floor")
 MATH1(ceil, "ceil")

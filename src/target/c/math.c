@@ -203,7 +203,9 @@ static const char library[] =
 	"HOP_FN $T hop_exp_$N($T x) { return exp$F(x); }\n"
 	"HOP_FN $T hop_log_$N($T x) { return log$F(x); }\n"
 	"HOP_FN $T hop_tanh_$N($T x) { return tanh$F(x); }\n";
-static const char pow_of[] =
+static const char others[] =
+	"HOP_FN $T hop_sin_$N($T x) { return sin$F(x); }\n"
+	"HOP_FN $T hop_cos_$N($T x) { return cos$F(x); }\n"
 	"HOP_FN $T hop_pow_$N($T x, $T y) { return x == 1 || y == 0 ? 1 : pow$F(x, y); }\n";
 
 static mx numbers(hop_buf *o, hop_dtype d)
@@ -230,5 +232,5 @@ void hop_c_math_prelude(hop_buf *o, hop_dtype d)
 	hop_put(o, "#else\n");
 	put(&m, library, NULL);
 	hop_put(o, "#endif\n");
-	put(&m, pow_of, NULL);
+	put(&m, others, NULL);
 }

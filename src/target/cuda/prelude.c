@@ -25,6 +25,7 @@ static const char device[] =
 	"#define INT64_MAX 0x7fffffffffffffffll\n"
 	"#define INT64_MIN (-INT64_MAX - 1)\n"
 	"#define HOP_FN static __device__ __forceinline__\n"
+	"#define HOP_FAR static __device__ __noinline__\n"
 	"#define HOP_UNROLL _Pragma(\"unroll\")\n"
 	"#define __builtin_fma fma\n"
 	"#define __builtin_fmaf fmaf\n"
@@ -58,7 +59,28 @@ static const char primitives[] =
 	"\tasm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(v) : \"l\"(p) : \"memory\");\n"
 	"\treturn v;\n"
 	"}\n"
-	"HOP_FN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }\n";
+	"HOP_FN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }\n"
+	"/* +0 is more than -0. */\n"
+	"HOP_FN float hop_most_f32(float v, float w)\n"
+	"{\n"
+	"#if __CUDA_ARCH__ >= 800\n"
+	"\tasm(\"max.NaN.f32 %0, %0, %1;\" : \"+f\"(v) : \"f\"(w));\n"
+	"\treturn v;\n"
+	"#else\n"
+	"\tconst float same = __uint_as_float(__float_as_uint(v) & __float_as_uint(w));\n"
+	"\treturn v > w ? v : w > v ? w : v == w ? same : v + w;\n"
+	"#endif\n"
+	"}\n"
+	"HOP_FN float hop_least_f32(float v, float w)\n"
+	"{\n"
+	"#if __CUDA_ARCH__ >= 800\n"
+	"\tasm(\"min.NaN.f32 %0, %0, %1;\" : \"+f\"(v) : \"f\"(w));\n"
+	"\treturn v;\n"
+	"#else\n"
+	"\tconst float same = __uint_as_float(__float_as_uint(v) | __float_as_uint(w));\n"
+	"\treturn v < w ? v : w < v ? w : v == w ? same : v + w;\n"
+	"#endif\n"
+	"}\n";
 
 /* A jump to a point to go on at may enter a loop in its middle. ptxas then takes threads to be together
  * that are not, and __syncthreads, which promises that warps come whole, lets lanes go apart for good:
@@ -68,8 +90,7 @@ static const char apart[] = "HOP_FN void hop_barrier_block() { __barrier_sync(0)
 
 /* ---- threads ---- */
 
-/* Several kinds of number go through the lanes as words. A maximum of zeros of both signs is the one
- * that stands first, for all lanes: so operands are in the lanes' order. */
+/* Several kinds of number go through the lanes as words. */
 static const char threads[] =
 	"HOP_FN int hop_thread() { return (int)threadIdx.x; }\n"
 	"HOP_FN int hop_threads() { return (int)blockDim.x; }\n"
@@ -127,7 +148,7 @@ static const char barriers[] =
 
 /* ---- reductions ---- */
 
-/* $N is a dtype's name, $T its C type, $O an operation, $X what it makes of v and w; of words $B. */
+/* $N is a dtype's name, $T its C type, $O an operation, $X what it makes of v and w. */
 static void put(hop_buf *o, const char *text, hop_dtype d, const char *op, const char *expr)
 {
 	for (; *text; text++) {
@@ -166,8 +187,11 @@ static const char shuffle1[] =
 	"HOP_FN $T hop_shuffle_$N($T v, int m) { return hop_shuffle_u32(v, m) != 0; }\n";
 
 static const char reduce[] =
-	"HOP_FN $T hop_$O2_$N($T v, $T w) { return $X; }\n"
-	"/* All lanes of the warp, the same for each. */\n"
+	"HOP_FN $T hop_$O2_$N($T v, $T w) { return $X; }\n";
+
+/* All lanes of the warp, the same for each. A maximum of zeros of both signs is the one that stands
+ * first: so operands are in the lanes' order, unless the order is all the same. */
+static const char in_order[] =
 	"HOP_FN $T hop_warp_$O_$N($T v)\n"
 	"{\n"
 	"\tHOP_UNROLL\n"
@@ -176,7 +200,17 @@ static const char reduce[] =
 	"\t\tv = hop_lane() & m ? hop_$O2_$N(w, v) : hop_$O2_$N(v, w);\n"
 	"\t}\n"
 	"\treturn v;\n"
-	"}\n"
+	"}\n";
+static const char any_order[] =
+	"HOP_FN $T hop_warp_$O_$N($T v)\n"
+	"{\n"
+	"\tHOP_UNROLL\n"
+	"\tfor (int m = 16; m; m >>= 1)\n"
+	"\t\tv = hop_$O2_$N(v, hop_shuffle_$N(v, m));\n"
+	"\treturn v;\n"
+	"}\n";
+
+static const char of_warps[] =
 	"/* A word for each warp, then, behind a barrier, all of them in order. */\n"
 	"HOP_FN void hop_give_$O_$N($T v, unsigned char *row)\n"
 	"{\n"
@@ -193,6 +227,13 @@ static const char reduce[] =
 	"\treturn v;\n"
 	"}\n";
 
+static void put_one(hop_buf *o, hop_dtype d, const char *op, const char *expr, bool ordered)
+{
+	put(o, reduce, d, op, expr);
+	put(o, ordered ? in_order : any_order, d, op, "");
+	put(o, of_warps, d, op, "");
+}
+
 static void put_reduce(hop_buf *o, hop_dtype d)
 {
 	static const char *const wide[] = { "(int64_t)((uint64_t)v + (uint64_t)w)",
@@ -205,16 +246,16 @@ static void put_reduce(hop_buf *o, hop_dtype d)
 
 	put(o, n == 8 ? shuffle8 : n == 4 ? shuffle4 : shuffle1, d, "", "");
 	if (!hop_dtype_bool(d)) {
-		put(o, reduce, d, "add", x[0]);
-		put(o, reduce, d, "mul", x[1]);
-		put(o, reduce, d, "max", n == 8 ? hop_dtype_real(d) ? "hop_max_f64(v, w)" : "hop_max_i64(v, w)"
-		                         : hop_dtype_real(d) ? "hop_max_f32(v, w)" : "hop_max_i32(v, w)");
-		put(o, reduce, d, "min", n == 8 ? hop_dtype_real(d) ? "hop_min_f64(v, w)" : "hop_min_i64(v, w)"
-		                         : hop_dtype_real(d) ? "hop_min_f32(v, w)" : "hop_min_i32(v, w)");
+		put_one(o, d, "add", x[0], false);
+		put_one(o, d, "mul", x[1], false);
+		put_one(o, d, "max", n == 8 ? hop_dtype_real(d) ? "hop_max_f64(v, w)" : "hop_max_i64(v, w)"
+		        : hop_dtype_real(d) ? "hop_most_f32(v, w)" : "hop_max_i32(v, w)", d == HOP_f64);
+		put_one(o, d, "min", n == 8 ? hop_dtype_real(d) ? "hop_min_f64(v, w)" : "hop_min_i64(v, w)"
+		        : hop_dtype_real(d) ? "hop_least_f32(v, w)" : "hop_min_i32(v, w)", d == HOP_f64);
 	}
 	if (!hop_dtype_real(d)) {
-		put(o, reduce, d, "or", "v | w");
-		put(o, reduce, d, "and", "v & w");
+		put_one(o, d, "or", "v | w", false);
+		put_one(o, d, "and", "v & w", false);
 	}
 }
 
@@ -299,7 +340,7 @@ _Static_assert(HOP_STATE_CANCEL == 6, "hop_poll says so");
 
 /* ---- what is used ---- */
 
-/* A function of the prelude: from HOP_FN, or the comment before it, to the next one. */
+/* A function of the prelude: from HOP_FN or HOP_FAR, or the comment before it, to the next one. */
 typedef struct part { const char *at; size_t n; const char *name; size_t len; bool used; } part;
 
 static bool is_word(char c)
@@ -312,16 +353,21 @@ static void find_name(part *p)
 {
 	const char *open = memchr(p->at, '(', p->n), *s;
 	if (p->at[0] == '/')                   /* behind the comment */
-		open = strchr(strstr(p->at, "HOP_FN"), '(');
+		open = strchr(strstr(p->at, "*/"), '(');
 	for (s = open; s > p->at && is_word(s[-1]); s--)
 		;
 	p->name = s;
 	p->len = (size_t)(open - s);
 }
 
+static bool is_code(const char *s)
+{
+	return !strncmp(s, "HOP_FN ", 7) || !strncmp(s, "HOP_FAR ", 8);
+}
+
 static bool starts(const char *s)
 {
-	return !strncmp(s, "HOP_FN ", 7) || (s[0] == '/' && s[1] == '*');
+	return is_code(s) || (s[0] == '/' && s[1] == '*');
 }
 
 static int split(hop_env *e, const char *text, part **out)
@@ -332,9 +378,9 @@ static int split(hop_env *e, const char *text, part **out)
 	const char *s = text;
 	while (*s) {
 		const char *end = s;
-		bool        code = !strncmp(s, "HOP_FN ", 7);
+		bool        code = is_code(s);
 		while ((end = strchr(end, '\n')) != NULL && *++end && (!starts(end) || !code))
-			code |= !strncmp(end, "HOP_FN ", 7);
+			code |= is_code(end);
 		end = end ? end : s + strlen(s);
 		p = hop_arena_grow(&e->tmp, p, sizeof *p, (size_t)n + 1, &cap);
 		p[n] = (part){ .at = s, .n = (size_t)(end - s) };
@@ -382,10 +428,48 @@ static void put_used(hop_env *e, const hop_buf *all, size_t own, const hop_buf *
 
 /* ---- all of it ---- */
 
+/* x = i pi/2 + r; the quarter turn i picks sine or cosine of r and the sign. Far from 0 that has too few
+ * digits: then the device's own, which is long, and stands in a text once. Both within 1.6 ulp. */
+static const char turns[] =
+	"HOP_FN float hop_quarter_f32(float x, uint32_t from)\n"
+	"{\n"
+	"\tuint32_t i;\n"
+	"\tconst float n = hop_nearest_f32(x, 0.63661977f, &i);\n"
+	"\tfloat r = hop_fma_f32(n, -1.57079601f, x);\n"
+	"\tr = hop_fma_f32(n, -3.13916473e-07f, r);\n"
+	"\tr = hop_fma_f32(n, -5.39030253e-15f, r);\n"
+	"\tconst float z = r * r, t = hop_fma_f32(r, z, 0);\n"
+	"\tfloat s = hop_fma_f32(-0.000195169778f, z, 0.00833217613f);\n"
+	"\ts = hop_fma_f32(hop_fma_f32(s, z, -0.166666552f), t, r);\n"
+	"\tfloat c = hop_fma_f32(2.43900431e-05f, z, -0.001388676f);\n"
+	"\tc = hop_fma_f32(hop_fma_f32(c, z, 0.0416666232f), z, -0.5f);\n"
+	"\tc = hop_fma_f32(c, z, 1);\n"
+	"\tunion { float a; uint32_t b; } u;\n"
+	"\tu.a = (i + from) & 1 ? c : s;\n"
+	"\tu.b ^= ((i + from) & 2) << 30;\n"
+	"\treturn u.a;\n"
+	"}\n"
+	"HOP_FAR float hop_sin_far_f32(float x) { return sinf(x); }\n"
+	"HOP_FN float hop_sin_f32(float x)\n"
+	"{\n"
+	"\tconst float r = hop_quarter_f32(x, 0);\n"
+	"\treturn __builtin_fabsf(x) > 1e5f ? hop_sin_far_f32(x) : r;\n"
+	"}\n"
+	"HOP_FAR float hop_cos_far_f32(float x) { return cosf(x); }\n"
+	"HOP_FN float hop_cos_f32(float x)\n"
+	"{\n"
+	"\tconst float r = hop_quarter_f32(x, 1);\n"
+	"\treturn __builtin_fabsf(x) > 1e5f ? hop_cos_far_f32(x) : r;\n"
+	"}\n";
+static const char turns_of_device[] =
+	"HOP_FN $T hop_sin_$N($T x) { return sin(x); }\n"
+	"HOP_FN $T hop_cos_$N($T x) { return cos(x); }\n";
+
 /* Powers of floats: the device's own of f32 is not as near as those of CPUs. */
 static void math(hop_buf *o, hop_dtype d)
 {
 	hop_c_math_series(o, d);
+	put(o, d == HOP_f32 ? turns : turns_of_device, d, "", "");
 	put(o, "HOP_FN $T hop_pow_$N($T x, $T y)\n"
 	       "{\n"
 	       "\treturn x == 1 || y == 0 ? ($T)1 : ($T)pow((double)x, (double)y);\n"
