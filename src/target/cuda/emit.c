@@ -164,28 +164,6 @@ const char *hop_cuda_scratch(hop_cuemit *e, int64_t bytes)
 
 /* ---- control flow ---- */
 
-/* Statements of b; registers stay in scope. */
-static void emit_all(hop_cuemit *e, const hop_block *b, bool high);
-
-static void emit_while(hop_cuemit *e, const hop_stmt *s)
-{
-	struct hop_cuda *cu = e->cu;
-	bool             high = hop_cuda_leaves(e->p, cu->func, s);
-	int              n = cu->nscope, outer = cu->outer;
-
-	hop_c_open(e, "for (;;)");
-	cu->outer = n;
-	hop_cuda_poll(e, s);
-	emit_all(e, &s->other, high);
-	hop_c_line(e, "if (!%s)", hop_c_reg(e, s->a[0]));
-	hop_c_line(e, "\tbreak;");
-	emit_all(e, &s->body, high);
-	hop_cuda_carries(e, s);
-	hop_c_close(e);
-	cu->nscope = n;
-	cu->outer = outer;
-}
-
 void hop_cuda_barrier(hop_cuemit *e, int which)
 {
 	switch ((enum hop_barrier)which) {
@@ -224,7 +202,7 @@ static void emit_plain(hop_cuemit *e, const hop_stmt *s)
 		hop_c_if(e, s, hop_cuda_block);
 		break;
 	case HOP_L_WHILE:
-		emit_while(e, s);
+		hop_cuda_while(e, s);
 		break;
 	case HOP_L_CALL:
 		hop_cuda_call(e, s);
@@ -256,12 +234,23 @@ static void emit_low(hop_cuemit *e, const hop_stmt *s)
 	hop_c_close(e);
 }
 
-static void emit_stmt(hop_cuemit *e, const hop_stmt *s)
+/* It belongs to the part that is being written. */
+static bool is_now(const hop_cuemit *e, const hop_stmt *s)
 {
 	bool store = s->kind == HOP_L_OP && s->sop == HOP_SOP_store;
+	switch (e->cu->part) {
+	case HOP_CU_VALUES: return !store;
+	case HOP_CU_LOADS:  return !store && e->cu->early[s->dst];
+	case HOP_CU_REST:   return !store && !e->cu->early[s->dst];
+	case HOP_CU_STORES: return store;
+	default:            return true;
+	}
+}
+
+static void emit_stmt(hop_cuemit *e, const hop_stmt *s)
+{
 	e->cu->pos += e->cu->high;
-	if (hop_c_is_dead(e, s) || (e->cu->part == HOP_CU_LOADS && store) ||
-	    (e->cu->part == HOP_CU_STORES && !store))
+	if (hop_c_is_dead(e, s) || !is_now(e, s))
 		return;
 	if (!hop_c_is_silent(s) && !e->cu->quiet)
 		hop_c_comment(e, s->loc);
@@ -272,7 +261,7 @@ static void emit_stmt(hop_cuemit *e, const hop_stmt *s)
 		emit_plain(e, s);
 }
 
-static void emit_all(hop_cuemit *e, const hop_block *b, bool high)
+void hop_cuda_all(hop_cuemit *e, const hop_block *b, bool high)
 {
 	bool was = e->cu->high;
 	e->cu->high = high;
@@ -284,7 +273,7 @@ static void emit_all(hop_cuemit *e, const hop_block *b, bool high)
 void hop_cuda_block(hop_cuemit *e, const hop_block *b)
 {
 	int n = e->cu->nscope;
-	emit_all(e, b, e->cu->high && hop_cuda_block_leaves(e->p, e->cu->func, b));
+	hop_cuda_all(e, b, e->cu->high && hop_cuda_block_leaves(e->p, e->cu->func, b));
 	e->cu->nscope = n;
 }
 

@@ -5,7 +5,7 @@
  * Threads, and what they do together, go through these functions of the prelude, which an emulator
  * brings instead of those that stand under #ifdef __CUDACC_RTC__:
  *
- *	types     int8_t .. uint64_t, INT64_C .., HOP_FN (static device function)
+ *	types     int8_t .. uint64_t, INT64_C .., HOP_FN (static device function), HOP_FAR (called)
  *	          hop_shared (unsigned char *), HOP_UNROLL (before a `for`)
  *	          __builtin_fma, fabs, copysign, and the same with f
  *	void      hop_barrier_block(), hop_barrier_warp()
@@ -15,6 +15,8 @@
  *	uint32_t  hop_arrive(uint32_t *p, uint32_t n)  *p += n, releasing; what it was
  *	uint32_t  hop_look(const uint32_t *p)          *p, acquiring
  *	uint32_t  hop_ticket(uint32_t *p, uint32_t last)   *p = *p == last ? 0 : *p + 1; what it was
+ *	float     hop_most_f32(float, float)           the larger; NaN if one is, and +0 is more than -0
+ *	float     hop_least_f32(float, float)          the smaller, the same way
  */
 #ifndef HOP_CUDA_EMIT_H
 #define HOP_CUDA_EMIT_H
@@ -61,8 +63,10 @@ struct hop_cuda {
 	const char     *copy;      /* behind names of registers: one of several iterations at once, or "" */
 	bool            quiet;     /* lines of the user stand there already */
 	const char     *guard;     /* loads are not done where this is false; NULL = they are */
-	/* Of several iterations: all but stores, or these. */
-	enum { HOP_CU_ALL, HOP_CU_LOADS, HOP_CU_STORES } part;
+	/* Of several iterations: all but stores, or of those loads and what they need, or the others; or
+	 * stores. */
+	enum { HOP_CU_ALL, HOP_CU_VALUES, HOP_CU_LOADS, HOP_CU_REST, HOP_CU_STORES } part;
+	bool           *early;     /* [nreg+1] a load, or what one needs; NULL = not known */
 	bool            row, polls, status;          /* used: variables of the head */
 	bool            result;    /* what a statement gives is declared at the top */
 	struct hop_cudata *data;   /* constants that have a text */
@@ -88,6 +92,8 @@ bool        hop_cuda_block_leaves(const hop_prog *p, const hop_cufunc *func, con
 
 /* emit.c */
 void        hop_cuda_block(hop_cuemit *e, const hop_block *b);
+/* The same, but registers stay in scope. high: it holds points to go on at. */
+void        hop_cuda_all(hop_cuemit *e, const hop_block *b, bool high);
 /* There is no text for this: the first reason is what the caller hears. */
 void        hop_cuda_refuse(hop_cuemit *e, const hop_stmt *s, const char *why);
 bool        hop_cuda_alone(const hop_cuemit *e);             /* the team is one block */
@@ -140,12 +146,21 @@ void        hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at);
 void        hop_cuda_carries(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_barrier(hop_cuemit *e, int which);      /* enum hop_barrier */
 
+/* emit_while.c */
+void        hop_cuda_while(hop_cuemit *e, const hop_stmt *s);
+/* Few instructions, and no thread waits in them: trips of a loop are worth unrolling. */
+bool        hop_cuda_is_short(const hop_cuemit *e, const hop_block *b);
+#define HOP_CUDA_FEW "_Pragma(\"unroll 8\")"
+
 /* emit_call.c, emit_leave.c */
 void        hop_cuda_call(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_effect(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_grow(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_check(hop_cuemit *e, const hop_stmt *s);
-void        hop_cuda_poll(hop_cuemit *e, const hop_stmt *s);
+/* Ask now and then whether the run is to stop: every so many trips. trips: the name of how many follow,
+ * at most as many, before it is asked again; NULL = one. */
+int         hop_cuda_between(const hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_poll(hop_cuemit *e, const hop_stmt *s, const char *trips);
 int         hop_cuda_point(hop_cuemit *e);                   /* a label here, to go on at */
 void        hop_cuda_label(hop_cuemit *e, int point);        /* the same with a number that it has */
 /* That a call, an int expression, gives not 0, which `st` then is. */

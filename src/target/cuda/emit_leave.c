@@ -239,19 +239,22 @@ static bool waits(const hop_block *b)
 	return false;
 }
 
-/* Trips of what all threads run together, less one, from one look to the next: a look is as long as
- * many trips in which no thread waits for another, and a tenth of a millisecond is soon enough. */
-static int between(const hop_cuemit *e, const hop_stmt *s)
+/* Trips of what all threads run together, from one look to the next: a look is as long as many trips in
+ * which no thread waits for another, and a tenth of a millisecond is soon enough. */
+int hop_cuda_between(const hop_cuemit *e, const hop_stmt *s)
 {
-	return e->f->team.resident ? 255 : waits(&s->body) || waits(&s->other) ? 1023 : 8191;
+	return e->f->team.resident ? 256 : waits(&s->body) || waits(&s->other) ? 1024 : 8192;
 }
 
-void hop_cuda_poll(hop_cuemit *e, const hop_stmt *s)
+void hop_cuda_poll(hop_cuemit *e, const hop_stmt *s, const char *trips)
 {
+	int         less = hop_cuda_between(e, s) - 1;
+	const char *due = trips ? hop_c_text(e, "((trips += %s) & %d) < %s", trips, less, trips)
+	                        : hop_c_text(e, "(++trips & %d) == 0", less);
 	if (e->cu->who != HOP_WHO_TEAM || !(e->cu->last || e->cu->func[e->index].meet) || !hop_cuda_polls(s))
 		return;
 	e->cu->polls = true;
-	hop_c_open(e, "if ((++trips & %d) == 0 && %s)", between(e, s),
+	hop_c_open(e, "if (%s && %s)", due,
 	           hop_cuda_failed(e, hop_c_text(e, "hop_poll(state, %s)", hop_cuda_one(e))));
 	hop_cuda_quit(e, 0, "st");
 	hop_c_close(e);

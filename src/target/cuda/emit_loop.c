@@ -268,30 +268,70 @@ static void at_copy(hop_cuemit *e, const hop_stmt *s, int k, const char *v, cons
 	e->cu->guard = k && n ? hop_c_text(e, "%s%d < %s", v, k, n) : NULL;
 }
 
-void hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart,
-                      const char *v, const char *n, const char *at)
+/* Loads and what they need, from the last statement on. */
+static void mark_early(bool *early, const hop_stmt *s)
 {
-	hop_loc loc = e->loc;
-
-	for (int i = 1; i < each; i++)
-		hop_c_line(e, "const %s %s%d = %s + %d * %s;", hop_cuda_int(s), v, i, v, i, apart);
-	e->cu->part = HOP_CU_LOADS;
-	for (int i = 0; i < each; i++) {
-		at_copy(e, s, i, v, n);
-		hop_cuda_block(e, &s->body);
-		e->cu->quiet = true;
+	if (!s)
+		return;
+	mark_early(early, s->next);
+	if (s->sop == HOP_SOP_load) {
+		early[s->dst] = true;
+		for (int i = 0; i < s->u.addr.nterm; i++)
+			early[s->u.addr.term[i].reg] = true;
 	}
-	e->cu->part = HOP_CU_STORES;
+	for (int i = 0; i < s->na && s->sop != HOP_SOP_store && early[s->dst]; i++)
+		early[s->a[i]] = true;
+}
+
+/* A function of many instructions may have a rare branch, and no compiler moves a load before that. */
+static bool is_dear(const hop_block *b)
+{
+	enum { DEAR = 6 };
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (hop_sop_cost(s->sop, s->dtype) >= DEAR)
+			return true;
+	return false;
+}
+
+static void put_part(hop_cuemit *e, const hop_stmt *s, int each, const char *v, const char *n)
+{
+	e->cu->quiet = false;
 	for (int i = 0; i < each; i++) {
 		at_copy(e, s, i, v, n);
 		recall(e, s, e->cu->copy);
 		hop_cuda_block(e, &s->body);
+		e->cu->quiet = true;
+	}
+}
+
+void hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *apart,
+                      const char *v, const char *n, const char *at)
+{
+	struct hop_cuda *cu = e->cu;
+	hop_loc          loc = e->loc;
+
+	for (int i = 1; i < each; i++)
+		hop_c_line(e, "const %s %s%d = %s + %d * %s;", hop_cuda_int(s), v, i, v, i, apart);
+	cu->part = HOP_CU_VALUES;
+	if (is_dear(&s->body)) {
+		cu->early = HOP_NEWN(&e->env->tmp, bool, e->f->nreg + 1);
+		mark_early(cu->early, s->body.first);
+		cu->part = HOP_CU_LOADS;
+		put_part(e, s, each, v, n);
+		cu->part = HOP_CU_REST;
+	}
+	put_part(e, s, each, v, n);
+	cu->part = HOP_CU_STORES;
+	for (int i = 0; i < each; i++) {
+		at_copy(e, s, i, v, n);
+		recall(e, s, cu->copy);
+		hop_cuda_block(e, &s->body);
 		combine(e, s, at);
 	}
-	e->cu->part = HOP_CU_ALL;
-	e->cu->quiet = false;
-	e->cu->copy = "";
-	e->cu->guard = NULL;
+	cu->part = HOP_CU_ALL;
+	cu->quiet = false;
+	cu->copy = "";
+	cu->guard = NULL;
 	e->loc = loc;
 }
 
@@ -381,6 +421,22 @@ static void shared_loop(hop_cuemit *e, const hop_stmt *s)
 
 /* ---- loops that nobody shares ---- */
 
+/* Many trips between two looks whether the run is to stop. */
+static void in_chunks(hop_cuemit *e, const hop_stmt *s)
+{
+	const char *n = hop_cuda_extent(e, s), *v = hop_cuda_var(e, s), *t = hop_cuda_int(s);
+	int         most = hop_cuda_between(e, s);
+	hop_c_open(e, "for (%s from = 0; from < %s; from += %d)", t, n, most);
+	hop_c_line(e, "const int some = %s - from < %d ? (int)(%s - from) : %d;", n, most, n, most);
+	hop_cuda_poll(e, s, "(unsigned)some");
+	hop_c_line(e, HOP_CUDA_FEW);
+	hop_c_open(e, "for (%s %s = from; %s < from + some; %s++)", t, v, v, v);
+	hop_cuda_pass(e, s, "r");
+	hop_c_close(e);
+	hop_c_close(e);
+	e->nvar--;
+}
+
 static void plain(hop_cuemit *e, const hop_stmt *s)
 {
 	const char *n = hop_cuda_extent(e, s), *v = hop_cuda_var(e, s), *t = hop_cuda_int(s);
@@ -389,7 +445,7 @@ static void plain(hop_cuemit *e, const hop_stmt *s)
 		           s->bound && is_narrow(s) ? "(int)" : "", n, v, v);
 	else
 		hop_c_open(e, "for (%s %s = 0; %s < %s; %s++)", t, v, v, n, v);
-	hop_cuda_poll(e, s);
+	hop_cuda_poll(e, s, NULL);
 	hop_cuda_pass(e, s, "r");
 	hop_c_close(e);
 	e->nvar--;
@@ -410,7 +466,7 @@ static void high(hop_cuemit *e, const hop_stmt *s)
 		hop_c_line(e, "r%d = 0;", s->dst);
 		hop_c_open(e, "for (; r%d < %s; r%d++)", s->dst, n, s->dst);
 	}
-	hop_cuda_poll(e, s);
+	hop_cuda_poll(e, s, NULL);
 	hop_cuda_pass(e, s, "r");
 	hop_c_close(e);
 	e->cu->nscope = scope;
@@ -432,6 +488,9 @@ void hop_cuda_loop(hop_cuemit *e, const hop_stmt *s)
 		hop_cuda_pass(e, s, "r");
 	} else if (e->cu->high) {
 		high(e, s);
+	} else if (hop_cuda_polls(s) && e->cu->who == HOP_WHO_TEAM && !s->reverse && !s->ncarry &&
+	           hop_cuda_is_short(e, &s->body)) {
+		in_chunks(e, s);
 	} else {
 		plain(e, s);
 	}
