@@ -19,7 +19,7 @@ enum {
 	SMALL = 4096,            /* elements that one block may well do */
 	LONG = 40000,            /* statements a thread that it may not */
 	MUCH = 100000,           /* statements that are better done by many */
-	HEAVY = 400              /* weight of a small kernel that is long enough to be compiled */
+	HEAVY = 800              /* weight of a small kernel that is long enough to be compiled */
 };
 
 typedef enum how { HOW_HOST, HOW_BLOCK, HOW_RESIDENT, NHOW } how;
@@ -215,11 +215,13 @@ static double widest(const hop_block *b)
 	return w;
 }
 
+/* In a loop that goes step by step threads wait for each other, and fewer wait less. Without one all
+ * code is run once, and more threads have less of it. */
 static int small_threads(const hop_block *b)
 {
 	double w = widest(b);
-	int n = 32;
-	while (n < 512 && n < w && (n < 256 || n * 4 < w))
+	int n = 32, each = hop_block_steps(b) ? 4 : 1;
+	while (n < 512 && n < w && (n < 256 || n * each < w))
 		n *= 2;
 	return n;
 }
