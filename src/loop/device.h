@@ -10,6 +10,8 @@
  *	device_columns.c  sums across memory
  *	device_turn.c  nests that turn their operands
  *	device_order.c sums of rows in order
+ *	device_sort.c  numbers in order
+ *	device_build.c statements that these make
  *	device_keep.c  what stays in registers
  *	device_wait.c  barriers
  */

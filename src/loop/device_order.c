@@ -3,21 +3,17 @@
  *
  *	for i in order: row = clamp(..i..); for c: x[row, c] = f(x[row, c], ..i..)
  * becomes
- *	key[i] = row
- *	sort steps by key, those of one key in order: count digits of pieces, sum the counts, put in place
+ *	key[i] = row; sort steps by it, those of one row in order (device_sort.c)
  *	from[row], to[row]: where the steps of a row are
  *	for row, c over all threads: a = x[row, c]; for its steps i in order: a = f(a, ..i..); x[row, c] = a
  *
+ * A nest right before it that fills x, with zeros most of the time, becomes the a that rows begin with.
+ *
  * needs: carries as copies.  keeps: meaning, bit by bit. */
-#include "loop/device.h"
+#include "loop/device_build.h"
 
 enum {
 	LEAST = 512,             /* steps that pay */
-	PIECES = 256,            /* of the keys, which are counted and put in place by a thread each */
-	SHORT = 4,               /* keys of one, at least */
-	COUNTS = 1 << 22,        /* about so many, at most */
-	DIGIT = 8,               /* bits of a key that one round sorts by */
-	NEAR = 32, FAR = 128,    /* counts that are summed at once, and sums of those */
 	WIDE = 128, EACH = 4,    /* elements of a row from which a thread takes several, so many */
 	MAXCOL = 6,
 	ROOM = 1 << 30           /* numbers of steps and rows are i32 */
@@ -33,11 +29,10 @@ typedef struct order {
 	hop_reg    row;
 	int64_t    n, rows, width;
 	hop_block  out;
-	hop_lbuild b;
-	int        key[2], step[2];      /* buffers */
-	int        count, sums, sums2, before2, before, from, to;
-	int64_t    pieces, piece, bins, room;
-	int        bits;
+	hop_dbuild b;
+	hop_dsort  sort;         /* its buffers, and where the steps of a row begin and end */
+	int        from, to;
+	hop_stmt  *fill;         /* the nest that fills x; NULL: none that we know */
 } order;
 
 /* ---- is it one? ---- */
@@ -204,98 +199,67 @@ static bool is_one(order *o)
 	return o->rows > 1 && (double)o->rows * (double)o->width < ROOM && is_apart(o);
 }
 
+/* ---- what was in the rows ---- */
+
+/* The store of s, a loop over operations that puts something into each element of x up to n; NULL: it is
+ * none, or more. */
+static const hop_stmt *fill_of(const order *o, const hop_stmt *s, int x, int64_t n)
+{
+	const hop_stmt *store = NULL;
+	if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_PAR || s->bound || !hop_size_is(s->extent, n))
+		return NULL;
+	for (const hop_stmt *q = s->body.first; q; q = q->next) {
+		bool load = is_op(q, HOP_SOP_load);
+		if (q->kind != HOP_L_OP || (load && hop_device_meet(o->d, q->u.addr.buf, x)))
+			return NULL;
+		if (!is_op(q, HOP_SOP_store))
+			continue;
+		if (store || q->na > 1 || q->u.addr.buf != x || q->dtype != o->store->dtype)
+			return NULL;
+		store = q;
+	}
+	const hop_addr *a = store ? &store->u.addr : NULL;
+	return a && a->nterm == 1 && a->term[0].reg == s->dst && hop_size_is(a->term[0].stride, 1) &&
+	       hop_size_is(a->offset, 0) ? store : NULL;
+}
+
+/* Rows are all of x up to n, since no two elements are the same. */
+static bool is_dense(const order *o, int64_t n)
+{
+	const hop_addr *a = &o->store->u.addr;
+	int64_t last = 0;
+	for (int i = 0; i < a->nterm; i++) {
+		int64_t k = extent_of(o, a->term[i].reg);
+		if (k < 2)
+			return false;            /* it may be any number */
+		last += (k - 1) * a->term[i].stride.k;
+	}
+	return hop_size_is(a->offset, 0) && last == n - 1;
+}
+
+/* s, before the loop and operations, makes all that the rows begin with. */
+static bool fills(const order *o, const hop_stmt *s)
+{
+	int x = o->store->u.addr.buf;
+	int64_t n = o->rows * o->width;
+	if (!is_dense(o, n) || !fill_of(o, s, x, n))
+		return false;
+	for (s = s->next; s != o->seq; s = s->next)
+		if (is_op(s, HOP_SOP_load) && hop_device_meet(o->d, s->u.addr.buf, x))
+			return false;
+	return true;
+}
+
+static void leave_out(hop_block *b, const hop_stmt *s)
+{
+	for (hop_stmt **at = &b->first; *at; at = &(*at)->next)
+		if (*at == s) {
+			*at = s->next;
+			return;
+		}
+}
+
 /* ---- pieces of programs ---- */
-
-static hop_reg op2(order *o, enum hop_sop s, hop_reg x, hop_reg y)
-{
-	return hop_l_op(&o->b, s, HOP_i64, 2, (hop_reg[]){ x, y });
-}
-
-static hop_reg test(order *o, enum hop_sop s, hop_reg x, hop_reg y)
-{
-	return hop_l_op(&o->b, s, HOP_bool, 2, (hop_reg[]){ x, y });
-}
-
-static hop_reg num(order *o, int64_t v)
-{
-	return hop_l_consti(&o->b, HOP_i64, v);
-}
-
-/* i * stride + j, either may be 0. */
-static hop_addr at(order *o, int buf, hop_reg i, int64_t stride, hop_reg j)
-{
-	hop_addr a = { .buf = buf, .offset = hop_size_int(0) };
-	if (i)
-		hop_addr_add(o->d->a, &a, i, hop_size_int(stride));
-	if (j)
-		hop_addr_add(o->d->a, &a, j, hop_size_int(1));
-	return a;
-}
-
-static hop_reg load(order *o, hop_dtype t, hop_addr a, hop_reg mask)
-{
-	hop_reg r = hop_l_load(&o->b, t, &a);
-	if (mask) {
-		o->b.block->last->na = 1;
-		o->b.block->last->a[0] = mask;
-	}
-	return r;
-}
-
-static void store(order *o, hop_dtype t, hop_addr a, hop_reg v, hop_reg mask)
-{
-	hop_l_store(&o->b, t, &a, v);
-	if (mask) {
-		o->b.block->last->na = 2;
-		o->b.block->last->a[1] = mask;
-	}
-}
-
-static hop_reg wide(order *o, hop_reg r)
-{
-	return hop_l_op(&o->b, HOP_SOP_cast, HOP_i64, 1, &r);
-}
-
-static hop_reg small(order *o, hop_reg r)
-{
-	return hop_l_op(&o->b, HOP_SOP_cast, HOP_i32, 1, &r);
-}
-
-static hop_reg add_i32(order *o, hop_reg x, hop_reg y)
-{
-	return hop_l_op(&o->b, HOP_SOP_add, HOP_i32, 2, (hop_reg[]){ x, y });
-}
-
-/* A nest of its own: iterations are apart, which addresses do not show. What follows goes into it. */
-static hop_reg nest(order *o, int64_t n)
-{
-	o->b.block = &o->out;
-	hop_stmt *s = hop_l_loop(&o->b, HOP_LOOP_PAR, hop_size_int(n), hop_l_reg(&o->b));
-	s->apart = true;
-	return s->dst;
-}
-
-static hop_stmt *in_order(order *o, int64_t n)
-{
-	return hop_l_loop(&o->b, HOP_LOOP_SEQ, hop_size_int(n), hop_l_reg(&o->b));
-}
-
-/* The sum over n of what the caller puts into the loop, until he puts the block back. */
-static hop_stmt *open_sum(order *o, int64_t n)
-{
-	hop_reg zero = hop_l_consti(&o->b, HOP_i32, 0);
-	hop_stmt *s = hop_l_loop(&o->b, HOP_LOOP_RED, hop_size_int(n), hop_l_reg(&o->b));
-	s->acc = HOP_NEW(o->d->a, hop_acc);
-	s->nacc = 1;
-	*s->acc = (hop_acc){ .op = HOP_RED_add, .dtype = HOP_i32, .init = zero, .result = hop_l_reg(&o->b) };
-	return s;
-}
-
-static hop_reg only_below(order *o, hop_reg i, hop_reg end, hop_reg v)
-{
-	hop_reg m = test(o, HOP_SOP_lt, i, end), zero = hop_l_consti(&o->b, HOP_i32, 0);
-	return hop_l_op(&o->b, HOP_SOP_select, HOP_i32, 3, (hop_reg[]){ m, v, zero });
-}
 
 /* Operations with registers of their own; map says what those from outside are now. */
 typedef struct fresh { hop_lbuild *b; hop_reg *map; } fresh;
@@ -320,7 +284,7 @@ static void rename_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 static hop_block renamed(order *o, const hop_block *b, hop_reg *map)
 {
 	hop_block c = hop_block_copy(o->d->a, b);
-	fresh f = { &o->b, map };
+	fresh f = { &o->b.b, map };
 	hop_block_regs(&c, new_def, &f);
 	hop_block_regs(&c, rename_reg, &f);
 	return c;
@@ -331,7 +295,7 @@ static void append_all(order *o, hop_block *c)
 	for (hop_stmt *s = c->first, *next; s; s = next) {
 		next = s->next;
 		s->next = NULL;
-		hop_block_append(o->b.block, s);
+		hop_block_append(o->b.b.block, s);
 	}
 }
 
@@ -339,126 +303,39 @@ static void append_all(order *o, hop_block *c)
 
 static void put_keys(order *o, int nreg)
 {
-	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), i = nest(o, o->n);
+	hop_dbuild *b = &o->b;
+	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), i = hop_d_nest(b, o->n);
 	map[o->seq->dst] = i;
 	hop_block c = renamed(o, &o->pre, map);
 	append_all(o, &c);
-	store(o, HOP_i32, at(o, o->key[0], i, 1, 0), small(o, map[o->row]), 0);
-	store(o, HOP_i32, at(o, o->step[0], i, 1, 0), small(o, i), 0);
+	hop_d_store(b, HOP_i32, hop_d_at(b, o->sort.key[0], i, 1, 0), hop_d_cast(b, HOP_i32, map[o->row]), 0);
 }
 
-/* The pieces' keys one after the other: where the next of its digit is counted. */
-typedef struct digit { hop_reg i, key, mask; hop_addr at; } digit;
-
-static digit open_piece(order *o, int round)
+/* Is the key that is `by` from i another, or is there none? */
+static hop_reg is_other(order *o, int keys, hop_reg i, int64_t by, hop_reg key)
 {
-	hop_reg c = nest(o, o->pieces), from = op2(o, HOP_SOP_mul, c, num(o, o->piece));
-	hop_stmt *s = in_order(o, o->piece);
-	digit g = { .i = op2(o, HOP_SOP_add, from, s->dst) };
-	if (o->n % o->piece)
-		g.mask = test(o, HOP_SOP_lt, g.i, num(o, o->n));
-	g.key = load(o, HOP_i32, at(o, o->key[round % 2], g.i, 1, 0), g.mask);
-	hop_reg k = wide(o, g.key);
-	k = op2(o, HOP_SOP_shr, k, num(o, (int64_t)round * o->bits));
-	g.at = at(o, o->count, op2(o, HOP_SOP_and, k, num(o, o->bins - 1)), o->pieces, c);
-	return g;
-}
-
-static hop_reg count_one(order *o, const digit *g)
-{
-	hop_addr a = g->at, b = { .buf = a.buf, .offset = a.offset };
-	for (int i = 0; i < a.nterm; i++)
-		hop_addr_add(o->d->a, &b, a.term[i].reg, a.term[i].stride);
-	hop_reg t = load(o, HOP_i32, a, 0);
-	store(o, HOP_i32, b, add_i32(o, t, hop_l_consti(&o->b, HOP_i32, 1)), g->mask);
-	return t;
-}
-
-static void count(order *o, int round)
-{
-	hop_reg i = nest(o, o->room);
-	store(o, HOP_i32, at(o, o->count, i, 1, 0), hop_l_consti(&o->b, HOP_i32, 0), 0);
-	digit g = open_piece(o, round);
-	count_one(o, &g);
-}
-
-/* to[a] = the sum of n of `from`, from a * n on. */
-static void sum_up(order *o, int from, int to, int64_t nto, int64_t n)
-{
-	hop_reg a = nest(o, nto);
-	hop_block *outer = o->b.block;
-	hop_stmt *s = open_sum(o, n);
-	s->acc->value = load(o, HOP_i32, at(o, from, a, n, s->dst), 0);
-	o->b.block = outer;
-	store(o, HOP_i32, at(o, to, a, 1, 0), s->acc->result, 0);
-}
-
-/* to[a] = the sum of those of its group of n in `of` that are before it, and of all groups before. */
-static void sum_before(order *o, int of, int groups, int to, int64_t nto, int64_t n)
-{
-	hop_reg a = nest(o, nto), by = num(o, n);
-	hop_reg g = op2(o, HOP_SOP_div, a, by), h = op2(o, HOP_SOP_rem, a, by);
-	hop_block *outer = o->b.block;
-	hop_stmt *s = open_sum(o, n);
-	s->acc->value = only_below(o, s->dst, h, load(o, HOP_i32, at(o, of, g, n, s->dst), 0));
-	o->b.block = outer;
-	hop_reg r = s->acc->result;
-	if (groups >= 0)
-		r = add_i32(o, r, load(o, HOP_i32, at(o, groups, g, 1, 0), 0));
-	store(o, HOP_i32, at(o, to, a, 1, 0), r, 0);
-}
-
-static int own(order *o, hop_dtype t)
-{
-	return hop_l_buf(&o->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .space = HOP_SPACE_LOCAL, .dtype = t,
-		.count = hop_size_int(1), .offset = hop_size_int(0), .is_written = true });
-}
-
-/* Counts become the number of keys that go before. */
-static void sum_counts(order *o)
-{
-	int64_t sums = o->room / NEAR, sums2 = sums / FAR;
-	sum_up(o, o->count, o->sums, sums, NEAR);
-	sum_up(o, o->sums, o->sums2, sums2, FAR);
-	sum_before(o, o->sums2, -1, o->before2, sums2, sums2);
-	sum_before(o, o->sums, o->before2, o->before, sums, FAR);
-	hop_reg a = nest(o, sums);
-	int run = own(o, HOP_i32);
-	store(o, HOP_i32, at(o, run, 0, 0, 0), load(o, HOP_i32, at(o, o->before, a, 1, 0), 0), 0);
-	hop_stmt *s = in_order(o, NEAR);
-	hop_reg t = load(o, HOP_i32, at(o, o->count, a, NEAR, s->dst), 0);
-	hop_reg u = load(o, HOP_i32, at(o, run, 0, 0, 0), 0);
-	store(o, HOP_i32, at(o, o->count, a, NEAR, s->dst), u, 0);
-	store(o, HOP_i32, at(o, run, 0, 0, 0), add_i32(o, u, t), 0);
-}
-
-static void put_in_place(order *o, int round)
-{
-	digit g = open_piece(o, round);
-	hop_reg s = load(o, HOP_i32, at(o, o->step[round % 2], g.i, 1, 0), g.mask);
-	hop_reg to = wide(o, count_one(o, &g));
-	store(o, HOP_i32, at(o, o->key[1 - round % 2], to, 1, 0), g.key, g.mask);
-	store(o, HOP_i32, at(o, o->step[1 - round % 2], to, 1, 0), s, g.mask);
+	hop_dbuild *b = &o->b;
+	hop_reg end = hop_d_num(b, HOP_i64, by < 0 ? 0 : o->n - by);
+	hop_reg there = hop_d_test(b, HOP_SOP_lt, by < 0 ? end : i, by < 0 ? i : end);
+	hop_addr beside = hop_d_at(b, keys, i, 1, 0);
+	beside.offset = hop_size_int(by);
+	hop_reg other = hop_d_test(b, HOP_SOP_ne, hop_d_load(b, HOP_i32, beside, there), key);
+	return hop_d_test(b, HOP_SOP_or, other, hop_l_op(&b->b, HOP_SOP_not, HOP_bool, 1, &there));
 }
 
 /* Where the steps of a row begin and end. */
-static void find_ends(order *o, int last)
+static void find_ends(order *o, int keys)
 {
-	hop_reg v = nest(o, o->rows), none = hop_l_consti(&o->b, HOP_i32, 0);
-	store(o, HOP_i32, at(o, o->from, v, 1, 0), none, 0);
-	store(o, HOP_i32, at(o, o->to, v, 1, 0), none, 0);
-	hop_reg i = nest(o, o->n), k = load(o, HOP_i32, at(o, o->key[last], i, 1, 0), 0), row = wide(o, k);
-	hop_reg zero = num(o, 0), end = num(o, o->n), next = op2(o, HOP_SOP_add, i, num(o, 1));
-	hop_addr before = at(o, o->key[last], i, 1, 0), behind = at(o, o->key[last], i, 1, 0);
-	before.offset = hop_size_int(-1);
-	behind.offset = hop_size_int(1);
-	hop_reg has_before = test(o, HOP_SOP_lt, zero, i), has_next = test(o, HOP_SOP_lt, next, end);
-	hop_reg other = test(o, HOP_SOP_ne, load(o, HOP_i32, before, has_before), k);
-	hop_reg first = test(o, HOP_SOP_or, test(o, HOP_SOP_eq, i, zero), other);
-	store(o, HOP_i32, at(o, o->from, row, 1, 0), small(o, i), first);
-	other = test(o, HOP_SOP_ne, load(o, HOP_i32, behind, has_next), k);
-	hop_reg final = test(o, HOP_SOP_or, test(o, HOP_SOP_eq, next, end), other);
-	store(o, HOP_i32, at(o, o->to, row, 1, 0), small(o, next), final);
+	hop_dbuild *b = &o->b;
+	hop_reg v = hop_d_nest(b, o->rows), none = hop_d_num(b, HOP_i32, 0);
+	hop_d_store(b, HOP_i32, hop_d_at(b, o->from, v, 1, 0), none, 0);
+	hop_d_store(b, HOP_i32, hop_d_at(b, o->to, v, 1, 0), none, 0);
+	hop_reg i = hop_d_nest(b, o->n), key = hop_d_load(b, HOP_i32, hop_d_at(b, keys, i, 1, 0), 0);
+	hop_reg first = is_other(o, keys, i, -1, key), last = is_other(o, keys, i, 1, key);
+	hop_reg row = hop_d_cast(b, HOP_i64, key);
+	hop_reg next = hop_d_op(b, HOP_SOP_add, HOP_i64, i, hop_d_num(b, HOP_i64, 1));
+	hop_d_store(b, HOP_i32, hop_d_at(b, o->from, row, 1, 0), hop_d_cast(b, HOP_i32, i), first);
+	hop_d_store(b, HOP_i32, hop_d_at(b, o->to, row, 1, 0), hop_d_cast(b, HOP_i32, next), last);
 }
 
 /* ---- rows ---- */
@@ -483,9 +360,9 @@ static int columns_each(const order *o)
 static void part_columns(order *o, hop_reg at, hop_reg *map)
 {
 	for (int i = o->ncol - 1; i >= 0; i--) {
-		hop_reg by = num(o, o->col[i]->extent.k);
-		map[o->col[i]->dst] = i ? op2(o, HOP_SOP_rem, at, by) : at;
-		at = i ? op2(o, HOP_SOP_div, at, by) : at;
+		hop_reg by = hop_d_num(&o->b, HOP_i64, o->col[i]->extent.k);
+		map[o->col[i]->dst] = i ? hop_d_op(&o->b, HOP_SOP_rem, HOP_i64, at, by) : at;
+		at = i ? hop_d_op(&o->b, HOP_SOP_div, HOP_i64, at, by) : at;
 	}
 }
 
@@ -497,41 +374,76 @@ static void put_step(order *o, int acc, hop_reg *map)
 	for (hop_stmt *q = c.first; q; q = q->next)
 		if (q->sop == HOP_SOP_store ||
 		    (q->sop == HOP_SOP_load && hop_device_meet(o->d, q->u.addr.buf, x)))
-			q->u.addr = at(o, acc, 0, 0, 0);
+			q->u.addr = hop_d_at(&o->b, acc, 0, 0, 0);
 	append_all(o, &c);
 }
 
-static void put_rows(order *o, int last, int nreg)
+/* What a column begins with. */
+static hop_reg first_of(order *o, hop_addr at, hop_reg some, int nreg)
 {
-	int each = columns_each(o), acc[EACH];
-	int64_t per = o->width / each;
-	hop_reg p = nest(o, o->rows * per), by = num(o, per), *map[EACH], step;
-	hop_reg column = op2(o, HOP_SOP_rem, p, by), row = op2(o, HOP_SOP_div, p, by);
-	hop_reg from = wide(o, load(o, HOP_i32, at(o, o->from, row, 1, 0), 0));
-	hop_reg to = wide(o, load(o, HOP_i32, at(o, o->to, row, 1, 0), 0));
-	hop_reg n = op2(o, HOP_SOP_sub, to, from), some = test(o, HOP_SOP_lt, num(o, 0), n);
-	hop_dtype t = (hop_dtype)o->store->dtype;
-	hop_addr back[EACH];
-	for (int k = 0; k < each; k++) {
-		map[k] = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1);
-		acc[k] = own(o, t);
-		part_columns(o, k ? op2(o, HOP_SOP_add, column, num(o, k * per)) : column, map[k]);
-		map[k][o->row] = row;
-		back[k] = element(o, map[k]);
-		store(o, t, at(o, acc[k], 0, 0, 0), load(o, t, element(o, map[k]), some), 0);
+	hop_dbuild *b = &o->b;
+	if (!o->fill)
+		return hop_d_load(b, (hop_dtype)o->store->dtype, at, some);
+	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), i = hop_d_num(b, HOP_i64, at.offset.k), v = 0;
+	for (int k = 0; k < at.nterm; k++) {
+		hop_reg by = hop_d_num(b, HOP_i64, at.term[k].stride.k);
+		hop_reg more = hop_d_op(b, HOP_SOP_mul, HOP_i64, at.term[k].reg, by);
+		i = hop_d_op(b, HOP_SOP_add, HOP_i64, i, more);
 	}
-	hop_block *outer = o->b.block;
-	hop_stmt *s = in_order(o, o->n);
+	map[o->fill->dst] = i;
+	hop_block all = renamed(o, &o->fill->body, map), c = { 0 };
+	for (hop_stmt *q = all.first, *next; q; q = next) {
+		next = q->next;
+		q->next = NULL;
+		if (q->sop == HOP_SOP_store)
+			v = q->a[0];
+		else
+			hop_block_append(&c, q);
+	}
+	append_all(o, &c);
+	return v;
+}
+
+/* The columns that a thread has, and where they are. */
+typedef struct part { int n, acc[EACH]; hop_reg *map[EACH]; hop_addr at[EACH]; } part;
+
+static void open_part(order *o, part *p, hop_reg row, hop_reg column, hop_reg some, int nreg)
+{
+	hop_dbuild *b = &o->b;
+	int64_t per = o->width / p->n;
+	for (int k = 0; k < p->n; k++) {
+		hop_reg by = hop_d_num(b, HOP_i64, k * per);
+		p->map[k] = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1);
+		part_columns(o, k ? hop_d_op(b, HOP_SOP_add, HOP_i64, column, by) : column, p->map[k]);
+		p->map[k][o->row] = row;
+		p->at[k] = element(o, p->map[k]);
+		hop_reg v = first_of(o, element(o, p->map[k]), some, nreg);
+		p->acc[k] = hop_d_own(b, (hop_dtype)o->store->dtype, v);
+	}
+}
+
+static void put_rows(order *o, int steps, int nreg)
+{
+	hop_dbuild *b = &o->b;
+	part p = { .n = columns_each(o) };
+	hop_reg i = hop_d_nest(b, o->rows * (o->width / p.n)), by = hop_d_num(b, HOP_i64, o->width / p.n);
+	hop_reg column = hop_d_op(b, HOP_SOP_rem, HOP_i64, i, by), row = hop_d_op(b, HOP_SOP_div, HOP_i64, i, by);
+	hop_reg from = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, o->from, row, 1, 0), 0));
+	hop_reg to = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, o->to, row, 1, 0), 0));
+	hop_reg n = hop_d_op(b, HOP_SOP_sub, HOP_i64, to, from);
+	hop_reg some = o->fill ? 0 : hop_d_test(b, HOP_SOP_lt, hop_d_num(b, HOP_i64, 0), n);
+	open_part(o, &p, row, column, some, nreg);
+	hop_block *outer = b->b.block;
+	hop_stmt *s = hop_d_seq(b, o->n);
 	s->bound = n;
-	step = op2(o, HOP_SOP_add, from, s->dst);
-	step = wide(o, load(o, HOP_i32, at(o, o->step[last], step, 1, 0), 0));
-	for (int k = 0; k < each; k++) {
-		map[k][o->seq->dst] = step;
-		put_step(o, acc[k], map[k]);
+	hop_reg step = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, steps, from, 1, s->dst), 0));
+	for (int k = 0; k < p.n; k++) {
+		p.map[k][o->seq->dst] = step;
+		put_step(o, p.acc[k], p.map[k]);
 	}
-	o->b.block = outer;
-	for (int k = 0; k < each; k++)
-		store(o, t, back[k], load(o, t, at(o, acc[k], 0, 0, 0), 0), some);
+	b->b.block = outer;
+	for (int k = 0; k < p.n; k++)
+		hop_d_store(b, (hop_dtype)o->store->dtype, p.at[k], hop_d_get(b, p.acc[k]), some);
 }
 
 /* ---- all of it ---- */
@@ -541,61 +453,33 @@ static int room_for(order *o, int64_t n)
 	return hop_device_scratch(o->d, HOP_i32, hop_size_int(n));
 }
 
-/* Keys that a thread goes through in order: few, since that takes long; not so few that counts, one for
- * each bin and piece, are more than the keys by much. */
-static int64_t piece_for(const order *o)
-{
-	int64_t n = o->n / PIECES, most = o->bins / 4, few = o->n * o->bins / COUNTS;
-	most = most > few ? most : few;
-	n = n < most ? n : most;
-	return n > SHORT ? n : SHORT;
-}
-
-static int plan(order *o)
-{
-	int bits = 1, rounds;
-	while ((int64_t)1 << bits < o->rows)
-		bits++;
-	rounds = (bits + DIGIT - 1) / DIGIT;
-	o->bits = (bits + rounds - 1) / rounds;
-	o->bins = (int64_t)1 << o->bits;
-	o->piece = piece_for(o);
-	o->pieces = (o->n + o->piece - 1) / o->piece;
-	o->room = (o->bins * o->pieces + NEAR * FAR - 1) / (NEAR * FAR) * (NEAR * FAR);
-	for (int i = 0; i < 2; i++) {
-		o->key[i] = room_for(o, o->n);
-		o->step[i] = room_for(o, o->n);
-	}
-	o->count = room_for(o, o->room);
-	o->sums = room_for(o, o->room / NEAR);
-	o->before = room_for(o, o->room / NEAR);
-	o->sums2 = room_for(o, o->room / NEAR / FAR);
-	o->before2 = room_for(o, o->room / NEAR / FAR);
-	o->from = room_for(o, o->rows);
-	o->to = room_for(o, o->rows);
-	return rounds;
-}
-
 static void make(order *o)
 {
-	int nreg = o->d->f->nreg, rounds = plan(o);
-	put_keys(o, nreg);
-	for (int i = 0; i < rounds; i++) {
-		count(o, i);
-		sum_counts(o);
-		put_in_place(o, i);
+	int nreg = o->d->f->nreg, last;
+	for (int i = 0; i < 2; i++) {
+		o->sort.key[i] = room_for(o, o->n);
+		o->sort.was[i] = room_for(o, o->n);
 	}
-	find_ends(o, rounds % 2);
-	put_rows(o, rounds % 2, nreg);
+	o->from = room_for(o, o->rows);
+	o->to = room_for(o, o->rows);
+	put_keys(o, nreg);
+	last = hop_device_sort(&o->b, &o->sort, o->n);
+	find_ends(o, o->sort.key[last]);
+	put_rows(o, o->sort.was[last], nreg);
 }
 
 void hop_device_order(hop_dfunc *d, hop_block *b)
 {
+	hop_stmt *before = NULL;         /* the nest that came last, behind it operations only */
 	for (hop_stmt **at = &b->first, *s; (s = *at); at = &(*at)->next) {
 		order o = { .d = d, .home = b, .seq = s, .width = 1 };
-		if (!is_one(&o))
+		if (!is_one(&o)) {
+			before = s->kind != HOP_L_OP ? s : is_op(s, HOP_SOP_store) ? NULL : before;
 			continue;
-		o.b = (hop_lbuild){ .env = d->e, .a = d->a, .f = d->f, .block = &o.out, .loc = s->loc };
+		}
+		o.b = (hop_dbuild){ .d = d, .out = &o.out,
+		                    .b = { .env = d->e, .a = d->a, .f = d->f, .block = &o.out, .loc = s->loc } };
+		o.fill = before && fills(&o, before) ? before : NULL;
 		make(&o);
 		o.out.last->next = s->next;
 		*at = o.out.first;
@@ -603,5 +487,8 @@ void hop_device_order(hop_dfunc *d, hop_block *b)
 			b->last = o.out.last;
 		while (*at != o.out.last)
 			at = &(*at)->next;
+		if (o.fill)
+			leave_out(b, o.fill);
+		before = NULL;
 	}
 }

@@ -98,7 +98,37 @@ static const program programs[] = {
 	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 3, { 0 } },
+	  0, 2, { 0 } },
+	{ "zeros",
+	  "hop 1\n"
+	  "graph @f(%0: i64[64], %1: f32[64, 6]) {\n"
+	  "  %2 = constant {value = f32 0}\n"
+	  "  %3 = broadcast %2 {dims = [50, 6], axes = []}\n"
+	  "  %4 = scatter %3, %0, %1 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %4\n"
+	  "}\n",
+	  0, 2, { 0 } },
+	{ "more zeros",
+	  "hop 1\n"
+	  "graph @f(%0: i32[65], %1: bf16[65, 4, 32]) {\n"
+	  "  %2 = constant {value = bf16 0}\n"
+	  "  %3 = broadcast %2 {dims = [9, 4, 32], axes = []}\n"
+	  "  %4 = scatter %3, %0, %1 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  %5 = scatter %4, %0, %1 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %4, %5\n"
+	  "}\n",
+	  0, 10, { 0 } },
+	{ "one of many rows",
+	  "hop 1\n"
+	  "graph @f(%0: i64[70], %1: f32[70, 3], %2: f32[9, 3]) {\n"
+	  "  %3 = constant {value = i64 0}\n"
+	  "  %4 = broadcast %3 {dims = [70], axes = []}\n"
+	  "  %5 = min %0, %4\n"
+	  "  %6 = exp %2\n"
+	  "  %7 = scatter %6, %5, %1 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %7\n"
+	  "}\n",
+	  0, 2, { 0 } },
 	{ "elements",
 	  "hop 1\n"
 	  "graph @f(%0: f64[6], %1: i64[31], %2: f64[31]) {\n"
