@@ -4,8 +4,8 @@
  *	merges   of four runs, then of four of those ..: each searches its place in the three others
  *
  * A search is as many steps as its run has bits, and keys side by side go nearly the same way, so that most
- * of their loads meet in a line. Equal keys go by where they were: those of a run on the left go before, so
- * that it is asked for keys below the next number. Does not look how well they are sorted.
+ * of their loads meet in a line. Equal keys go by where they were: those of a run on the left go before,
+ * so that it is asked for keys below the next number. Does not look how well they are sorted.
  *
  * needs: n < 2^30.  keeps: nothing of the places but one */
 #include "loop/device_build.h"
@@ -88,8 +88,8 @@ static void count_groups(merge *m)
 	put_key(m, &v, hop_d_cast(t, HOP_i64, hop_d_get(t, rank)));
 }
 
-/* Another run: its first key, what its keys must be below, and which of them is the first that is not, as
- * far as it was searched. */
+/* Another run: its first key, what its keys must be below, and which of them is the first that is not,
+ * as far as it was searched. */
 typedef struct run { hop_reg first, limit, at; } run;
 
 static run find_run(merge *m, const moving *v, hop_reg mine, int k)
