@@ -5,7 +5,7 @@
  * becomes
  *	key[i] = row; sort steps by it, those of one row in order (device_sort.c)
  *	from[row], to[row]: where the steps of a row are
- *	for row, c over all threads: a = x[row, c]; for its steps i in order: a = f(a, ..i..); x[row, c] = a
+ *	for row, c over all threads: a = x[row, c]; for its steps i: a = f(a, ..i..); x[row, c] = a
  *
  * A nest right before it that fills x, with zeros most of the time, becomes the a that rows begin with.
  *
@@ -308,7 +308,8 @@ static void put_keys(order *o, int nreg)
 	map[o->seq->dst] = i;
 	hop_block c = renamed(o, &o->pre, map);
 	append_all(o, &c);
-	hop_d_store(b, HOP_i32, hop_d_at(b, o->sort.key[0], i, 1, 0), hop_d_cast(b, HOP_i32, map[o->row]), 0);
+	hop_reg key = hop_d_cast(b, HOP_i32, map[o->row]);
+	hop_d_store(b, HOP_i32, hop_d_at(b, o->sort.key[0], i, 1, 0), key, 0);
 }
 
 /* Is the key that is `by` from i another, or is there none? */
@@ -384,7 +385,8 @@ static hop_reg first_of(order *o, hop_addr at, hop_reg some, int nreg)
 	hop_dbuild *b = &o->b;
 	if (!o->fill)
 		return hop_d_load(b, (hop_dtype)o->store->dtype, at, some);
-	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), i = hop_d_num(b, HOP_i64, at.offset.k), v = 0;
+	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), v = 0;
+	hop_reg i = hop_d_num(b, HOP_i64, at.offset.k);
 	for (int k = 0; k < at.nterm; k++) {
 		hop_reg by = hop_d_num(b, HOP_i64, at.term[k].stride.k);
 		hop_reg more = hop_d_op(b, HOP_SOP_mul, HOP_i64, at.term[k].reg, by);
@@ -427,7 +429,8 @@ static void put_rows(order *o, int steps, int nreg)
 	hop_dbuild *b = &o->b;
 	part p = { .n = columns_each(o) };
 	hop_reg i = hop_d_nest(b, o->rows * (o->width / p.n)), by = hop_d_num(b, HOP_i64, o->width / p.n);
-	hop_reg column = hop_d_op(b, HOP_SOP_rem, HOP_i64, i, by), row = hop_d_op(b, HOP_SOP_div, HOP_i64, i, by);
+	hop_reg column = hop_d_op(b, HOP_SOP_rem, HOP_i64, i, by);
+	hop_reg row = hop_d_op(b, HOP_SOP_div, HOP_i64, i, by);
 	hop_reg from = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, o->from, row, 1, 0), 0));
 	hop_reg to = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, o->to, row, 1, 0), 0));
 	hop_reg n = hop_d_op(b, HOP_SOP_sub, HOP_i64, to, from);
@@ -436,7 +439,8 @@ static void put_rows(order *o, int steps, int nreg)
 	hop_block *outer = b->b.block;
 	hop_stmt *s = hop_d_seq(b, o->n);
 	s->bound = n;
-	hop_reg step = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, steps, from, 1, s->dst), 0));
+	hop_reg step = hop_d_load(b, HOP_i32, hop_d_at(b, steps, from, 1, s->dst), 0);
+	step = hop_d_cast(b, HOP_i64, step);
 	for (int k = 0; k < p.n; k++) {
 		p.map[k][o->seq->dst] = step;
 		put_step(o, p.acc[k], p.map[k]);

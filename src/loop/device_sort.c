@@ -3,9 +3,9 @@
  *	groups   of a few keys: each counts those of its group that go before it
  *	merges   of four runs, then of four of those ..: each searches its place in the three others
  *
- * A search is as many steps as its run has bits, and keys side by side go nearly the same way, so that most
- * of their loads meet in a line. Equal keys go by where they were: those of a run on the left go before,
- * so that it is asked for keys below the next number. Does not look how well they are sorted.
+ * A search is as many steps as its run has bits, and keys side by side go nearly the same way, so that
+ * most of their loads meet in a line. Equal keys go by where they were: those of a run on the left go
+ * before, so that it is asked for keys below the next number. Does not look how well they are sorted.
  *
  * needs: n < 2^30.  keeps: nothing of the places but one */
 #include "loop/device_build.h"

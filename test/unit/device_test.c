@@ -1,6 +1,6 @@
 /* device_test.c -- schedules of a device that are more than places: nests whose loads and stores lie
- * along different loops go through tiles, rows that are added to in order side by side; and give what
- * the graph gives. */
+ * along different loops go through tiles, rows that are added to in order side by side, sorts by places;
+ * and give what the graph gives. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,6 +169,59 @@ static const program programs[] = {
 	  "graph @f(%0: f32[1, 5], %1: i64[8], %2: f32[8, 5]) {\n"
 	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "sort",
+	  "hop 1\n"
+	  "graph @f(%0: f32[37]) {\n"
+	  "  %1 = argsort %0 {axis = 0, down = false}\n"
+	  "  return %1\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "sort down",
+	  "hop 1\n"
+	  "graph @f(%0: f64[3, 21, 2]) {\n"
+	  "  %1 = argsort %0 {axis = 1, down = true}\n"
+	  "  return %1\n"
+	  "}\n",
+	  2, 0, { 0 } },
+	{ "sort few",
+	  "hop 1\n"
+	  "graph @f(%0: i64[9, 4]) {\n"
+	  "  %1 = argsort %0 {axis = 1, down = false}\n"
+	  "  return %1\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "sort bools",
+	  "hop 1\n"
+	  "graph @f(%0: bool[19]) {\n"
+	  "  %1 = argsort %0 {axis = 0, down = true}\n"
+	  "  return %1\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "sort halves",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 18]) {\n"
+	  "  %1 = argsort %0 {axis = 1, down = false}\n"
+	  "  return %1\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "sort sizes",
+	  "hop 1\n"
+	  "graph @f<s: 0..40, t: 0..>(%0: i32[s, t]) {\n"
+	  "  %1 = argsort %0 {axis = 0, down = false}\n"
+	  "  %2 = argsort %0 {axis = 1, down = true}\n"
+	  "  return %1, %2\n"
+	  "}\n",
+	  2, 0, { 23, 11 } },
+	{ "sort nothing",
+	  "hop 1\n"
+	  "graph @f(%0: f32[0], %1: f32[5, 0], %2: f32[1], %3: f32[0, 6]) {\n"
+	  "  %4 = argsort %0 {axis = 0, down = false}\n"
+	  "  %5 = argsort %1 {axis = 1, down = false}\n"
+	  "  %6 = argsort %2 {axis = 0, down = false}\n"
+	  "  %7 = argsort %3 {axis = 1, down = false}\n"
+	  "  return %4, %5, %6, %7\n"
 	  "}\n",
 	  0, 0, { 0 } },
 	{ "along",
