@@ -9,7 +9,7 @@
  *	device_red.c   sums over all blocks
  *	device_columns.c  sums across memory
  *	device_turn.c  nests that turn their operands
- *	device_order.c sums of rows in order
+ *	device_order.c sums of rows in order, which device_rows.c makes
  *	device_sort.c  numbers in order
  *	device_build.c statements that these make
  *	device_keep.c  what stays in registers

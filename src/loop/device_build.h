@@ -31,8 +31,8 @@ int       hop_d_own(hop_dbuild *t, hop_dtype d, hop_reg first);
 hop_reg   hop_d_get(hop_dbuild *t, int own);
 void      hop_d_set(hop_dbuild *t, int own, hop_reg v);
 
-/* device_sort.c: n keys, numbers below 2^30, in order by nests, equal ones in theirs; with each goes where
- * it was. Two places for each, all i32; keys begin in the first. */
+/* device_sort.c: n keys, numbers below 2^30, in order by nests, equal ones in theirs; with each goes
+ * where it was. Two places for each, all i32; keys begin in the first. */
 typedef struct hop_dsort { int key[2], was[2]; } hop_dsort;
 int       hop_device_sort(hop_dbuild *t, const hop_dsort *s, int64_t n);     /* which place has them */
 

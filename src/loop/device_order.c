@@ -10,30 +10,12 @@
  * A nest right before it that fills x, with zeros most of the time, becomes the a that rows begin with.
  *
  * needs: carries as copies.  keeps: meaning, bit by bit. */
-#include "loop/device_build.h"
+#include "loop/device_order.h"
 
 enum {
 	LEAST = 512,             /* steps that pay */
-	WIDE = 128, EACH = 4,    /* elements of a row from which a thread takes several, so many */
-	MAXCOL = 6,
 	ROOM = 1 << 30           /* numbers of steps and rows are i32 */
 };
-
-typedef struct order {
-	hop_dfunc *d;
-	hop_block *home;
-	hop_stmt  *seq, *col[MAXCOL];    /* the loop, those over a row */
-	int        ncol;
-	hop_block  pre, all;     /* operations of a step, and with those of an element */
-	hop_stmt  *store;        /* of all */
-	hop_reg    row;
-	int64_t    n, rows, width;
-	hop_block  out;
-	hop_dbuild b;
-	hop_dsort  sort;         /* its buffers, and where the steps of a row begin and end */
-	int        from, to;
-	hop_stmt  *fill;         /* the nest that fills x; NULL: none that we know */
-} order;
 
 /* ---- is it one? ---- */
 
@@ -50,13 +32,13 @@ static const hop_stmt *def_in(const hop_block *b, hop_reg r)
 	return NULL;
 }
 
-static const hop_stmt *def_of(const order *o, hop_reg r)
+static const hop_stmt *def_of(const hop_order *o, hop_reg r)
 {
 	const hop_stmt *s = def_in(&o->pre, r);
 	return s ? s : def_in(o->home, r);
 }
 
-static bool number(const order *o, hop_reg r, int64_t *out)
+static bool number(const hop_order *o, hop_reg r, int64_t *out)
 {
 	const hop_stmt *s = def_of(o, r);
 	if (s && s->sop == HOP_SOP_size && hop_size_const(s->u.size))
@@ -69,7 +51,7 @@ static bool number(const order *o, hop_reg r, int64_t *out)
 }
 
 /* r is sop(something, a number): that, or 0. */
-static hop_reg clamped(const order *o, hop_reg r, enum hop_sop sop, int64_t *out)
+static hop_reg clamped(const hop_order *o, hop_reg r, enum hop_sop sop, int64_t *out)
 {
 	const hop_stmt *s = def_of(o, r);
 	if (!s || s->sop != sop)
@@ -78,7 +60,7 @@ static hop_reg clamped(const order *o, hop_reg r, enum hop_sop sop, int64_t *out
 }
 
 /* Rows are 0 .. rows-1. */
-static bool find_rows(order *o)
+static bool find_rows(hop_order *o)
 {
 	int64_t low = 0, high = 0;
 	hop_reg q = clamped(o, o->row, HOP_SOP_max, &low);
@@ -99,7 +81,7 @@ static bool has_store(const hop_block *b)
 }
 
 /* Operations, then the loops over a row one in the other, then operations; as copies. */
-static bool gather(order *o, const hop_block *b)
+static bool gather(hop_order *o, const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next) {
 		if (s->kind == HOP_L_OP) {
@@ -109,7 +91,8 @@ static bool gather(order *o, const hop_block *b)
 			continue;
 		}
 		if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_PAR || s->bound || s->next ||
-		    has_store(&o->all) || !hop_size_const(s->extent) || s->extent.k < 1 || o->ncol == MAXCOL)
+		    has_store(&o->all) || !hop_size_const(s->extent) || s->extent.k < 1 ||
+		    o->ncol == HOP_ORDER_COLS)
 			return false;
 		o->col[o->ncol++] = (hop_stmt *)(uintptr_t)s;
 		o->width *= s->extent.k < ROOM && o->width < ROOM ? s->extent.k : 1;
@@ -119,7 +102,7 @@ static bool gather(order *o, const hop_block *b)
 }
 
 /* The row's number is the only thing in the address that a step computes. */
-static bool find_row(order *o)
+static bool find_row(hop_order *o)
 {
 	const hop_addr *a = &o->store->u.addr;
 	for (int i = 0; i < a->nterm; i++) {
@@ -134,7 +117,7 @@ static bool find_row(order *o)
 	return o->row != 0;
 }
 
-static int64_t extent_of(const order *o, hop_reg r)
+static int64_t extent_of(const hop_order *o, hop_reg r)
 {
 	for (int i = 0; i < o->ncol; i++)
 		if (o->col[i]->dst == r)
@@ -143,7 +126,7 @@ static int64_t extent_of(const order *o, hop_reg r)
 }
 
 /* No element is of two rows, or of two columns: each stride is longer than all that is below it. */
-static bool is_apart(const order *o)
+static bool is_apart(const hop_order *o)
 {
 	const hop_addr *a = &o->store->u.addr;
 	int64_t below = 0, last = 0;
@@ -171,7 +154,7 @@ static bool is_apart(const order *o)
 }
 
 /* One store, and loads of what it writes at the same place only. */
-static bool find_store(order *o)
+static bool find_store(hop_order *o)
 {
 	for (hop_stmt *s = o->all.first; s; s = s->next)
 		if (is_op(s, HOP_SOP_store)) {
@@ -186,7 +169,7 @@ static bool find_store(order *o)
 	return o->store != NULL;
 }
 
-static bool is_one(order *o)
+static bool is_one(hop_order *o)
 {
 	const hop_stmt *s = o->seq;
 	if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_SEQ || s->bound || s->ncarry || s->reverse ||
@@ -203,7 +186,7 @@ static bool is_one(order *o)
 
 /* The store of s, a loop over operations that puts something into each element of x up to n; NULL: it is
  * none, or more. */
-static const hop_stmt *fill_of(const order *o, const hop_stmt *s, int x, int64_t n)
+static const hop_stmt *fill_of(const hop_order *o, const hop_stmt *s, int x, int64_t n)
 {
 	const hop_stmt *store = NULL;
 	if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_PAR || s->bound || !hop_size_is(s->extent, n))
@@ -224,7 +207,7 @@ static const hop_stmt *fill_of(const order *o, const hop_stmt *s, int x, int64_t
 }
 
 /* Rows are all of x up to n, since no two elements are the same. */
-static bool is_dense(const order *o, int64_t n)
+static bool is_dense(const hop_order *o, int64_t n)
 {
 	const hop_addr *a = &o->store->u.addr;
 	int64_t last = 0;
@@ -238,7 +221,7 @@ static bool is_dense(const order *o, int64_t n)
 }
 
 /* s, before the loop and operations, makes all that the rows begin with. */
-static bool fills(const order *o, const hop_stmt *s)
+static bool fills(const hop_order *o, const hop_stmt *s)
 {
 	int x = o->store->u.addr.buf;
 	int64_t n = o->rows * o->width;
@@ -281,7 +264,12 @@ static void rename_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 		*r = f->map[*r];
 }
 
-static hop_block renamed(order *o, const hop_block *b, hop_reg *map)
+hop_reg *hop_order_map(hop_order *o)
+{
+	return HOP_NEWN(&o->d->e->tmp, hop_reg, o->nreg + 1);
+}
+
+hop_block hop_order_renamed(hop_order *o, const hop_block *b, hop_reg *map)
 {
 	hop_block c = hop_block_copy(o->d->a, b);
 	fresh f = { &o->b.b, map };
@@ -290,7 +278,7 @@ static hop_block renamed(order *o, const hop_block *b, hop_reg *map)
 	return c;
 }
 
-static void append_all(order *o, hop_block *c)
+void hop_order_append(hop_order *o, hop_block *c)
 {
 	for (hop_stmt *s = c->first, *next; s; s = next) {
 		next = s->next;
@@ -301,19 +289,19 @@ static void append_all(order *o, hop_block *c)
 
 /* ---- sorting ---- */
 
-static void put_keys(order *o, int nreg)
+static void put_keys(hop_order *o)
 {
 	hop_dbuild *b = &o->b;
-	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), i = hop_d_nest(b, o->n);
+	hop_reg *map = hop_order_map(o), i = hop_d_nest(b, o->n);
 	map[o->seq->dst] = i;
-	hop_block c = renamed(o, &o->pre, map);
-	append_all(o, &c);
+	hop_block c = hop_order_renamed(o, &o->pre, map);
+	hop_order_append(o, &c);
 	hop_reg key = hop_d_cast(b, HOP_i32, map[o->row]);
 	hop_d_store(b, HOP_i32, hop_d_at(b, o->sort.key[0], i, 1, 0), key, 0);
 }
 
 /* Is the key that is `by` from i another, or is there none? */
-static hop_reg is_other(order *o, int keys, hop_reg i, int64_t by, hop_reg key)
+static hop_reg is_other(hop_order *o, int keys, hop_reg i, int64_t by, hop_reg key)
 {
 	hop_dbuild *b = &o->b;
 	hop_reg end = hop_d_num(b, HOP_i64, by < 0 ? 0 : o->n - by);
@@ -325,7 +313,7 @@ static hop_reg is_other(order *o, int keys, hop_reg i, int64_t by, hop_reg key)
 }
 
 /* Where the steps of a row begin and end. */
-static void find_ends(order *o, int keys)
+static void find_ends(hop_order *o, int keys)
 {
 	hop_dbuild *b = &o->b;
 	hop_reg v = hop_d_nest(b, o->rows), none = hop_d_num(b, HOP_i32, 0);
@@ -339,144 +327,34 @@ static void find_ends(order *o, int keys)
 	hop_d_store(b, HOP_i32, hop_d_at(b, o->to, row, 1, 0), hop_d_cast(b, HOP_i32, next), last);
 }
 
-/* ---- rows ---- */
-
-static hop_addr element(order *o, hop_reg *map)
-{
-	hop_addr a = { .buf = o->store->u.addr.buf, .offset = o->store->u.addr.offset };
-	for (int i = 0; i < o->store->u.addr.nterm; i++) {
-		hop_term t = o->store->u.addr.term[i];
-		hop_addr_add(o->d->a, &a, map[t.reg] ? map[t.reg] : t.reg, t.stride);
-	}
-	return a;
-}
-
-/* Columns of a row that one thread has: more loads at once, and fewer of what says which. */
-static int columns_each(const order *o)
-{
-	return o->width >= WIDE && o->width % EACH == 0 ? EACH : 1;
-}
-
-/* Where column `at` of the row is in its loops. */
-static void part_columns(order *o, hop_reg at, hop_reg *map)
-{
-	for (int i = o->ncol - 1; i >= 0; i--) {
-		hop_reg by = hop_d_num(&o->b, HOP_i64, o->col[i]->extent.k);
-		map[o->col[i]->dst] = i ? hop_d_op(&o->b, HOP_SOP_rem, HOP_i64, at, by) : at;
-		at = i ? hop_d_op(&o->b, HOP_SOP_div, HOP_i64, at, by) : at;
-	}
-}
-
-/* One step of a column: what it adds to is in a register. */
-static void put_step(order *o, int acc, hop_reg *map)
-{
-	int x = o->store->u.addr.buf;
-	hop_block c = renamed(o, &o->all, map);
-	for (hop_stmt *q = c.first; q; q = q->next)
-		if (q->sop == HOP_SOP_store ||
-		    (q->sop == HOP_SOP_load && hop_device_meet(o->d, q->u.addr.buf, x)))
-			q->u.addr = hop_d_at(&o->b, acc, 0, 0, 0);
-	append_all(o, &c);
-}
-
-/* What a column begins with. */
-static hop_reg first_of(order *o, hop_addr at, hop_reg some, int nreg)
-{
-	hop_dbuild *b = &o->b;
-	if (!o->fill)
-		return hop_d_load(b, (hop_dtype)o->store->dtype, at, some);
-	hop_reg *map = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1), v = 0;
-	hop_reg i = hop_d_num(b, HOP_i64, at.offset.k);
-	for (int k = 0; k < at.nterm; k++) {
-		hop_reg by = hop_d_num(b, HOP_i64, at.term[k].stride.k);
-		hop_reg more = hop_d_op(b, HOP_SOP_mul, HOP_i64, at.term[k].reg, by);
-		i = hop_d_op(b, HOP_SOP_add, HOP_i64, i, more);
-	}
-	map[o->fill->dst] = i;
-	hop_block all = renamed(o, &o->fill->body, map), c = { 0 };
-	for (hop_stmt *q = all.first, *next; q; q = next) {
-		next = q->next;
-		q->next = NULL;
-		if (q->sop == HOP_SOP_store)
-			v = q->a[0];
-		else
-			hop_block_append(&c, q);
-	}
-	append_all(o, &c);
-	return v;
-}
-
-/* The columns that a thread has, and where they are. */
-typedef struct part { int n, acc[EACH]; hop_reg *map[EACH]; hop_addr at[EACH]; } part;
-
-static void open_part(order *o, part *p, hop_reg row, hop_reg column, hop_reg some, int nreg)
-{
-	hop_dbuild *b = &o->b;
-	int64_t per = o->width / p->n;
-	for (int k = 0; k < p->n; k++) {
-		hop_reg by = hop_d_num(b, HOP_i64, k * per);
-		p->map[k] = HOP_NEWN(&o->d->e->tmp, hop_reg, nreg + 1);
-		part_columns(o, k ? hop_d_op(b, HOP_SOP_add, HOP_i64, column, by) : column, p->map[k]);
-		p->map[k][o->row] = row;
-		p->at[k] = element(o, p->map[k]);
-		hop_reg v = first_of(o, element(o, p->map[k]), some, nreg);
-		p->acc[k] = hop_d_own(b, (hop_dtype)o->store->dtype, v);
-	}
-}
-
-static void put_rows(order *o, int steps, int nreg)
-{
-	hop_dbuild *b = &o->b;
-	part p = { .n = columns_each(o) };
-	hop_reg i = hop_d_nest(b, o->rows * (o->width / p.n)), by = hop_d_num(b, HOP_i64, o->width / p.n);
-	hop_reg column = hop_d_op(b, HOP_SOP_rem, HOP_i64, i, by);
-	hop_reg row = hop_d_op(b, HOP_SOP_div, HOP_i64, i, by);
-	hop_reg from = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, o->from, row, 1, 0), 0));
-	hop_reg to = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, o->to, row, 1, 0), 0));
-	hop_reg n = hop_d_op(b, HOP_SOP_sub, HOP_i64, to, from);
-	hop_reg some = o->fill ? 0 : hop_d_test(b, HOP_SOP_lt, hop_d_num(b, HOP_i64, 0), n);
-	open_part(o, &p, row, column, some, nreg);
-	hop_block *outer = b->b.block;
-	hop_stmt *s = hop_d_seq(b, o->n);
-	s->bound = n;
-	hop_reg step = hop_d_load(b, HOP_i32, hop_d_at(b, steps, from, 1, s->dst), 0);
-	step = hop_d_cast(b, HOP_i64, step);
-	for (int k = 0; k < p.n; k++) {
-		p.map[k][o->seq->dst] = step;
-		put_step(o, p.acc[k], p.map[k]);
-	}
-	b->b.block = outer;
-	for (int k = 0; k < p.n; k++)
-		hop_d_store(b, (hop_dtype)o->store->dtype, p.at[k], hop_d_get(b, p.acc[k]), some);
-}
-
 /* ---- all of it ---- */
 
-static int room_for(order *o, int64_t n)
+static int room_for(hop_order *o, int64_t n)
 {
 	return hop_device_scratch(o->d, HOP_i32, hop_size_int(n));
 }
 
-static void make(order *o)
+static void make(hop_order *o)
 {
-	int nreg = o->d->f->nreg, last;
+	int last;
+	o->nreg = o->d->f->nreg;
 	for (int i = 0; i < 2; i++) {
 		o->sort.key[i] = room_for(o, o->n);
 		o->sort.was[i] = room_for(o, o->n);
 	}
 	o->from = room_for(o, o->rows);
 	o->to = room_for(o, o->rows);
-	put_keys(o, nreg);
+	put_keys(o);
 	last = hop_device_sort(&o->b, &o->sort, o->n);
 	find_ends(o, o->sort.key[last]);
-	put_rows(o, o->sort.was[last], nreg);
+	hop_order_rows(o, o->sort.key[last], o->sort.was[last]);
 }
 
 void hop_device_order(hop_dfunc *d, hop_block *b)
 {
 	hop_stmt *before = NULL;         /* the nest that came last, behind it operations only */
 	for (hop_stmt **at = &b->first, *s; (s = *at); at = &(*at)->next) {
-		order o = { .d = d, .home = b, .seq = s, .width = 1 };
+		hop_order o = { .d = d, .home = b, .seq = s, .width = 1 };
 		if (!is_one(&o)) {
 			before = s->kind != HOP_L_OP ? s : is_op(s, HOP_SOP_store) ? NULL : before;
 			continue;

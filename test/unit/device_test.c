@@ -91,14 +91,14 @@ static const program programs[] = {
 	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 2, { 0 } },
+	  0, 3, { 0 } },
 	{ "many rows",
 	  "hop 1\n"
 	  "graph @f(%0: f32[300, 2], %1: i32[43], %2: f32[43, 2]) {\n"
 	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 2, { 0 } },
+	  0, 3, { 0 } },
 	{ "zeros",
 	  "hop 1\n"
 	  "graph @f(%0: i64[64], %1: f32[64, 6]) {\n"
@@ -107,7 +107,7 @@ static const program programs[] = {
 	  "  %4 = scatter %3, %0, %1 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %4\n"
 	  "}\n",
-	  0, 2, { 0 } },
+	  0, 3, { 0 } },
 	{ "more zeros",
 	  "hop 1\n"
 	  "graph @f(%0: i32[65], %1: bf16[65, 4, 32]) {\n"
@@ -117,7 +117,7 @@ static const program programs[] = {
 	  "  %5 = scatter %4, %0, %1 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %4, %5\n"
 	  "}\n",
-	  0, 10, { 0 } },
+	  0, 12, { 0 } },
 	{ "one of many rows",
 	  "hop 1\n"
 	  "graph @f(%0: i64[70], %1: f32[70, 3], %2: f32[9, 3]) {\n"
@@ -128,21 +128,21 @@ static const program programs[] = {
 	  "  %7 = scatter %6, %5, %1 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %7\n"
 	  "}\n",
-	  0, 2, { 0 } },
+	  0, 3, { 0 } },
 	{ "elements",
 	  "hop 1\n"
 	  "graph @f(%0: f64[6], %1: i64[31], %2: f64[31]) {\n"
 	  "  %9 = scatter %0, %1, %2 {mode = mul, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 2, { 0 } },
+	  0, 3, { 0 } },
 	{ "last",
 	  "hop 1\n"
 	  "graph @f(%0: f32[5], %1: i64[31], %2: f32[31]) {\n"
 	  "  %9 = scatter %0, %1, %2 {mode = set, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 2, { 0 } },
+	  0, 3, { 0 } },
 	{ "inner",
 	  "hop 1\n"
 	  "graph @f(%0: i32[4, 6, 3], %1: i64[10], %2: i32[4, 10, 3]) {\n"
@@ -156,14 +156,14 @@ static const program programs[] = {
 	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 2, { 0 } },
+	  0, 3, { 0 } },
 	{ "wide",
 	  "hop 1\n"
 	  "graph @f(%0: f32[3, 8, 17], %1: i64[9], %2: f32[9, 8, 17]) {\n"
 	  "  %9 = scatter %0, %1, %2 {mode = add, axis = 0, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 5, { 0 } },
+	  0, 6, { 0 } },
 	{ "one row",
 	  "hop 1\n"
 	  "graph @f(%0: f32[1, 5], %1: i64[8], %2: f32[8, 5]) {\n"

@@ -1,0 +1,36 @@
+/* device_order.h -- a loop in order that adds to rows, while it becomes nests: what device_order.c,
+ * which finds it and sorts its steps, and device_rows.c, which makes the rows, share. */
+#ifndef HOP_DEVICE_ORDER_H
+#define HOP_DEVICE_ORDER_H
+
+#include "loop/device_build.h"
+
+enum { HOP_ORDER_COLS = 6 };
+
+typedef struct hop_order {
+	hop_dfunc *d;
+	hop_block *home;
+	hop_stmt  *seq, *col[HOP_ORDER_COLS];      /* the loop, those over a row */
+	int        ncol;
+	hop_block  pre, all;     /* operations of a step, and with those of an element */
+	hop_stmt  *store;        /* of all */
+	hop_reg    row;
+	int64_t    n, rows, width;
+	int        nreg;         /* that the loop may know */
+	hop_block  out;
+	hop_dbuild b;
+	hop_dsort  sort;         /* its buffers, and where the steps of a row begin and end */
+	int        from, to;
+	hop_stmt  *fill;         /* the nest that fills x; NULL: none that we know */
+} hop_order;
+
+/* Operations with registers of their own, at the end of what is being built; map, [nreg + 1], says what
+ * those from outside are now, and then what all of them are. */
+hop_reg  *hop_order_map(hop_order *o);
+hop_block hop_order_renamed(hop_order *o, const hop_block *b, hop_reg *map);
+void      hop_order_append(hop_order *o, hop_block *c);
+
+/* device_rows.c: every row by its steps in order, which are known now. */
+void hop_order_rows(hop_order *o, int keys, int steps);
+
+#endif
