@@ -238,10 +238,13 @@ static hop_reg share(hop_order *o, int64_t n, hop_reg bound)
 	return s->dst;
 }
 
+/* Columns behind the last are the last once more. */
 static hop_reg *columns_of(hop_order *o, const piece *p, hop_reg c)
 {
-	hop_reg *map = hop_order_map(o);
-	part_columns(o, op(o, HOP_SOP_add, p->first, c), map);
+	hop_reg *map = hop_order_map(o), at = op(o, HOP_SOP_add, p->first, c);
+	if (o->width % p->columns)
+		at = op(o, HOP_SOP_min, at, num(o, o->width - 1));
+	part_columns(o, at, map);
 	return map;
 }
 
@@ -303,11 +306,16 @@ static void put_stages(hop_order *o, const piece *p)
 	b->b.block = outer;
 }
 
+static int64_t pieces_of(const hop_order *o, const piece *p)
+{
+	return (o->width + p->columns - 1) / p->columns;
+}
+
 /* Its row, if that is long and this is the first multiple of `limit` in it. */
 static void find_long(hop_order *o, piece *p, int keys, int64_t limit)
 {
 	hop_dbuild *b = &o->b;
-	int64_t each = o->width / p->columns;
+	int64_t each = pieces_of(o, p);
 	hop_reg by = num(o, limit), first;
 	hop_reg at = op(o, HOP_SOP_mul, op(o, HOP_SOP_div, p->i, num(o, each)), by);
 	p->first = op(o, HOP_SOP_mul, op(o, HOP_SOP_rem, p->i, num(o, each)), num(o, p->columns));
@@ -319,17 +327,29 @@ static void find_long(hop_order *o, piece *p, int keys, int64_t limit)
 	p->e.n = hop_d_select(b, HOP_i64, p->mine, p->e.n, num(o, 0));
 }
 
-/* As many columns as divide the row, of those that a block may have; then steps that fill what it
- * shares. */
+/* As many columns as a block may have, then steps that fill what it shares. */
 static piece piece_of(hop_order *o, halves *h, int steps)
 {
 	bool few = o->d->m->small;
 	piece p = { .h = h, .steps = steps, .columns = few ? FEW_COLUMNS : COLUMNS };
-	while (o->width % p.columns)
-		p.columns--;
+	p.columns = p.columns < o->width ? p.columns : o->width;
 	p.count = few ? FEW_STEPS : STAGE / (p.columns * (int64_t)hop_dtype_bytes(h->dtype));
 	p.count = p.count < o->n ? p.count : o->n;
 	return p;
+}
+
+static void put_back(hop_order *o, const piece *p)
+{
+	hop_dbuild *b = &o->b;
+	hop_dtype t = (hop_dtype)o->store->dtype;
+	hop_reg c = share(o, p->columns, 0), *map = columns_of(o, p, c), mine = p->mine;
+	hop_reg v = hop_d_load(b, t, hop_d_at(b, p->acc, p->i, p->nacc, c), 0);
+	map[o->row] = p->row;
+	if (o->width % p->columns) {
+		hop_reg there = hop_d_test(b, HOP_SOP_lt, op(o, HOP_SOP_add, p->first, c), num(o, o->width));
+		mine = hop_d_test(b, HOP_SOP_and, mine, there);
+	}
+	hop_d_store(b, t, element(o, map), v, mine);
 }
 
 static void put_long(hop_order *o, halves *h, int keys, int steps, int64_t limit)
@@ -337,7 +357,7 @@ static void put_long(hop_order *o, halves *h, int keys, int steps, int64_t limit
 	hop_dbuild *b = &o->b;
 	hop_dtype t = (hop_dtype)o->store->dtype;
 	piece p = piece_of(o, h, steps);
-	int64_t n = (o->n + limit - 1) / limit * (o->width / p.columns);
+	int64_t n = (o->n + limit - 1) / limit * pieces_of(o, &p);
 	p.nacc = p.columns;
 	p.nstage = p.columns * p.count;
 	p.acc = slices(o, t, &p.nacc, n);
@@ -351,11 +371,7 @@ static void put_long(hop_order *o, halves *h, int keys, int steps, int64_t limit
 	hop_d_store(b, t, hop_d_at(b, p.acc, p.i, p.nacc, c), v, 0);
 	b->b.block = nest;
 	put_stages(o, &p);
-	c = share(o, p.columns, 0);
-	map = columns_of(o, &p, c);
-	map[o->row] = p.row;
-	v = hop_d_load(b, t, hop_d_at(b, p.acc, p.i, p.nacc, c), 0);
-	hop_d_store(b, t, element(o, map), v, p.mine);
+	put_back(o, &p);
 	b->b.block = nest;
 }
 
