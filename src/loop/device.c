@@ -5,6 +5,7 @@
  *	           nests, branches and loops of those, what the run time is asked
  *	resident   a branch or a loop with large nests in it: all blocks at once
  *	call       a function with large nests: a list of its own
+ *	loop       whose trips are kernels of their own (device_list.c): their list
  *
  * What is behind a sum over all blocks, and small, goes to the block that ends it. A function that is
  * called in a kernel is bound for who calls it: one block, or all.
@@ -14,12 +15,15 @@
 
 #include "loop/lower.h"
 
+#include <string.h>
+
 enum {
 	THREADS = 256,           /* of a block */
 	SMALL = 4096,            /* elements that one block may well do */
 	LONG = 40000,            /* statements a thread that it may not */
 	MUCH = 100000,           /* statements that are better done by many */
-	HEAVY = 800              /* weight of a small kernel that is long enough to be compiled */
+	HEAVY = 800,             /* weight of a small kernel that is long enough to be compiled */
+	AHEAD = 64               /* kernels that a loop of a list may be told at once */
 };
 
 typedef enum how { HOW_HOST, HOW_BLOCK, HOW_RESIDENT, NHOW } how;
@@ -32,6 +36,9 @@ typedef struct device {
 	int        nold;
 	bool      *big;          /* [nold] has a large nest */
 	int       *made;         /* [nold * NHOW] its number; 0 = none yet */
+	int64_t   *within;       /* [nold] of a list: `when`, when it was made */
+	hop_dcost *cost;         /* [nold] */
+	int64_t    when;         /* 1 + the byte of scratch that decides about the list's loop; 0 = none */
 	hop_lfunc *out;
 	size_t     n, cap;
 	int64_t    spill;        /* bytes of scratch that are given away */
@@ -164,7 +171,7 @@ static void make_team(device *v, int at, int old, how h)
 
 /* A run of statements. */
 typedef struct run {
-	enum { RUN_SMALL, RUN_NEST, RUN_RESIDENT, RUN_CALL } kind;
+	enum { RUN_SMALL, RUN_NEST, RUN_RESIDENT, RUN_CALL, RUN_LOOP } kind;
 	hop_stmt *first, *end;
 	int64_t   weight;
 	bool      empty;         /* all of it is made again where it is wanted */
@@ -177,22 +184,38 @@ static bool is_much(const hop_stmt *s)
 	return hop_stmt_is_nest(s) && hop_nest_width(s) >= THREADS && hop_nest_work(s) > MUCH;
 }
 
-static int kind_of(const device *v, const hop_stmt *s)
+/* A trip's call is one of a list if the host knows what it is given. */
+static bool is_listed(const device *v, const hop_cut *c, const hop_stmt *s)
 {
+	int nsym = c->d.f->nsym;
+	bool ok = hop_size_nsym(s->frame) <= nsym;
+	for (int i = 0; i < s->nsize; i++)
+		ok = ok && hop_size_nsym(s->sizes[i]) <= nsym;
+	for (int i = 0; i < s->narg; i++)
+		ok = ok && !s->args[i].nterm && hop_size_nsym(s->args[i].offset) <= nsym;
+	return ok || !v->when;
+}
+
+static int kind_of(const device *v, const hop_cut *c, const hop_stmt *s)
+{
+	if (s->hosted)
+		return RUN_LOOP;
 	if (s->kind == HOP_L_OP || (!stmt_big(v, s) && !is_much(s)))
 		return RUN_SMALL;
-	return hop_stmt_is_nest(s) ? RUN_NEST : s->kind == HOP_L_CALL ? RUN_CALL : RUN_RESIDENT;
+	if (s->kind == HOP_L_CALL && is_listed(v, c, s))
+		return RUN_CALL;
+	return hop_stmt_is_nest(s) ? RUN_NEST : RUN_RESIDENT;
 }
 
 /* The next run, from s on. */
 static run next_run(const device *v, const hop_cut *c, hop_stmt *s)
 {
-	run r = { .kind = (int)kind_of(v, s), .first = s, .end = s->next, .weight = hop_stmt_weight(s) };
+	run r = { .kind = (int)kind_of(v, c, s), .first = s, .end = s->next, .weight = hop_stmt_weight(s) };
 	bool sums = r.kind == RUN_NEST && s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED;
 	r.empty = r.kind == RUN_SMALL && hop_cut_is_again(c, s);
 	if (r.kind != RUN_SMALL && !sums)
 		return r;
-	for (s = s->next; s && kind_of(v, s) == RUN_SMALL && r.weight < HEAVY; s = s->next) {
+	for (s = s->next; s && kind_of(v, c, s) == RUN_SMALL && r.weight < HEAVY; s = s->next) {
 		r.weight += hop_stmt_weight(s);
 		r.empty = r.empty && hop_cut_is_again(c, s);
 		r.end = s->next;
@@ -236,11 +259,12 @@ static void span_addr(void *user, hop_addr *a, bool is_write)
 	v->last[a->buf] = v->run;
 }
 
+/* In a loop the next trip may. */
 static bool *users(device *v, const hop_dfunc *d, const run *r, bool earlier)
 {
 	bool *used = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf);
 	for (int i = 0; i < v->nspan; i++)
-		used[i] = v->last[i] > r->no || (earlier && v->first[i] && v->first[i] < r->no);
+		used[i] = v->when || v->last[i] > r->no || (earlier && v->first[i] && v->first[i] < r->no);
 	return used;
 }
 
@@ -321,6 +345,21 @@ static hop_stmt *call_kernel(device *v, int callee, hop_loc loc)
 	return s;
 }
 
+/* All of it rests on a byte that its last statement may write: so that is read by all before. */
+static void add_when(device *v, hop_lfunc *k)
+{
+	hop_block own = { 0 };
+	hop_lbuild b = { .env = v->e, .a = v->p->a, .f = k, .block = &own };
+	hop_lbuf go = { .kind = HOP_BUF_TEMP, .space = HOP_SPACE_SCRATCH, .dtype = HOP_bool,
+	                .count = hop_size_int(1), .offset = hop_size_int(v->when - 1), .is_written = true };
+	hop_addr at = { .buf = hop_l_buf(&b, go), .offset = hop_size_int(0) };
+	hop_l_load(&b, HOP_bool, &at);
+	own.last->next = k->body.first;
+	k->body.first = own.first;
+	k->body.last = k->body.last ? k->body.last : own.last;
+	k->when = 1 + at.buf;
+}
+
 static void make_kernel(device *v, hop_cut *c, const run *r, hop_block *list)
 {
 	hop_lfunc k;
@@ -328,6 +367,8 @@ static void make_kernel(device *v, hop_cut *c, const run *r, hop_block *list)
 	hop_dfunc d = dfunc(v, &k);
 	d.scratch = v->spill;
 	k.level = HOP_LEVEL_KERNEL;
+	if (v->when)
+		add_when(v, &k);
 	bind_run(v, &d, &k, r);
 	v->spill = d.scratch;
 	hop_cut_close(c, &k);
@@ -335,59 +376,147 @@ static void make_kernel(device *v, hop_cut *c, const run *r, hop_block *list)
 	hop_block_append(list, call_kernel(v, append(v, &k), r->first->loc));
 }
 
-static void make_host(device *v, int at, int old)
+/* A host function that is cut. */
+typedef struct list {
+	hop_cut   c;
+	hop_lfunc f, *host;      /* all of it; what is left of it */
+	int      *first, *last, nspan;
+} list;
+
+static bool has_loops(const hop_block *b)
 {
-	hop_lfunc f = v->old[old];
-	hop_block list = { 0 };
-	hop_dfunc d = dfunc(v, &f);
-	hop_cut c;
-	f.body = hop_block_copy(v->p->a, &f.body);
-	hop_device_order(&d, &f.body);
-	hop_device_split_columns(&d, &f.body);
-	v->spill = d.scratch;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->hosted)
+			return true;
+	return false;
+}
+
+static void note_list(device *v, list *l, hop_block *b)
+{
+	for (hop_stmt *s = b->first; s;) {
+		run r = next_run(v, &l->c, s);
+		int64_t was = v->when;
+		if (r.kind == RUN_LOOP) {
+			v->when = 1;
+			note_list(v, l, &r.first->body);
+		} else if (!r.empty) {
+			hop_cut_note(&l->c, r.first, r.end);
+		}
+		v->when = was;
+		s = r.end;
+	}
+}
+
+static void note_spans(device *v, list *l)
+{
 	v->run = 0;
-	v->nspan = f.nbuf;
-	v->first = HOP_NEWN(&v->e->tmp, int, f.nbuf);
-	v->last = HOP_NEWN(&v->e->tmp, int, f.nbuf);
-	hop_cut_open(&c, &d);
-	for (hop_stmt *s = f.body.first; s;) {
-		run r = next_run(v, &c, s);
-		if (!r.empty)
-			hop_cut_note(&c, r.first, r.end);
+	v->nspan = l->nspan = l->f.nbuf;
+	v->first = l->first = HOP_NEWN(&v->e->tmp, int, l->nspan);
+	v->last = l->last = HOP_NEWN(&v->e->tmp, int, l->nspan);
+	for (hop_stmt *s = l->f.body.first; s;) {
+		run r = next_run(v, &l->c, s);
 		v->run++;
 		for (; s != r.end; s = s->next)
-			hop_stmt_all_addrs(&f, s, span_addr, v);
+			hop_stmt_all_addrs(&l->f, s, span_addr, v);
 	}
-	v->spill += (c.spilled + 63) / 64 * 64;
-	int no = 0, *first = v->first, *last = v->last, nspan = v->nspan;
-	for (hop_stmt *s = f.body.first; s;) {
-		run r = next_run(v, &c, s);
+}
+
+static void make_list(device *v, list *l, const hop_block *b, int no, hop_block *out);
+
+/* Kernels that are told for a trip. */
+static int list_length(const device *v, const hop_block *b)
+{
+	int n = 0;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		n += s->hosted ? list_length(v, &s->body) * s->bind.each : s->is_part ? 1 :
+		     list_length(v, &v->out[s->callee].body);
+	return n;
+}
+
+/* What it decides is a buffer of the list; kernels in it know its byte. */
+static hop_stmt *make_loop(device *v, list *l, const hop_stmt *s, int no)
+{
+	int64_t was = v->when;
+	hop_lbuf go = l->f.buf[s->other.first->u.addr.buf];
+	hop_stmt *w = HOP_NEW(v->p->a, hop_stmt);
+	hop_lbuild b = { .env = v->e, .a = v->p->a, .f = l->host, .block = &w->other, .loc = s->loc };
+	hop_addr at = { .buf = hop_l_buf(&b, go), .offset = hop_size_int(0) };
+	*w = (hop_stmt){ .kind = HOP_L_WHILE, .hosted = true, .loc = s->loc, .bind = s->bind };
+	w->a[0] = hop_l_load(&b, HOP_bool, &at);
+	v->when = 1 + go.offset.k;
+	make_list(v, l, &s->body, no, &w->body);
+	v->when = was;
+	while (w->bind.each > 1 && list_length(v, &w->body) * w->bind.each > AHEAD)
+		w->bind.each--;
+	return w;
+}
+
+/* no: of the run of the function that b is in; 0 = b is all of it. */
+static void make_list(device *v, list *l, const hop_block *b, int no, hop_block *out)
+{
+	int n = 0;
+	for (hop_stmt *s = b->first; s;) {
+		run r = next_run(v, &l->c, s);
 		s = r.end;
-		r.no = ++no;
-		v->first = first;          /* a list that is called has its own */
-		v->last = last;
-		v->nspan = nspan;
-		if (r.kind == RUN_CALL) {
+		r.no = no ? no : ++n;
+		v->first = l->first;       /* a list that is called has its own */
+		v->last = l->last;
+		v->nspan = l->nspan;
+		if (r.kind == RUN_LOOP) {
+			hop_block_append(out, make_loop(v, l, r.first, r.no));
+		} else if (r.kind == RUN_CALL) {
 			hop_stmt *q = hop_stmt_copy(v->p->a, r.first);
 			q->callee = make(v, q->callee, HOW_HOST);
-			hop_block_append(&list, q);
+			hop_block_append(out, q);
 		} else if (!r.empty) {
-			make_kernel(v, &c, &r, &list);
+			make_kernel(v, &l->c, &r, out);
 		}
 	}
-	f = v->old[old];
-	f.level = HOP_LEVEL_HOST;
-	f.body = list;
-	f.nreg = 0;
-	v->out[at] = f;
+}
+
+/* Buffers of its own, with room for as many as hop_l_buf takes it to have. */
+static void own_bufs(hop_arena *a, hop_lfunc *f)
+{
+	int n = 1;
+	while (n < f->nbuf)
+		n *= 2;
+	hop_lbuf *all = HOP_NEWN(a, hop_lbuf, n);
+	if (f->nbuf)
+		memcpy(all, f->buf, (size_t)f->nbuf * sizeof *all);
+	f->buf = all;
+}
+
+static void make_host(device *v, int at, int old)
+{
+	hop_lfunc host = v->old[old];
+	list l = { .f = v->old[old], .host = &host };
+	hop_block out = { 0 };
+	hop_dfunc d = dfunc(v, &l.f);
+	l.f.body = hop_block_copy(v->p->a, &l.f.body);
+	hop_device_order(&d, &l.f.body);
+	hop_device_split_columns(&d, &l.f.body);
+	hop_device_list(&d, v->cost, &l.f.body);
+	v->spill = d.scratch;
+	hop_cut_open(&l.c, &d);
+	note_list(v, &l, &l.f.body);
+	note_spans(v, &l);
+	v->spill += (l.c.spilled + 63) / 64 * 64;
+	host.level = HOP_LEVEL_HOST;
+	host.nreg = 0;
+	if (has_loops(&l.f.body))
+		own_bufs(v->p->a, &host);
+	make_list(v, &l, &l.f.body, 0, &out);
+	host.body = out;
+	v->out[at] = host;
 }
 
 static int make(device *v, int old, how h)
 {
 	int at = v->made[old * NHOW + h];
-	if (at)
+	if (at && (h != HOW_HOST || v->within[old] == v->when))
 		return at;
 	at = reserve(v, old, h);
+	v->within[old] = h == HOW_HOST ? v->when : v->within[old];
 	if (h == HOW_HOST)
 		make_host(v, at, old);
 	else
@@ -396,6 +525,15 @@ static int make(device *v, int old, how h)
 }
 
 /* ---- all of it ---- */
+
+static void set_frame(device *v, const hop_block *b, hop_size frame)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		if (s->is_part)
+			v->out[s->callee].frame = frame;
+		set_frame(v, &s->body, frame);
+	}
+}
 
 /* Slices of loops that were loose: no two kernels need theirs at the same time, but what they call may
  * while they do. */
@@ -417,9 +555,7 @@ static void settle(device *v)
 	}
 	for (size_t i = 0; i < v->n; i++)
 		v->out[i].scratch = hop_size_int(end);
-	for (const hop_stmt *s = v->out[0].body.first; s; s = s->next)
-		if (s->is_part)
-			v->out[s->callee].frame = frame;
+	set_frame(v, &v->out[0].body, frame);
 	v->out[0].frame = frame;
 }
 
@@ -480,12 +616,15 @@ hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
 	device v = { .e = e, .p = p, .m = m, .old = p->func, .nold = p->nfunc };
 	v.big = HOP_NEWN(&e->tmp, bool, p->nfunc);
 	v.made = HOP_NEWN(&e->tmp, int, p->nfunc * NHOW);
+	v.within = HOP_NEWN(&e->tmp, int64_t, p->nfunc);
+	v.cost = HOP_NEWN(&e->tmp, hop_dcost, p->nfunc);
 	for (int i = p->nfunc - 1; i >= 0; i--)
 		plain_block(&v, &v.old[i], &v.old[i].body);
 	for (int i = 0; i < p->nfunc; i++)
 		hop_device_own(e, p->a, &v.old[i], !i);
 	for (int i = p->nfunc - 1; i >= 0; i--)
 		v.big[i] = block_big(&v, &v.old[i].body);
+	hop_device_cost(m, p, v.cost);
 	if (!v.st) {
 		make(&v, 0, HOW_HOST);
 		settle(&v);

@@ -3,6 +3,7 @@
  * machine has blocks.
  *
  *	device.c       which functions there are, at which level; lists: which statements are a kernel
+ *	device_list.c  loops whose trips are kernels of their own
  *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
  *	device_own.c   temporaries that each step of a map, or each block, has for itself
  *	device_bind.c  who shares which loop
@@ -85,6 +86,13 @@ void hop_device_split_columns(hop_dfunc *d, hop_block *b);
 /* device_order.c: loops right in b that add to rows in order, as nests in which rows are side by side.
  * Their iterations are apart though addresses do not show it: they say so. */
 void hop_device_order(hop_dfunc *d, hop_block *b);
+
+/* device_list.c: loops right in b, the body of a host's list, whose trips are worth kernels of their own
+ * as `hosted` ones, so many trips told at once at most. */
+enum { HOP_DEVICE_AHEAD = 8 };
+typedef struct hop_dcost { bool asks; double moves; } hop_dcost;     /* of a function */
+void hop_device_cost(const hop_machine *m, const hop_prog *p, hop_dcost *out);       /* [nfunc] */
+void hop_device_list(hop_dfunc *d, const hop_dcost *cost, hop_block *b);
 
 /* device_turn.c: the chain of n loops by tiles; false: there is nothing to turn. */
 bool hop_device_turn(hop_dfunc *d, hop_stmt **c, int n, hop_team *team);

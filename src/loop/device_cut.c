@@ -15,7 +15,7 @@ enum { CELL = 8 };               /* bytes of a register in scratch */
 static bool is_input(const hop_cut *c, int buf)
 {
 	const hop_lbuf *b = &c->d.f->buf[buf];
-	return b->kind == HOP_BUF_CONST ||
+	return b->kind == HOP_BUF_CONST || b->counts ||
 	       (b->kind == HOP_BUF_PARAM && !b->is_written && !c->aliased[b->index]);
 }
 
@@ -49,6 +49,16 @@ static void learn(hop_cut *c, hop_stmt *s)
 	c->again[s->dst] = ok;
 }
 
+/* Loops of the host's list too: what is in them is cut as the rest. */
+static void learn_block(hop_cut *c, const hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		learn(c, s);
+		if (s->hosted)
+			learn_block(c, &s->body);
+	}
+}
+
 /* Room for a few buffers behind those of the function, which every kernel uses anew: hop_l_buf makes
  * a larger array when their number is a power of two. */
 static void make_room(hop_dfunc *d)
@@ -78,8 +88,7 @@ void hop_cut_open(hop_cut *c, const hop_dfunc *d)
 	for (int i = 0; i < f->nbuf; i++)
 		if (f->buf[i].kind == HOP_BUF_PARAM && f->buf[i].alias)
 			c->aliased[f->buf[i].alias - 1] = true;
-	for (hop_stmt *s = f->body.first; s; s = s->next)
-		learn(c, s);
+	learn_block(c, &f->body);
 }
 
 bool hop_cut_is_again(const hop_cut *c, const hop_stmt *s)
@@ -281,5 +290,7 @@ void hop_cut_close(hop_cut *c, hop_lfunc *k)
 		own.local[i] = buf_number(c, k, k->local[i], &b);
 	own.nreg = c->nreg;
 	own.body = k->body;
+	if (k->when)
+		own.when = 1 + buf_number(c, k, k->when - 1, &b);
 	*k = own;
 }

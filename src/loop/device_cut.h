@@ -8,7 +8,7 @@
 typedef struct hop_cut {
 	hop_dfunc  d;
 	bool      *again;          /* [nreg+1] may be made again anywhere */
-	hop_stmt **def;            /* [nreg+1] operations right in the function */
+	hop_stmt **def;            /* [nreg+1] operations right in the list, or in its loops */
 	int       *made;           /* [nreg+1] the last kernel that makes it */
 	int64_t   *slot;           /* [nreg+1] 1 + its byte behind d.scratch; 0 = none */
 	uint8_t   *dtype;          /* [nreg+1] */

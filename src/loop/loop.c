@@ -370,7 +370,10 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 		hop_putc(o, '}');
 		break;
 	case HOP_L_WHILE:
-		hop_put(o, "while {\n");
+		hop_put(o, "while");
+		if (s->hosted && s->bind.each > 1)
+			hop_putf(o, " each %d", s->bind.each);
+		hop_put(o, " {\n");
 		put_block(o, &s->other, depth + 1);
 		indent(o, depth);
 		hop_putf(o, "} r%d {\n", s->a[0]);
@@ -441,6 +444,8 @@ static void put_buf(hop_buf *o, const hop_lbuf *b, int i)
 		hop_put(o, " written");
 	if (b->is_private)
 		hop_put(o, " private");
+	if (b->decides || b->counts)
+		hop_put(o, b->decides ? " decides" : " counts");
 	hop_putc(o, '\n');
 }
 
@@ -454,6 +459,8 @@ static void put_team(hop_buf *o, const hop_lfunc *f)
 		put_size(o, f->team.blocks[i]);
 	}
 	hop_put(o, f->team.resident ? " resident" : f->team.exact ? " exact" : "");
+	if (f->when)
+		hop_putf(o, ", when b%d", f->when - 1);
 	if (f->shared)
 		hop_putf(o, ", shares %lld", (long long)f->shared);
 }

@@ -79,6 +79,10 @@ typedef struct hop_lbuf {
 	bool        is_written;    /* by this function or a callee; false lets a target hoist */
 	bool        is_private;    /* TEMP: what one iteration of a loop needs, or a slice of it */
 	bool        turns;         /* TEMP: two halves; a step that reads one writes the other (turn.c) */
+	bool        decides;       /* TEMP, one bool: whether a loop of a host's list goes on. Who stores
+	                              to it is the last before the loop, or the last of a trip */
+	bool        counts;        /* TEMP, one i64: the step of such a loop, the same in all of a trip but
+	                              its last store */
 	const char *name;          /* for debuggers: of the carry that is all of it; NULL = none. Not
 	                              part of the text; interned, like the carry's type */
 	const hop_type *type;
@@ -289,6 +293,7 @@ struct hop_stmt {
 	                                   share: a step writes of them what it reads */
 	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,
 	                                   and nothing is passed */
+	bool              hosted : 1;   /* WHILE: of a host's list, see hop_level */
 	hop_loc           loc;
 	hop_reg           dst;          /* OP result, LOOP variable */
 	hop_reg           a[3];
@@ -322,7 +327,9 @@ _Static_assert(sizeof(hop_stmt) <= 128, "two lines of a cache");
 
 /* Who runs a function. On a CPU all of it is WHOLE. Where a host drives a device (device.c):
  *
- * HOST    a list: calls of kernels and of other lists, libraries, one after the other.
+ * HOST    a list: calls of kernels and of other lists, libraries, one after the other. A WHILE of a list
+ *         has a load as its `other`: what the last kernel before it and the last of each trip decided.
+ *         bind.each trips may be told at once: kernels know if there is none (hop_lfunc.when).
  * KERNEL  all threads of its team, which are started together: one block, blocks that are all there
  *         at once (resident), or any number of blocks that come and go. Statements outside of loops
  *         that are shared (hop_place) run in every thread, with the same values of registers; a store
@@ -356,6 +363,7 @@ typedef struct hop_lfunc {
 	const char *name;
 	enum hop_level level;
 	hop_team    team;              /* KERNEL */
+	int         when;              /* KERNEL: 1 + a bool buffer: where that is false it does nothing */
 	int64_t     shared;            /* KERNEL, TEAM: bytes of SPACE_SHARED */
 	hop_size    scratch;           /* bytes of SPACE_SCRATCH, from its beginning, that it knows of */
 	int         nsym, nlocal;

@@ -364,8 +364,11 @@ static bool on_level(const scope *v, const hop_stmt *s)
 	bool asks = s->kind == HOP_L_EFFECT || s->kind == HOP_L_CHECK || s->kind == HOP_L_GROW;
 	if (s->kind == HOP_L_CALL)
 		return may_call(me, v->p->func[s->callee].level, v->alone);
+	if (me == HOP_LEVEL_HOST && s->kind == HOP_L_OP)       /* what a loop of the list goes by */
+		return s->sop == HOP_SOP_load && v->f->buf[s->u.addr.buf].decides;
 	if (me == HOP_LEVEL_HOST)
-		return s->kind == HOP_L_TILE && s->tile->of->library != HOP_LIBRARY_NONE;
+		return (s->kind == HOP_L_WHILE && s->hosted) ||
+		       (s->kind == HOP_L_TILE && s->tile->of->library != HOP_LIBRARY_NONE);
 	if (s->kind == HOP_L_BARRIER)
 		return device && !v->alone;
 	if (s->kind == HOP_L_LOOP && s->bind.place)

@@ -19,6 +19,8 @@ typedef struct hop_machine {
 	int     warp;              /* threads that go together */
 	int64_t shared;            /* bytes that a block may share */
 	int64_t small;             /* elements of a nest that one block may do; 0 = as many as pays */
+	int64_t loops;             /* bytes that a trip of a loop moves, at least, for the host's list to
+	                              hold the loop; 0 = it cannot */
 } hop_machine;
 
 /* m may be NULL. */

@@ -49,5 +49,21 @@ typedef struct CUDA_KERNEL_NODE_PARAMS {
 typedef union CUlaunchAttributeValue { char pad[64]; int cooperative; } CUlaunchAttributeValue;
 
 enum { CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2 };
+enum { CU_GRAPH_NODE_TYPE_CONDITIONAL = 13, CU_GRAPH_COND_TYPE_WHILE = 1,
+       CU_GRAPH_COND_ASSIGN_DEFAULT = 1 };
+
+typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
+	unsigned long long handle;
+	int type;
+	unsigned size;
+	void **phGraph_out;
+	void *ctx;
+} CUDA_CONDITIONAL_NODE_PARAMS;
+
+typedef struct CUgraphNodeParams {
+	int type, reserved0[3];
+	union { long long reserved1[29]; CUDA_CONDITIONAL_NODE_PARAMS conditional; };
+	long long reserved2;
+} CUgraphNodeParams;
 
 #endif

@@ -7,12 +7,14 @@
 /* What a library has the device do, with so many bytes of its own. */
 typedef struct emu_call { int (*code)(const void *with); unsigned char with[480]; } emu_call;
 
-/* An instantiated graph: kernels, each behind others. */
+/* An instantiated graph: kernels, and loops over graphs, each behind others. */
 typedef struct emu_node {
 	emu_launch launch;
 	emu_call   call;               /* code: this, and no kernel */
 	int        nafter, *after;     /* numbers of nodes */
 	struct emu_function *function;
+	emu_handle *loop;              /* NULL: a kernel */
+	struct emu_exec *body;
 } emu_node;
 typedef struct emu_exec { int nnode; emu_node *node; } emu_exec;
 
@@ -50,6 +52,7 @@ int         emu_tell(emu_stream *s, emu_op o);                 /* a CUresult */
 int         emu_await(emu_stream *s, uint64_t until);
 int         emu_await_all(void);
 bool        emu_is_done(const emu_stream *s, uint64_t until, int *out_code);
+void        emu_handles_apart(void);                           /* another kernel begins */
 int         emu_sticky(void);                                  /* what broke the context */
 void        emu_forget(void);                                  /* a new one */
 

@@ -14,6 +14,7 @@ typedef struct hop_emu {
 	void      (*touch)(const void *p, unsigned long n, int writes, const void *site);
 	void      (*atomic)(const void *p);    /* before: others may run */
 	void      (*trap)(const char *why);
+	void      (*set)(unsigned long long handle, unsigned value);   /* of a loop in a graph */
 } hop_emu;
 
 #endif

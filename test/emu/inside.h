@@ -83,6 +83,17 @@ typedef struct emu_launch {
 } emu_launch;
 int  emu_run(const emu_launch *l);     /* a CUresult */
 
+/* Whether a loop of a graph goes on. It lives as long as the graph that it was made in. by: the thread
+ * of the kernel that runs which has set it; 0 = none. */
+typedef struct emu_handle {
+	struct emu_handle *next;       /* of all */
+	unsigned           value, initial;
+	uint64_t           by;
+	const void        *of;
+	int                used;       /* nodes that go by it */
+} emu_handle;
+emu_handle *emu_handle_of(unsigned long long handle);          /* NULL: there is none */
+
 /* Something is wrong with the program that runs: says so, with the seed; aborts, or ends the launch. */
 void emu_fail(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 

@@ -1,5 +1,6 @@
 /* launch.c -- the functions of the CUDA driver that have to do with streams, events, launches and
  * graphs, for a device that is emulated. When something is done is stream.c's. */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -110,9 +111,75 @@ CUresult cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned g
 
 /* ---- graphs ---- */
 
-/* A node's handle names it and its graph. */
-typedef struct node { struct graph *g; int i; struct node *next; } node;
-typedef struct graph { emu_exec of; node *nodes; } graph;
+/* A node's handle names it and its graph. A graph that is a loop's body lives with the one it is in. */
+typedef struct node {
+	struct graph *g, *body;
+	int           i;
+	void         *bodies[1];
+	struct node  *next;
+} node;
+typedef struct graph { emu_exec of; node *nodes; bool made, inner; } graph;
+
+static emu_handle *handles;
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+
+emu_handle *emu_handle_of(unsigned long long handle)
+{
+	pthread_mutex_lock(&handles_lock);
+	emu_handle *h = handles;
+	while (h && (uintptr_t)h != (uintptr_t)handle)
+		h = h->next;
+	pthread_mutex_unlock(&handles_lock);
+	return h;
+}
+void emu_handles_apart(void)
+{
+	pthread_mutex_lock(&handles_lock);
+	for (emu_handle *h = handles; h; h = h->next)
+		h->by = 0;
+	pthread_mutex_unlock(&handles_lock);
+}
+CUresult cuGraphConditionalHandleCreate(unsigned long long *out, void *graph, void *context,
+                                        unsigned value, unsigned flags)
+{
+	emu_handle *h = calloc(1, sizeof *h);
+
+	if (!h)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	if (!graph || !context || flags != CU_GRAPH_COND_ASSIGN_DEFAULT) {
+		free(h);
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+	pthread_mutex_lock(&handles_lock);
+	*h = (emu_handle){ .next = handles, .value = value, .initial = value, .of = graph };
+	handles = h;
+	pthread_mutex_unlock(&handles_lock);
+	*out = (unsigned long long)(uintptr_t)h;
+	return CUDA_SUCCESS;
+}
+static bool has_unused(const graph *g)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&handles_lock);
+	for (emu_handle *h = handles; h; h = h->next)
+		found |= h->of == g && h->used != 1;
+	pthread_mutex_unlock(&handles_lock);
+	return found;
+}
+static void free_handles(const graph *g)
+{
+	pthread_mutex_lock(&handles_lock);
+	for (emu_handle **at = &handles, *h; (h = *at); ) {
+		if (h->of == g) {
+			*at = h->next;
+			free(h);
+		} else {
+			at = &h->next;
+		}
+	}
+	pthread_mutex_unlock(&handles_lock);
+}
 
 CUresult cuGraphCreate(void **out, unsigned flags)
 {
@@ -126,16 +193,25 @@ static void free_nodes(emu_exec *x)
 		free(x->node[i].after);
 	free(x->node);
 }
-CUresult cuGraphDestroy(void *handle)
+static void free_graph(graph *g)
 {
-	graph *g = handle;
-
 	free_nodes(&g->of);
+	free_handles(g);
 	for (node *n = g->nodes, *next; n; n = next) {
 		next = n->next;
+		if (n->body)
+			free_graph(n->body);
 		free(n);
 	}
 	free(g);
+}
+CUresult cuGraphDestroy(void *handle)
+{
+	if (((graph *)handle)->inner)
+		return CUDA_ERROR_INVALID_VALUE;
+	if (((graph *)handle)->made)           /* its loops may be running */
+		emu_await_all();
+	free_graph(handle);
 	return CUDA_SUCCESS;
 }
 static CUresult add(void **out, graph *g, void *const *after, size_t nafter, emu_node n)
@@ -204,6 +280,32 @@ int emu_capture(emu_stream *s, const emu_call *c)
 	void *last = g->nodes, *unused;            /* the newest is the first of them */
 	return add(&unused, g, &last, last ? 1 : 0, (emu_node){ .call = *c });
 }
+CUresult cuGraphAddNode_v2(void **out, void *handle, void *const *after, const void *edges,
+                           size_t nafter, CUgraphNodeParams *what)
+{
+	const CUDA_CONDITIONAL_NODE_PARAMS *c = &what->conditional;
+	emu_node n = { .loop = emu_handle_of(c->handle) };
+	graph *body = calloc(1, sizeof *body);
+	node *own;
+	void *made = NULL;
+
+	if (!body)
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	int code = what->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && c->type == CU_GRAPH_COND_TYPE_WHILE &&
+	           c->size == 1 && c->ctx && !edges && n.loop && n.loop->of == handle ?
+	           add(&made, handle, after, nafter, n) : CUDA_ERROR_INVALID_VALUE;
+	if (code) {
+		free(body);
+		return code;
+	}
+	own = made;
+	n.loop->used++;
+	body->inner = true;
+	own->body = own->bodies[0] = body;
+	what->conditional.phGraph_out = (void **)own->bodies;
+	*out = own;
+	return CUDA_SUCCESS;
+}
 CUresult cuGraphKernelNodeSetAttribute(void *handle, int attribute, const CUlaunchAttributeValue *v)
 {
 	node *n = handle;
@@ -215,20 +317,29 @@ CUresult cuGraphKernelNodeSetAttribute(void *handle, int attribute, const CUlaun
 	return CUDA_SUCCESS;
 }
 
-/* A copy: the graph may go. Whether blocks that are together fit is found now. */
-CUresult cuGraphInstantiateWithFlags(void **out, void *handle, unsigned long long flags)
+static graph *body_of(const graph *g, int i)
 {
-	const graph *g = handle;
+	for (node *n = g->nodes; n; n = n->next)
+		if (n->i == i)
+			return n->body;
+	return NULL;
+}
+
+/* A copy: the graph may go, if it has no loops. Whether blocks that are together fit is found now. */
+static CUresult instantiate(emu_exec **out, graph *g)
+{
 	emu_exec *x = calloc(1, sizeof *x);
 
-	(void)flags;
+	if (g->made || has_unused(g))
+		return CUDA_ERROR_INVALID_VALUE;
 	if (!x || !(x->node = calloc(g->of.nnode + 1, sizeof *x->node)))
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	for (; x->nnode < g->of.nnode; x->nnode++) {
 		const emu_node *from = &g->of.node[x->nnode];
 		const emu_launch *l = &from->launch;
 		emu_node *n = &x->node[x->nnode];
-		if (l->together && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] >
+		int code = 0;
+		if (!from->loop && l->together && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] >
 		    (uint64_t)emu_settings()->sms * emu_occupancy(from->function, (int)l->block, l->shared))
 			return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
 		*n = *from;
@@ -236,20 +347,35 @@ CUresult cuGraphInstantiateWithFlags(void **out, void *handle, unsigned long lon
 		if (!n->after)
 			return CUDA_ERROR_OUT_OF_MEMORY;
 		memcpy(n->after, from->after, n->nafter * sizeof *n->after);
+		if (from->loop)
+			code = instantiate(&n->body, body_of(g, x->nnode));
+		g->made |= from->loop != NULL;
+		if (code)
+			return code;
 	}
 	*out = x;
 	return CUDA_SUCCESS;
+}
+CUresult cuGraphInstantiateWithFlags(void **out, void *handle, unsigned long long flags)
+{
+	(void)flags;
+	return instantiate((emu_exec **)out, handle);
 }
 CUresult cuGraphLaunch(void *exec, void *stream)
 {
 	return emu_tell(emu_stream_of(stream), (emu_op){ .kind = EMU_GRAPH, .exec = exec });
 }
-CUresult cuGraphExecDestroy(void *handle)
+static void free_exec(emu_exec *x)
 {
-	emu_exec *x = handle;
-
-	emu_await_all();
+	for (int i = 0; i < x->nnode; i++)
+		if (x->node[i].loop)
+			free_exec(x->node[i].body);
 	free_nodes(x);
 	free(x);
+}
+CUresult cuGraphExecDestroy(void *handle)
+{
+	emu_await_all();
+	free_exec(handle);
 	return CUDA_SUCCESS;
 }

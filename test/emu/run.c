@@ -296,6 +296,21 @@ static void trap(const char *why)
 	emu_fail("%s", why);
 }
 
+/* Whoever of a kernel does it, nobody else of it may. */
+static void set(unsigned long long handle, unsigned value)
+{
+	emu_handle *h = emu_handle_of(handle);
+	const emu_who *w = &R.now->who;
+	uint64_t me = 1 + ((uint64_t)w->block << 32 | w->thread);
+
+	if (!h)
+		emu_fail("a loop is set that is in no graph");
+	if (h->by && h->by != me)
+		emu_fail("two threads of a kernel set the same loop");
+	h->by = me;
+	h->value = value;
+}
+
 /* Of whatever parameters: more are given than it takes. */
 typedef void emu_kernel(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
 _Static_assert(EMU_PARAMS == 8, "fiber_main hands on as many");
@@ -478,7 +493,7 @@ int emu_run(const emu_launch *l)
 	R.nslot = R.nslot > (int)n ? (int)n : R.nslot;
 	R.emu = (hop_emu){
 		.block_dim = { l->block, 1, 1 }, .grid_dim = { l->grid[0], l->grid[1], l->grid[2] },
-		.barrier = barrier, .meet = meet, .touch = touch, .atomic = atomic, .trap = trap
+		.barrier = barrier, .meet = meet, .touch = touch, .atomic = atomic, .trap = trap, .set = set
 	};
 	*l->now = &R.emu;
 	if (!begin(l)) {

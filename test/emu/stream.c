@@ -18,10 +18,31 @@ static bool started, busy;
 
 /* ---- doing ---- */
 
+static int run_graph(const emu_exec *x);
+
 static int run_node(const emu_node *n)
 {
-	return n->call.code ? n->call.code(n->call.with) : emu_run(&n->launch);
+	int code = 0;
+
+	if (!n->loop) {
+		emu_handles_apart();
+		return n->call.code ? n->call.code(n->call.with) : emu_run(&n->launch);
+	}
+	while (n->loop->value && !code)
+		code = run_graph(n->body);
+	return code;
 }
+
+/* What its loops begin with. */
+static void begin_graph(const emu_exec *x)
+{
+	for (int i = 0; i < x->nnode; i++)
+		if (x->node[i].loop) {
+			x->node[i].loop->value = x->node[i].loop->initial;
+			begin_graph(x->node[i].body);
+		}
+}
+
 /* Nodes in an order that their edges allow, drawn from the seed. */
 static int run_graph(const emu_exec *x)
 {
@@ -61,7 +82,10 @@ static int perform(emu_op *o)
 	case EMU_FILL: memset(o->to, o->byte, o->n); break;
 	case EMU_FREE: code = emu_free(o->to); break;
 	case EMU_KERNEL: code = emu_run(&o->launch); break;
-	case EMU_GRAPH: code = run_graph(o->exec); break;
+	case EMU_GRAPH:
+		begin_graph(o->exec);
+		code = run_graph(o->exec);
+		break;
 	case EMU_CALL: code = o->call.code(o->call.with); break;
 	case EMU_NOTHING: break;
 	}

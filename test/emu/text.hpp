@@ -282,6 +282,7 @@ EMU_OWN float hop_most_f32(float v, float w)
 	return v != v ? v : w != w ? w : v == w && __builtin_signbit(v) ? w : v < w ? w : v;
 }
 EMU_OWN float hop_least_f32(float v, float w) { return -hop_most_f32(-v, -w); }
+EMU_OWN void hop_go_on(unsigned long long loop, bool v) { hop_emu_now->set(loop, v); }
 
 /* ---- accesses: what -fsanitize=thread puts before each, told to the emulator ---- */
 

@@ -243,6 +243,9 @@ static void repeat(run_frame *t, const hop_stmt *s)
 		if (run_over(t) || !t->reg[s->a[0]].i)
 			return;
 		run_block(t, &s->body);
+		/* a host tells some ahead: their kernels see that there is no trip */
+		for (int i = 1; s->hosted && i < s->bind.each; i++)
+			run_block(t, &s->body);
 		step_ends(t, s);
 	}
 }

@@ -203,7 +203,9 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		hop_lower_opts plain = { .no_fuse = true }, tiled = { .tile_all = true, .room_all = true };
 		hop_lower_opts one = { .machine = &alone }, many = { .machine = &forks, .room_all = true };
 		static const hop_machine grid = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4 };
-		hop_lower_opts away = { .machine = &device }, wide = { .machine = &grid };
+		static const hop_machine lists = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4,
+		                                   .loops = 1 };
+		hop_lower_opts away = { .machine = &device }, wide = { .machine = seed & 1 ? &grid : &lists };
 		bad = compare(&ip, g, &plain, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, &tiled, syms, in, want);

@@ -677,6 +677,13 @@ static void shuffle(team *k)
 	}
 }
 
+/* Whether the loop of the list that it is in has a trip. */
+static bool has_trip(const device *d, const hop_lfunc *f)
+{
+	int64_t at = f->when ? f->buf[f->when - 1].offset.k : -1;
+	return at < 0 || (at < d->nscratch && d->scratch[at]);
+}
+
 static void launch(run_frame *t, int fn)
 {
 	device          *d = device_of(t);
@@ -685,6 +692,8 @@ static void launch(run_frame *t, int fn)
 	                       .resident = f->team.resident };
 	int              at_once = d->o.at_once ? d->o.at_once : 3;
 
+	if (!has_trip(d, f))
+		return;
 	for (int i = 0; i < 3; i++)
 		k.grid[i] = along(t, f, d, i);
 	k.nblock = k.grid[0] * k.grid[1] * k.grid[2];

@@ -10,6 +10,7 @@ typedef struct walk {
 	const hop_prog *p;
 	hop_cufunc     *func;
 	hop_cufunc     *me;
+	const hop_lfunc *f;            /* it */
 	hop_status      st;
 	bool            last;          /* behind a BARRIER_LAST */
 } walk;
@@ -71,6 +72,8 @@ static void look_up(walk *w, const hop_block *b, enum hop_who who)
 
 		w->me->leaves |= s->kind == HOP_L_EFFECT || s->kind == HOP_L_GROW || s->kind == HOP_L_CHECK;
 		w->me->polls |= who == HOP_WHO_TEAM && hop_cuda_polls(s);
+		w->me->tells |= s->kind == HOP_L_OP && s->sop == HOP_SOP_store &&
+		                w->f->buf[s->u.addr.buf].decides;
 		w->me->lasts |= s->kind == HOP_L_BARRIER && s->callee == HOP_BARRIER_LAST;
 		w->me->meets |= shares || s->kind == HOP_L_TILE;
 		if (shares && w->me->rows < s->nacc)
@@ -144,8 +147,10 @@ hop_status hop_cuda_analyse(hop_env *e, const hop_prog *p, hop_cufunc *func)
 	walk w = { .e = e, .p = p, .func = func };
 	for (int i = p->nfunc - 1; i >= 0; i--) {
 		w.me = &func[i];
+		w.f = &p->func[i];
 		if (p->func[i].level != HOP_LEVEL_HOST && p->func[i].level != HOP_LEVEL_THREAD)
 			look_up(&w, &p->func[i].body, HOP_WHO_TEAM);
+		w.me->polls |= w.me->tells;
 	}
 	for (int i = 0; i < p->nfunc; i++) {
 		w.me = &func[i];

@@ -224,3 +224,9 @@ void hop_cuda_arch(char out[16])
 	else
 		snprintf(out, 16, "%s", hop_cuda_open(&d) ? "sm_90a" : d->arch);
 }
+
+bool hop_cuda_loops(void)
+{
+	const hop_cu *cu;
+	return hop_cu_open(&cu) || (cu->graph_handle && cu->graph_node);
+}

@@ -61,6 +61,8 @@ const char *hop_cuda_unfit(const hop_cuda *d, unsigned gen);
 const char *hop_cuda_renew(hop_cuda *d);
 /* Whom cubins are for: HOP_CUDA_ARCH, else the device, else sm_90a. */
 void        hop_cuda_arch(char out[16]);
+/* The driver knows loops in graphs, or there is none: then programs are for those that do. */
+bool        hop_cuda_loops(void);
 
 /* ---- pool.c ---- */
 

@@ -16,6 +16,8 @@ _Static_assert(sizeof(hop_cuaccess) == 12, "CUmemAccessDesc");
 _Static_assert(sizeof(hop_cunode) == 72 && offsetof(hop_cunode, params) == 40,
                "CUDA_KERNEL_NODE_PARAMS_v2");
 
+_Static_assert(sizeof(hop_cunodes) == 256 && offsetof(hop_cunodes, graph) == 32, "CUgraphNodeParams");
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool   is_open;
 static hop_cu table;
@@ -41,7 +43,9 @@ static bool fill(void)
 #define HOP_CU(name, symbol, params) \
 	if (!(*(void **)&table.name = find(h, #symbol))) \
 		return false;
+#define HOP_CU_LATE(name, symbol, params) *(void **)&table.name = dlsym(h, #symbol);
 #include "target/cuda/driver.def"
+#undef HOP_CU_LATE
 #undef HOP_CU
 	return true;
 }

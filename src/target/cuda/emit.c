@@ -122,7 +122,11 @@ static void emit_store(hop_cuemit *e, const hop_stmt *s)
 	if (mask)
 		hop_c_line(e, "if (%s)", mask);
 	e->indent += mask != NULL;
-	hop_c_line(e, "%s = %s;", hop_cuda_at(e, &s->u.addr), hop_c_reg(e, s->a[0]));
+	if (e->f->buf[s->u.addr.buf].decides)
+		hop_c_line(e, "hop_decide(state, &%s, loop, %s);", hop_cuda_at(e, &s->u.addr),
+		           hop_c_reg(e, s->a[0]));
+	else
+		hop_c_line(e, "%s = %s;", hop_cuda_at(e, &s->u.addr), hop_c_reg(e, s->a[0]));
 	e->indent -= mask != NULL;
 }
 
@@ -286,8 +290,8 @@ static void put_head(hop_buf *o, const hop_prog *p, const hop_cufunc *func, cons
 	if (f->level == HOP_LEVEL_KERNEL)
 		hop_putf(o, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s_%d("
 		            "const hop_word *table, "
-		            "unsigned rec,\n\t\tunsigned at, hop_state *state)", f->team.threads,
-		         hop_cuda_gemm_least(f), name, i);
+		            "unsigned rec,\n\t\tunsigned at, hop_state *state%s)", f->team.threads,
+		         hop_cuda_gemm_least(f), name, i, func[i].tells ? ", hop_word loop" : "");
 	else
 		hop_putf(o, "static __device__ %sint %s_%d(const hop_word *rec, hop_state *state)",
 		         func[i].sites > 1 ? "__noinline__ " : "", name, i);
@@ -319,14 +323,18 @@ static void put_title(hop_cuemit *e, hop_buf *o)
 }
 
 /* What every function begins with. */
-static void put_start(hop_cuemit *e, hop_buf *o)
+static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 {
 	const hop_cufunc *me = &e->cu->func[e->index];
 	bool              kernel = e->f->level == HOP_LEVEL_KERNEL;
 
-	if (kernel && e->cu->looks)
+	if (kernel && me->tells)
+		hop_put(o, "\tif (hop_is_over(state, loop))\n\t\treturn;\n");
+	else if (kernel && e->cu->looks)
 		hop_put(o, "\tif (state->code)\n\t\treturn;\n");
 	hop_cuda_declare(e, o);
+	if (e->f->when)
+		hop_putf(o, "\tif (!%s)\n\t\treturn;\n", when);
 	if (e->cu->row)
 		hop_put(o, "\tint row = 0;\n");
 	if (e->cu->polls)
@@ -371,6 +379,13 @@ static void begin_func(hop_cuemit *e, int i, hop_buf *body)
 		cu->who = HOP_WHO_ONE;
 }
 
+/* A trip that there is not: see hop_lfunc.when. */
+static const char *when_text(hop_cuemit *e)
+{
+	hop_addr a = { .buf = e->f->when - 1, .offset = hop_size_int(0) };
+	return e->f->when ? hop_cuda_at(e, &a) : NULL;
+}
+
 static void emit_func(hop_cuemit *e, int i, hop_buf *out)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
@@ -385,12 +400,13 @@ static void emit_func(hop_cuemit *e, int i, hop_buf *out)
 	hop_cuda_lasts(e);
 	hop_put(out, "\n");
 	hop_cuda_bases(e, out);
+	const char *when = when_text(e);
 	e->cu->high = e->cu->func[i].leaves;
 	hop_cuda_block(e, &e->f->body);
 	if (e->f->level != HOP_LEVEL_KERNEL)
 		hop_c_line(e, "return 0;");
 	e->cu->func[i].save = e->cu->own + e->cu->below;
-	put_start(e, &head);
+	put_start(e, when, &head);
 	put_title(e, out);
 	put_head(out, e->p, e->cu->func, e->name, i);
 	hop_put(out, "\n{\n");

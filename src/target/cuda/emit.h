@@ -17,6 +17,7 @@
  *	uint32_t  hop_ticket(uint32_t *p, uint32_t last)   *p = *p == last ? 0 : *p + 1; what it was
  *	float     hop_most_f32(float, float)           the larger; NaN if one is, and +0 is more than -0
  *	float     hop_least_f32(float, float)          the smaller, the same way
+ *	void      hop_go_on(hop_word loop, bool v)     whether a loop of the graph has another turn
  */
 #ifndef HOP_CUDA_EMIT_H
 #define HOP_CUDA_EMIT_H
@@ -36,6 +37,7 @@ typedef struct hop_cufunc {
 	bool    leaves;            /* it, or what it calls, can leave: it looks at `saved` */
 	bool    polls;             /* it, or what it calls, has loops that may be long, run together */
 	bool    lasts;             /* it has a BARRIER_LAST */
+	bool    tells;             /* it decides whether a loop of the host's list goes on */
 	bool    ends;              /* it leaves or it polls: its status counts */
 	bool    meets;             /* a block reduction or a tile is in it or in what it calls */
 	bool    meet;              /* all its threads can wait for each other: one block, or resident ones */

@@ -121,6 +121,16 @@ static void give(hop_cuemit *e, const hop_addr *a, hop_buf *o)
 		data_of(e, a->buf, o, true);
 }
 
+static void give_list(hop_cuemit *e, const hop_block *b, hop_buf *o)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_addr *a;
+		for (int k = 0; (a = hop_stmt_addr(s, k)); k++)
+			give(e, a, o);
+		give_list(e, &s->body, o);
+	}
+}
+
 void hop_cuda_given(hop_cuemit *e, int i, hop_buf *o)
 {
 	hop_mark m = hop_mark_at(&e->env->tmp);
@@ -128,11 +138,7 @@ void hop_cuda_given(hop_cuemit *e, int i, hop_buf *o)
 	e->index = i;
 	e->base = HOP_NEWN(&e->env->tmp, const char *, e->f->nbuf + 1);
 	e->used = HOP_NEWN(&e->env->tmp, bool, e->f->nbuf + 1);
-	for (hop_stmt *s = e->f->body.first; s; s = s->next) {
-		hop_addr *a;
-		for (int k = 0; (a = hop_stmt_addr(s, k)); k++)
-			give(e, a, o);
-	}
+	give_list(e, &e->f->body, o);
 	hop_rewind(&e->env->tmp, m);
 }
 

@@ -20,12 +20,15 @@ typedef struct hop_cuda_arg {
 	hop_size  offset[2];
 } hop_cuda_arg;
 
+/* Or a loop: nbody of them are a trip. */
 typedef struct hop_cuda_call {
 	int           callee;
 	bool          is_part;
 	hop_size      frame, *sizes;
 	int           narg;
 	hop_cuda_arg *arg;
+	int           nbody, each;     /* so many trips are told at once */
+	struct hop_cuda_call *body;
 } hop_cuda_call;
 
 /* A KERNEL that is one product, or a batch of them, and nothing else (product.c): C[m, n] = A[m, k]
@@ -71,10 +74,12 @@ typedef struct hop_cuda_effect {
  * tape t as -1 - t. */
 typedef struct hop_cuda_word { int base; int64_t v; } hop_cuda_word;
 
-/* Of a kernel; or, where its operands lie as the library wants them, of that. */
+/* Of a kernel; or, where its operands lie as the library wants them, of that. Or a loop, whose trip is the
+ * `body` launches behind it, and about which the kernel right before it and the last of a trip decide. */
 typedef struct hop_cuda_launch {
 	int      func;
 	unsigned grid[3], rec;
+	int      body, each;           /* of a loop; 0 = it is none */
 	const hop_lt *lt;              /* NULL: always the kernel */
 	hop_cuda_word at[3];           /* its operands: L, R, D */
 } hop_cuda_launch;
@@ -90,6 +95,7 @@ typedef struct hop_cuda_plan {
 	hop_cuda_launch *launch;
 	hop_cuda_word   *word;
 	bool     looks, cancels;       /* a kernel of it does */
+	bool     loops;                /* it has some: then it is a graph always */
 } hop_cuda_plan;
 
 /* ---- slots: what a run has for itself, kept from one to the next (slot.c) ---- */
@@ -124,7 +130,7 @@ typedef struct hop_cuda_slot {
 	struct {                       /* graphs, newest first */
 		unsigned serial;       /* of the plan */
 		int      runs;
-		void    *exec;
+		void    *exec, *graph; /* what it was made of stays where that has loops */
 		hop_hash at;           /* addresses that a library's part of it has for good */
 		bool     plain;        /* there is none: its library cannot be part of one */
 	} exec[HOP_CUDA_EXECS];
@@ -164,6 +170,8 @@ typedef struct hop_cuda_run {
 	hop_rt         *rt;
 	void           *stream;
 	void *const    *params;
+	void           *rest, *rest_of;        /* a graph of what is left, while it runs */
+	bool            alone;         /* without libraries */
 	size_t          near_in, near_begin, near_end, staged;     /* stage.c */
 	const char     *who;           /* what was tried last, for messages; NULL = one of its kernels */
 } hop_cuda_run;
@@ -204,6 +212,7 @@ int  hop_cuda_slot_take(hop_cuda_image *i, hop_cuda_slot **out_s);
 void hop_cuda_slot_give(hop_cuda_image *i, hop_cuda_slot *s);
 int  hop_cuda_slot_lend(hop_cuda_image *i, hop_cuda_slot *s, void *stream);
 void hop_cuda_slots_free(hop_cuda_image *i);
+void hop_cuda_slot_forget(hop_cuda_image *i, hop_cuda_slot *s, int k);         /* its graph number k */
 /* Room for so many words in the table, so many bytes of locked memory. */
 int  hop_cuda_slot_room(hop_cuda_image *i, hop_cuda_slot *s, int nword, size_t locked);
 

@@ -80,6 +80,7 @@ static int prepare(hop_cuda_run *r)
 	w->at = w->saved = 0;
 	w->ring_head = 0;
 	w->skip = r->rt->skip;
+	w->turns = s->is->turns;
 	w->save = s->save;
 	w->request = s->request;
 	w->ring = s->ring;
@@ -106,7 +107,7 @@ static hop_cuptr at(const hop_cuda_run *r, const hop_cuda_word *w)
 /* Arrays of others may lie anywhere: then it is the kernel's. */
 static bool by_library(const hop_cuda_run *r, const hop_cuda_launch *l)
 {
-	return l->lt && !((at(r, &l->at[0]) | at(r, &l->at[1]) | at(r, &l->at[2])) % HOP_LT_ALIGN);
+	return l->lt && !r->alone && !((at(r, &l->at[0]) | at(r, &l->at[1]) | at(r, &l->at[2])) % HOP_LT_ALIGN);
 }
 
 static int library_run(hop_cuda_run *r, const hop_cuda_launch *l, void *stream)
@@ -128,7 +129,7 @@ static int add_library(hop_cuda_run *r, void *graph, int k, void **last)
 	if (!error)
 		error = ended;
 	if (!error)
-		error = cu->graph_child(last, graph, k ? &before : NULL, k ? 1 : 0, child);
+		error = cu->graph_child(last, graph, before ? &before : NULL, before ? 1 : 0, child);
 	if (child)
 		cu->graph_free(child);
 	return error;
@@ -170,13 +171,14 @@ static int launch_one(hop_cuda_run *r, int k)
 	return error || !r->i->careful ? error : cu->stream_wait(r->stream);
 }
 
-static int add_node(hop_cuda_run *r, void *graph, int k, void **last)
+/* handle: of the loop that it decides about. */
+static int add_node(hop_cuda_run *r, void *graph, int k, unsigned long long handle, void **last)
 {
 	const hop_cu *cu = r->i->d->cu;
 	const hop_cuda_launch *l = &r->p->launch[k];
 	const hop_cuda_func *f = &r->i->func[l->func];
 	unsigned rec = l->rec, at = (unsigned)k;
-	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state };
+	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state, &handle };
 	hop_cunode what = { .function = f->function, .grid = { l->grid[0], l->grid[1], l->grid[2] },
 		            .block = { (unsigned)f->team.threads, 1, 1 },
 		            .shared = (unsigned)f->is.shared, .params = params };
@@ -184,26 +186,81 @@ static int add_node(hop_cuda_run *r, void *graph, int k, void **last)
 	void *before = *last;
 	if (by_library(r, l))
 		return add_library(r, graph, k, last);
-	int error = cu->graph_kernel(last, graph, k ? &before : NULL, k ? 1 : 0, &what);
+	int error = cu->graph_kernel(last, graph, before ? &before : NULL, before ? 1 : 0, &what);
 	if (!error && f->team.resident)
 		error = cu->graph_set(*last, HOP_CU_NODE_COOPERATIVE, &together);
 	return error;
 }
 
-/* All launches of the plan, one after the other. */
-static int make_graph(hop_cuda_run *r, void **out_exec)
+static int add_list(hop_cuda_run *r, void *graph, int from, int to, unsigned long long handle,
+                    void **last);
+
+/* Some trips at once: a turn of the node is dear, and kernels that find no trip leave. */
+static int add_loop(hop_cuda_run *r, void *graph, int k, unsigned long long handle, void **last)
+{
+	const hop_cuda_launch *l = &r->p->launch[k];
+	hop_cunodes what = { .type = HOP_CU_CONDITIONAL, .handle = handle, .kind = HOP_CU_WHILE, .size = 1,
+		             .context = r->i->d->context };
+	void *before = *last, *end = NULL;
+	int error = r->i->d->cu->graph_node(last, graph, &before, NULL, 1, &what);
+	for (int n = 0; !error && n < l->each; n++)
+		error = add_list(r, what.graph[0], k + 1, k + 1 + l->body, handle, &end);
+	return error;
+}
+
+/* Launches from .. to-1, one after the other. A loop has a kernel right before it. */
+static int add_list(hop_cuda_run *r, void *graph, int from, int to, unsigned long long handle,
+                    void **last)
+{
+	const hop_cuda *d = r->i->d;
+	const hop_cuda_launch *l = r->p->launch;
+	int error = 0;
+	for (int k = from; !error && k < to; k++) {
+		unsigned long long own = handle;
+		bool before = k + 1 < to && l[k + 1].body;
+		if (before)
+			error = d->cu->graph_handle(&own, graph, d->context, 0, HOP_CU_ASSIGN);
+		if (!error)
+			error = add_node(r, graph, k, own, last);
+		if (!before)
+			continue;
+		k++;
+		if (!error)
+			error = add_loop(r, graph, k, own, last);
+		k += l[k].body;
+	}
+	return error;
+}
+
+static int make_once(hop_cuda_run *r, int first, void **out_exec, void **out_graph)
 {
 	const hop_cu *cu = r->i->d->cu;
 	void *graph = NULL, *last = NULL;
 	int error = cu->graph_new(&graph, 0);
-	for (int k = 0; !error && k < r->p->nlaunch; k++)
-		error = add_node(r, graph, k, &last);
+	*out_graph = NULL;
+	if (!error)
+		error = add_list(r, graph, first, r->p->nlaunch, 0, &last);
 	if (!error)
 		error = cu->graph_make(out_exec, graph, 0);
-	if (graph)
+	if (!error && r->p->loops)
+		*out_graph = graph;
+	else if (graph)
 		cu->graph_free(graph);
 	if (error)
 		*out_exec = NULL;
+	return error;
+}
+
+/* All launches of the plan from one on. Loops belong to the graph that they were made in; there is no way
+ * to run them but it, so a library that cannot be part of one is left out. */
+static int make_graph(hop_cuda_run *r, int first, void **out_exec, void **out_graph)
+{
+	int error = make_once(r, first, out_exec, out_graph);
+	if (!error || !r->p->loops || !r->p->nlt)
+		return error;
+	r->alone = true;
+	error = make_once(r, first, out_exec, out_graph);
+	r->alone = false;
 	return error;
 }
 
@@ -219,8 +276,7 @@ static int exec_of(hop_cuda_run *r)
 		k++;
 	if (k == HOP_CUDA_EXECS) {
 		k--;
-		if (s->exec[k].exec)
-			r->i->d->cu->graph_drop(s->exec[k].exec);
+		hop_cuda_slot_forget(r->i, s, k);
 		s->nexec--;
 	}
 	if (k < s->nexec)
@@ -232,15 +288,38 @@ static int exec_of(hop_cuda_run *r)
 	return s->exec[0].plain ? 0 : s->exec[0].runs++;
 }
 
-/* From launch `first` on. A graph is made for sizes that come a second time. */
+/* What is left when the host was asked, where loops want a graph: for once. */
+static int start_rest(hop_cuda_run *r, int first)
+{
+	r->who = "making a graph";
+	int error = make_graph(r, first, &r->rest, &r->rest_of);
+	if (!error)
+		error = r->i->d->cu->graph_launch(r->rest, r->stream);
+	if (!error)
+		r->who = NULL;
+	return error;
+}
+
+static void end_rest(hop_cuda_run *r)
+{
+	if (r->rest)
+		r->i->d->cu->graph_drop(r->rest);
+	if (r->rest_of)
+		r->i->d->cu->graph_free(r->rest_of);
+	r->rest = r->rest_of = NULL;
+}
+
+/* From launch `first` on. A graph is made for sizes that come a second time, or have loops. */
 static int start(hop_cuda_run *r, int first)
 {
 	const hop_cu *cu = r->i->d->cu;
-	int error = 0, runs = first || r->i->careful ? 0 : exec_of(r);
+	if (r->p->loops && (first || r->i->careful))
+		return start_rest(r, first);
+	int error = 0, runs = first || r->i->careful ? 0 : exec_of(r) + r->p->loops;
 	if (runs && !r->s->exec[0].exec) {
 		r->who = "making a graph";
-		error = make_graph(r, &r->s->exec[0].exec);
-		if (error && r->p->nlt) {              /* launch by launch it worked before */
+		error = make_graph(r, 0, &r->s->exec[0].exec, &r->s->exec[0].graph);
+		if (error && r->p->nlt && !r->p->loops) {      /* launch by launch it worked before */
 			r->s->exec[0].plain = true;
 			error = runs = 0;
 		}
@@ -307,6 +386,7 @@ static int legs(hop_cuda_run *r)
 			error = r->i->d->cu->to_host(s->is, s->state, HEAD, r->stream);
 		if (!error && (r->p->looks || !r->staged))     /* else what comes back waits */
 			error = wait_for(r);
+		end_rest(r);
 		if (error)
 			return hop_cuda_stop(r, error);
 		if (!r->p->looks)

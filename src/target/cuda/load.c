@@ -87,11 +87,18 @@ hop_status hop_cuda_copy_arg(hop_env *e, const hop_lfunc *f, const hop_addr *a, 
 	return HOP_OK;
 }
 
+static hop_status copy_list(hop_env *e, hop_cuda_image *i, const hop_prog *p, const hop_lfunc *f,
+                            const hop_block *b, hop_cuda_call **out, int *out_n);
+
 static hop_status copy_call(hop_env *e, hop_cuda_image *i, const hop_prog *p, const hop_lfunc *f,
                             const hop_stmt *s, hop_cuda_call *out)
 {
 	if (s->kind == HOP_L_TILE)
 		return odd(e, f, s->tile->of->name);
+	if (s->kind == HOP_L_WHILE) {
+		*out = (hop_cuda_call){ .each = s->bind.each ? s->bind.each : 1 };
+		return copy_list(e, i, p, f, &s->body, &out->body, &out->nbody);
+	}
 	if (s->kind != HOP_L_CALL)
 		return odd(e, f, "a statement that is no call");
 	if (p->func[s->callee].level != HOP_LEVEL_KERNEL && p->func[s->callee].level != HOP_LEVEL_HOST)
@@ -112,6 +119,20 @@ static hop_status copy_call(hop_env *e, hop_cuda_image *i, const hop_prog *p, co
 	return HOP_OK;
 }
 
+static hop_status copy_list(hop_env *e, hop_cuda_image *i, const hop_prog *p, const hop_lfunc *f,
+                            const hop_block *b, hop_cuda_call **out, int *out_n)
+{
+	int n = 0;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		n++;
+	*out = HOP_NEWN(&i->a, hop_cuda_call, n);
+	*out_n = n;
+	n = 0;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		HOP_TRY(copy_call(e, i, p, f, s, *out + n++));
+	return HOP_OK;
+}
+
 static hop_status copy_func(hop_env *e, hop_cuda_image *i, const hop_prog *p, int k)
 {
 	const hop_lfunc *f = &p->func[k];
@@ -123,13 +144,7 @@ static hop_status copy_func(hop_env *e, hop_cuda_image *i, const hop_prog *p, in
 		to->product = hop_cuda_product_of(e, i, f);
 	if (f->level != HOP_LEVEL_HOST)
 		return HOP_OK;
-	for (const hop_stmt *s = f->body.first; s; s = s->next)
-		to->ncall++;
-	to->call = HOP_NEWN(&i->a, hop_cuda_call, to->ncall);
-	int n = 0;
-	for (const hop_stmt *s = f->body.first; s; s = s->next)
-		HOP_TRY(copy_call(e, i, p, f, s, &to->call[n++]));
-	return HOP_OK;
+	return copy_list(e, i, p, f, &f->body, &to->call, &to->ncall);
 }
 
 static void copy_params(hop_cuda_image *i, const hop_lfunc *f)
@@ -227,13 +242,14 @@ static hop_status find_kernel(hop_env *e, hop_cuda_image *i, int k, const char *
 }
 
 /* Constants that lists hand on. */
-static hop_status find_constants(hop_env *e, hop_cuda_image *i, int k, const char *entry)
+static hop_status find_constants(hop_env *e, hop_cuda_image *i, int k, const char *entry,
+                                 const hop_cuda_call *call, int ncall)
 {
-	hop_cuda_func *f = &i->func[k];
 	char name[256];
-	for (int c = 0; c < f->ncall; c++)
-		for (int j = 0; j < f->call[c].narg; j++) {
-			hop_cuda_arg *a = &f->call[c].arg[j];
+	for (int c = 0; c < ncall; c++) {
+		HOP_TRY(find_constants(e, i, k, entry, call[c].body, call[c].nbody));
+		for (int j = 0; j < call[c].narg; j++) {
+			hop_cuda_arg *a = &call[c].arg[j];
 			size_t n;
 			if (a->base)
 				continue;
@@ -242,6 +258,7 @@ static hop_status find_constants(hop_env *e, hop_cuda_image *i, int k, const cha
 			if (error)
 				return driver_says(e, i, error, name);
 		}
+	}
 	return HOP_OK;
 }
 
@@ -256,7 +273,7 @@ static hop_status open_module(hop_env *e, hop_cuda_image *i, const hop_bytes *b,
 	for (int k = 0; k < i->nfunc; k++) {
 		if (i->func[k].level == HOP_LEVEL_KERNEL)
 			HOP_TRY(find_kernel(e, i, k, entry));
-		HOP_TRY(find_constants(e, i, k, entry));
+		HOP_TRY(find_constants(e, i, k, entry, i->func[k].call, i->func[k].ncall));
 	}
 	return HOP_OK;
 }

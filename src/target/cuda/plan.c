@@ -160,8 +160,24 @@ static bool kernel(walk *w, int func, const record *r)
 	return true;
 }
 
+static bool call(walk *w, const hop_cuda_call *c, const record *r);
+
+static bool loop(walk *w, const hop_cuda_call *c, const record *r)
+{
+	int at = w->nlaunch++;
+	for (int k = 0; k < c->nbody; k++)
+		if (!call(w, &c->body[k], r))
+			return false;
+	if (w->launch)
+		w->launch[at] = (hop_cuda_launch){ .func = -1, .body = w->nlaunch - at - 1, .each = c->each };
+	w->p->loops = true;
+	return true;
+}
+
 static bool call(walk *w, const hop_cuda_call *c, const record *r)
 {
+	if (c->nbody)
+		return loop(w, c, r);
 	const hop_cuda_func *f = &w->i->func[c->callee];
 	const hop_mem *m = &w->i->mem;
 	size_t n = (size_t)(1 + f->nsym + f->nparam);

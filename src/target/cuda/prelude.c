@@ -37,6 +37,12 @@ static const char device[] =
 	"#define HOP_GIVEN extern \"C\" __device__ const\n"
 	"\n";
 
+/* The driver brings it with the program. */
+static const char loops[] =
+	"#ifdef __CUDACC_RTC__\n"
+	"extern \"C\" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned value);\n"
+	"#endif\n";
+
 /* Who has no device brings these. */
 static const char primitives[] =
 	"HOP_FN void hop_barrier_warp() { __syncwarp(); }\n"
@@ -60,6 +66,7 @@ static const char primitives[] =
 	"\treturn v;\n"
 	"}\n"
 	"HOP_FN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }\n"
+	"HOP_FN void hop_go_on(hop_word loop, bool v) { cudaGraphSetConditional(loop, v); }\n"
 	"/* +0 is more than -0. */\n"
 	"HOP_FN float hop_most_f32(float v, float w)\n"
 	"{\n"
@@ -294,6 +301,24 @@ static const char asking[] =
 	"\thop_meet(state, one);\n"
 	"\treturn *(volatile int *)&state->code;\n"
 	"}\n"
+	"/* Whether there is another trip of a loop of the host's list; now and then the run is asked. */\n"
+	"HOP_FN void hop_decide(hop_state *state, hop_bool *go, hop_word loop, bool v)\n"
+	"{\n"
+	"\tif (v && (++state->turns & 255) == 0 && *state->cancel) {\n"
+	"\t\tstate->code = 6;\n"
+	"\t\tv = false;\n"
+	"\t}\n"
+	"\t*go = v;\n"
+	"\thop_go_on(loop, v);\n"
+	"}\n"
+	"/* The run has ended: so does the loop. */\n"
+	"HOP_FN bool hop_is_over(hop_state *state, hop_word loop)\n"
+	"{\n"
+	"\tconst bool over = state->code != 0;\n"
+	"\tif (over && hop_first_team())\n"
+	"\t\thop_go_on(loop, false);\n"
+	"\treturn over;\n"
+	"}\n"
 	"/* How many are left to skip, this one counted. */\n"
 	"HOP_FN int64_t hop_skip(hop_state *state, bool one)\n"
 	"{\n"
@@ -483,6 +508,8 @@ void hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out)
 
 	hop_put(out, device);
 	hop_put(out, HOP_STATE_TEXT);
+	if (text->s && strstr(text->s, "hop_decide("))
+		hop_put(out, loops);
 	for (hop_dtype d = 0; d < HOP_NDTYPE; d++)
 		hop_putf(out, "typedef %s hop_%s;\n", hop_dtype_bool(d) ? "uint8_t" : hop_c_type(d),
 		         hop_dtype_name(d));

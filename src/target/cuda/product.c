@@ -72,7 +72,7 @@ static bool describe(hop_env *e, const hop_lfunc *f, hop_cuda_product *q)
 		loop = s;
 		s = only(&s->body);
 	}
-	if (!s || s->kind != HOP_L_TILE || s->tile->of != &hop_template_gemm ||
+	if (f->when || !s || s->kind != HOP_L_TILE || s->tile->of != &hop_template_gemm ||
 	    s->bind.place != HOP_PLACE_GRID)
 		return false;
 	hop_gemm  g = hop_gemm_of(s->tile);

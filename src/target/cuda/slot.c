@@ -51,6 +51,15 @@ static size_t slot_bytes(const hop_cuda_image *i)
 	       (size_t)i->nparam * (sizeof(hop_cuptr) + sizeof(int64_t) + 1);
 }
 
+void hop_cuda_slot_forget(hop_cuda_image *i, hop_cuda_slot *s, int k)
+{
+	if (s->exec[k].exec)
+		i->d->cu->graph_drop(s->exec[k].exec);
+	if (s->exec[k].graph)
+		i->d->cu->graph_free(s->exec[k].graph);
+	s->exec[k].exec = s->exec[k].graph = NULL;
+}
+
 static void slot_free(hop_cuda_image *i, hop_cuda_slot *s)
 {
 	const hop_cu *cu = i->d->cu;
@@ -58,8 +67,7 @@ static void slot_free(hop_cuda_image *i, hop_cuda_slot *s)
 	if (fit && s->stream)
 		cu->stream_wait(s->stream);
 	for (int k = 0; fit && k < s->nexec; k++)
-		if (s->exec[k].exec)
-			cu->graph_drop(s->exec[k].exec);
+		hop_cuda_slot_forget(i, s, k);
 	for (int t = 0; fit && t < i->ntape; t++)
 		hop_cuda_tape_drop(i, &s->tape[t]);
 	if (fit) {
@@ -113,8 +121,7 @@ int hop_cuda_slot_room(hop_cuda_image *i, hop_cuda_slot *s, int nword, size_t lo
 	int error = 0;
 	if (nword > s->table_cap) {
 		for (int k = 0; k < s->nexec; k++)     /* they have its address */
-			if (s->exec[k].exec)
-				cu->graph_drop(s->exec[k].exec);
+			hop_cuda_slot_forget(i, s, k);
 		s->nexec = s->nword = s->table_cap = 0;
 		hop_cuda_give(i->d, i->gen, &s->table);
 		if (s->words)

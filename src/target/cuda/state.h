@@ -67,7 +67,8 @@ typedef struct hop_state {
 	uint32_t saved;           /* words in save */
 	int64_t  ring_head;       /* bytes in the ring */
 	int64_t  skip;            /* as hop_rt.skip: progress effects to leave out */
-	hop_word pad0[12];
+	uint64_t turns;           /* trips of loops of the host's list, of all runs */
+	hop_word pad0[11];
 	hop_word save;            /* hop_word *: hop_cuda_needs.save of them */
 	hop_word request;         /* hop_word *: hop_cuda_needs.request of them */
 	hop_word ring;            /* unsigned char * */
@@ -90,7 +91,8 @@ typedef struct hop_state {
 	"\tint code, id;\n" \
 	"\tunsigned at, saved;\n" \
 	"\tlong long ring_head, skip;\n" \
-	"\thop_word pad0[12];\n" \
+	"\tunsigned long long turns;\n" \
+	"\thop_word pad0[11];\n" \
 	"\thop_word *save, *request;\n" \
 	"\tunsigned char *ring;\n" \
 	"\tlong long ring_bytes;\n" \
@@ -103,7 +105,8 @@ typedef struct hop_state {
 	"};\n"
 
 _Static_assert(offsetof(hop_state, saved) == 12 && offsetof(hop_state, ring_head) == 16 &&
-               offsetof(hop_state, skip) == 24 && offsetof(hop_state, save) == 128 &&
+               offsetof(hop_state, skip) == 24 && offsetof(hop_state, turns) == 32 &&
+               offsetof(hop_state, save) == 128 &&
                offsetof(hop_state, request) == 136 && offsetof(hop_state, ring) == 144 &&
                offsetof(hop_state, ring_bytes) == 152 && offsetof(hop_state, scratch) == 160 &&
                offsetof(hop_state, cancel) == 168 && offsetof(hop_state, arrived) == 256 &&

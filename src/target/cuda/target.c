@@ -6,12 +6,26 @@
 #include "target/cuda/image.h"
 #include "target/cuda/nvrtc.h"
 
+/* Bytes of a trip from which on a loop's trips are kernels of their own: what two copies of a state of
+ * 24 MB are. HOP_CUDA_LOOPS says another number; nests that move as much are large then. A driver that
+ * knows no loops in graphs has none. */
+enum { TRIP = 48 << 20 };
+
+static int64_t trip_bytes(int64_t *out_small)
+{
+	const char *own = getenv("HOP_CUDA_LOOPS");
+	int64_t n = own && *own ? strtoll(own, NULL, 10) : TRIP;
+	*out_small = own && *own && n > 0 && n < 4096 ? n : 0;
+	return hop_cuda_loops() ? n : 0;
+}
+
 /* What most devices have, whichever is there: the numbers decide bits of sums. */
 static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
 {
 	(void)e;
 	(void)o;
 	*out_m = (hop_machine){ .blocks = 128, .warp = 32, .shared = 96 << 10 };
+	out_m->loops = trip_bytes(&out_m->small);
 	return HOP_OK;
 }
 
@@ -85,8 +99,10 @@ static void setting(hop_buf *out)
 {
 	const char *own = getenv("HOP_NVRTC");
 	char arch[16];
+	int64_t small;
 	hop_cuda_arch(arch);
-	hop_putf(out, "cuda %s %s %s\n", arch, hop_nvrtc_setting(), own ? own : "");
+	hop_putf(out, "cuda %s %s %s %lld\n", arch, hop_nvrtc_setting(), own ? own : "",
+	         (long long)trip_bytes(&small));
 }
 
 static hop_hash maker(hop_env *e, bool opened)

@@ -1,0 +1,238 @@
+/* device_list.c -- loops in order that a host's list holds, each trip kernels of its own: where a trip
+ * moves so much that a launch for each nest costs little, and each nest gains by the team that fits it.
+ * The device decides whether there is another trip: a byte, written by the last kernel before the loop
+ * and by the last of each trip.
+ *
+ *	decide                          store byte
+ *	while { load byte } { trip; decide }
+ *
+ * Loops in which the run time is asked anything stay in a kernel: only there they can be left.
+ *
+ * needs: tiles but products, and carries, as loops.  keeps: meaning.  fills: hosted, decides */
+#include "loop/device.h"
+
+#include <float.h>
+
+/* A product keeps the device as long as moving one byte for so many of its steps. */
+enum { STEPS_A_BYTE = 5 };
+
+/* ---- what a trip moves ---- */
+
+static double times(hop_size n)
+{
+	return hop_size_const(n) && n.k > 0 ? (double)n.k : 0;
+}
+
+static double bytes_of(const hop_lfunc *f, const hop_stmt *s, double n);
+
+static double bytes_in(const hop_lfunc *f, const hop_block *b, double n)
+{
+	double sum = 0;
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		sum += bytes_of(f, s, n);
+	return sum;
+}
+
+/* Of a statement that is run n times: no buffer counts for more than it has. A size that is not known
+ * counts for nothing. */
+static double bytes_of(const hop_lfunc *f, const hop_stmt *s, double n)
+{
+	if (s->kind == HOP_L_OP && (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store)) {
+		const hop_lbuf *b = &f->buf[s->u.addr.buf];
+		double most = times(b->count);
+		return (n < most ? n : most) * (double)hop_dtype_bytes(b->dtype);
+	}
+	if (s->kind == HOP_L_TILE) {
+		for (int i = 0; i < s->tile->of->nextent; i++)
+			n *= times(s->tile->extent[i]);
+		return n / STEPS_A_BYTE;
+	}
+	if (s->kind == HOP_L_LOOP)
+		n *= times(s->extent);
+	return bytes_in(f, &s->body, n) + bytes_in(f, &s->other, n);
+}
+
+/* ---- which loops ---- */
+
+static bool is_steps(const hop_stmt *s)
+{
+	return s->kind == HOP_L_WHILE || (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ);
+}
+
+static bool asks(const hop_dcost *cost, const hop_block *b)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind == HOP_L_EFFECT || s->kind == HOP_L_GROW || s->kind == HOP_L_CHECK ||
+		    (s->kind == HOP_L_CALL && cost[s->callee].asks) || asks(cost, &s->body) ||
+		    asks(cost, &s->other))
+			return true;
+	return false;
+}
+
+static bool is_worth(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost, hop_stmt *s);
+
+/* What is in loops in order, or in branches, is one kernel: it does not gain. */
+static double moves(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost, const hop_block *b)
+{
+	double sum = 0;
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (hop_stmt_is_nest(s))
+			sum += bytes_of(f, s, 1);
+		else if (s->kind == HOP_L_CALL)
+			sum += cost[s->callee].moves;
+		else if (is_steps(s) && is_worth(m, f, cost, s))
+			return DBL_MAX;
+	}
+	return sum;
+}
+
+static void mark(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	(void)t;
+	if (def)
+		((bool *)user)[*r] = true;
+}
+
+typedef struct crossing { const bool *made; bool any; } crossing;
+
+static void cross(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	crossing *c = user;
+	(void)t;
+	c->any |= !def && c->made[*r];
+}
+
+/* The trip reads what decided about it: then that cannot be done at the end of the last one. */
+static bool is_read(hop_dfunc *d, hop_stmt *s)
+{
+	hop_mark m = hop_mark_at(&d->e->tmp);
+	bool *made = HOP_NEWN(&d->e->tmp, bool, d->f->nreg + 1);
+	crossing c = { made, false };
+	hop_block_regs(&s->other, mark, made);
+	hop_block_regs(&s->body, cross, &c);
+	hop_rewind(&d->e->tmp, m);
+	return c.any;
+}
+
+static bool is_worth(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost, hop_stmt *s)
+{
+	if (!is_steps(s) || s->ncarry || s->apart || s->loose || asks(cost, &s->body) ||
+	    asks(cost, &s->other))
+		return false;
+	double n = moves(m, f, cost, &s->body);
+	return n + moves(m, f, cost, &s->other) >= (double)m->loops;
+}
+
+void hop_device_cost(const hop_machine *m, const hop_prog *p, hop_dcost *out)
+{
+	for (int i = p->nfunc - 1; m->loops && i >= 0; i--) {
+		out[i].asks = asks(out, &p->func[i].body);
+		out[i].moves = moves(m, &p->func[i], out, &p->func[i].body);
+	}
+}
+
+/* ---- making them ---- */
+
+static hop_addr whole(int buf)
+{
+	return (hop_addr){ .buf = buf, .offset = hop_size_int(0) };
+}
+
+static void add_block(hop_block *b, hop_block *what)
+{
+	if (!what->first)
+		return;
+	if (b->last)
+		b->last->next = what->first;
+	else
+		b->first = what->first;
+	b->last = what->last;
+}
+
+static hop_reg two(hop_lbuild *b, enum hop_sop s, hop_dtype t, hop_reg x, hop_reg y)
+{
+	return hop_l_op(b, s, t, 2, (hop_reg[]){ x, y });
+}
+
+/* The steps of a scan, counted in memory; what a step is given is made again wherever it is wanted. */
+static void count_steps(hop_lbuild *b, hop_dfunc *d, const hop_stmt *s, int go, hop_block *trip)
+{
+	hop_block own = { 0 };
+	hop_addr at = whole(hop_device_scratch(d, HOP_i64, hop_size_int(1))), to = whole(go);
+	d->f->buf[at.buf].counts = true;
+	hop_reg n = s->bound ? s->bound : hop_l_size(b, s->extent);
+	hop_reg zero = hop_l_consti(b, HOP_i64, 0), one = hop_l_consti(b, HOP_i64, 1);
+	hop_l_store(b, HOP_i64, &at, s->reverse ? two(b, HOP_SOP_sub, HOP_i64, n, one) : zero);
+	hop_l_store(b, HOP_bool, &to, two(b, HOP_SOP_lt, HOP_bool, zero, n));
+	hop_block *outer = b->block;
+	b->block = &own;
+	hop_stmt *load = hop_l_stmt(b, HOP_L_OP);
+	load->sop = HOP_SOP_load;
+	load->dtype = HOP_i64;
+	load->dst = s->dst;
+	load->u.addr = at;
+	add_block(&own, trip);
+	hop_reg next = two(b, s->reverse ? HOP_SOP_sub : HOP_SOP_add, HOP_i64, s->dst, one);
+	hop_l_store(b, HOP_i64, &at, next);
+	hop_l_store(b, HOP_bool, &to, s->reverse ? two(b, HOP_SOP_le, HOP_bool, zero, next) :
+	            two(b, HOP_SOP_lt, HOP_bool, next, n));
+	b->block = outer;
+	*trip = own;
+}
+
+static void decide_twice(hop_lbuild *b, const hop_stmt *s, int go, hop_block *trip)
+{
+	hop_addr to = whole(go);
+	hop_block first = hop_block_copy(b->a, &s->other), again = hop_block_copy(b->a, &s->other);
+	add_block(b->block, &first);
+	hop_l_store(b, HOP_bool, &to, s->a[0]);
+	add_block(trip, &again);
+	hop_block *outer = b->block;
+	b->block = trip;
+	hop_l_store(b, HOP_bool, &to, s->a[0]);
+	b->block = outer;
+}
+
+static void host_loop(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_block *out)
+{
+	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = out, .loc = s->loc };
+	int go = hop_device_scratch(d, HOP_bool, hop_size_int(1));
+	hop_block trip = s->body;
+	d->f->buf[go].decides = true;
+	hop_device_order(d, &trip);
+	hop_device_split_columns(d, &trip);
+	hop_device_order(d, &s->other);
+	hop_device_split_columns(d, &s->other);
+	if (s->kind == HOP_L_WHILE)
+		decide_twice(&b, s, go, &trip);
+	else
+		count_steps(&b, d, s, go, &trip);
+	hop_device_list(d, cost, &trip);
+	hop_block other = { 0 };
+	hop_addr at = whole(go);
+	b.block = &other;
+	hop_reg r = hop_l_load(&b, HOP_bool, &at);
+	b.block = out;
+	hop_stmt *w = hop_l_stmt(&b, HOP_L_WHILE);
+	w->hosted = true;
+	w->a[0] = r;
+	w->other = other;
+	w->body = trip;
+	w->bind = (hop_bind){ .each = HOP_DEVICE_AHEAD };
+	if (s->kind == HOP_L_LOOP && hop_size_const(s->extent) && s->extent.k < HOP_DEVICE_AHEAD)
+		w->bind.each = (uint8_t)(s->extent.k > 1 ? s->extent.k : 1);
+}
+
+void hop_device_list(hop_dfunc *d, const hop_dcost *cost, hop_block *b)
+{
+	hop_block out = { 0 };
+	for (hop_stmt *s = b->first, *next; s; s = next) {
+		next = s->next;
+		s->next = NULL;
+		if (d->m->loops && is_worth(d->m, d->f, cost, s) && !is_read(d, s))
+			host_loop(d, cost, s, &out);
+		else
+			hop_block_append(&out, s);
+	}
+	*b = out;
+}
