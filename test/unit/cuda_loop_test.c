@@ -53,7 +53,8 @@ static void judge(hop_body *body, int count, const double *first)
 		const double *a = hop_array_data(y), *b = hop_array_data(want);
 		for (int64_t i = 0; i < hop_array_count(want); i++)
 			if (!(fabs(a[i] - b[i]) <= 1e-9 * (1 + fabs(b[i]))))
-				fail_msg("from %g: element %d is %.17g, not %.17g", first[k % count], (int)i, a[i], b[i]);
+				fail_msg("from %g: element %d is %.17g, not %.17g", first[k % count], (int)i, a[i],
+				         b[i]);
 		hop_array_release(want);
 		hop_array_release(y);
 		hop_array_release(dy);
