@@ -193,6 +193,76 @@ static void decide_twice(hop_lbuild *b, const hop_stmt *s, int go, hop_block *tr
 	b->block = outer;
 }
 
+/* ---- fewer kernels ---- */
+
+/* What is small and between nests would be a kernel of its own. As far as nothing needs it before, it
+ * goes to the end of the trip, where what decides is one anyway. */
+typedef struct late {
+	hop_dfunc *d;
+	hop_block  held;               /* in order */
+	bool      *made;               /* [nreg+1] by one of them */
+	bool       met;
+} late;
+
+static void meet_reg(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	late *l = user;
+	(void)t;
+	l->met |= !def && l->made[*r];
+}
+
+static void meet_addr(void *user, hop_addr *a, bool is_write)
+{
+	late *l = user;
+	for (const hop_stmt *s = l->held.first; s && !l->met; s = s->next) {
+		bool loads = s->sop == HOP_SOP_load, stores = s->sop == HOP_SOP_store;
+		l->met = (stores || (loads && is_write)) && hop_device_meet(l->d, s->u.addr.buf, a->buf);
+	}
+}
+
+static bool needs_held(late *l, hop_stmt *s)
+{
+	l->met = s->kind == HOP_L_CALL && l->held.first;       /* it may touch any temporary */
+	hop_stmt_regs(s, meet_reg, l);
+	if (s->kind != HOP_L_OP && !l->met)
+		hop_stmt_all_addrs(l->d->f, s, meet_addr, l);
+	return l->met;
+}
+
+/* Memory, and what rests on what is held. */
+static bool can_wait(late *l, hop_stmt *s)
+{
+	bool memory = s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
+	if (s->kind != HOP_L_OP || (memory && l->d->f->buf[s->u.addr.buf].decides))
+		return false;
+	return needs_held(l, s) || (memory && !(s->sop == HOP_SOP_load &&
+	                                        l->d->f->buf[s->u.addr.buf].counts));
+}
+
+static void let_wait(hop_dfunc *d, hop_block *b)
+{
+	hop_mark m = hop_mark_at(&d->e->tmp);
+	hop_block out = { 0 };
+	late l = { .d = d, .made = HOP_NEWN(&d->e->tmp, bool, d->f->nreg + 1) };
+	for (hop_stmt *s = b->first, *next; s; s = next) {
+		next = s->next;
+		if (can_wait(&l, s)) {
+			l.made[s->dst] |= s->dst != 0;
+			hop_block_append(&l.held, s);
+			continue;
+		}
+		bool ends = s->kind == HOP_L_OP && s->sop == HOP_SOP_store;    /* what it decided */
+		if (l.held.first && (ends || needs_held(&l, s))) {
+			add_block(&out, &l.held);
+			l.held = (hop_block){ 0 };
+		}
+		hop_block_append(&out, s);
+	}
+	HOP_ASSERT(!l.held.first);
+	*b = out;
+	hop_rewind(&d->e->tmp, m);
+}
+
 static void host_loop(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_block *out)
 {
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = out, .loc = s->loc };
@@ -208,6 +278,7 @@ static void host_loop(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_bloc
 	else
 		count_steps(&b, d, s, go, &trip);
 	hop_device_list(d, cost, &trip);
+	let_wait(d, &trip);
 	hop_block other = { 0 };
 	hop_addr at = whole(go);
 	b.block = &other;

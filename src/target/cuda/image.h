@@ -74,8 +74,8 @@ typedef struct hop_cuda_effect {
  * tape t as -1 - t. */
 typedef struct hop_cuda_word { int base; int64_t v; } hop_cuda_word;
 
-/* Of a kernel; or, where its operands lie as the library wants them, of that. Or a loop, whose trip is the
- * `body` launches behind it, and about which the kernel right before it and the last of a trip decide. */
+/* Of a kernel; or, where its operands lie as the library wants them, of that. Or a loop, whose trip is
+ * the `body` launches behind it, and about which the kernel before it and the last of a trip decide. */
 typedef struct hop_cuda_launch {
 	int      func;
 	unsigned grid[3], rec;

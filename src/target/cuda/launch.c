@@ -107,7 +107,8 @@ static hop_cuptr at(const hop_cuda_run *r, const hop_cuda_word *w)
 /* Arrays of others may lie anywhere: then it is the kernel's. */
 static bool by_library(const hop_cuda_run *r, const hop_cuda_launch *l)
 {
-	return l->lt && !r->alone && !((at(r, &l->at[0]) | at(r, &l->at[1]) | at(r, &l->at[2])) % HOP_LT_ALIGN);
+	return l->lt && !r->alone &&
+	       !((at(r, &l->at[0]) | at(r, &l->at[1]) | at(r, &l->at[2])) % HOP_LT_ALIGN);
 }
 
 static int library_run(hop_cuda_run *r, const hop_cuda_launch *l, void *stream)
@@ -251,8 +252,8 @@ static int make_once(hop_cuda_run *r, int first, void **out_exec, void **out_gra
 	return error;
 }
 
-/* All launches of the plan from one on. Loops belong to the graph that they were made in; there is no way
- * to run them but it, so a library that cannot be part of one is left out. */
+/* All launches of the plan from one on. Loops belong to the graph that they were made in; there is no
+ * way to run them but it, so a library that cannot be part of one is left out. */
 static int make_graph(hop_cuda_run *r, int first, void **out_exec, void **out_graph)
 {
 	int error = make_once(r, first, out_exec, out_graph);
