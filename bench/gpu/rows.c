@@ -160,6 +160,16 @@ static gpu_row loop_row(const char *name, hop_body *body, int64_t small, double 
 		              .unit = "us a trip" };
 }
 
+/* A state that no cache holds: read and written, and copied once, at the speed of a copy. */
+static gpu_row wide_row(const char *name, hop_body *body, int64_t small, double goal)
+{
+	int64_t n = (1 << 24) / small;
+
+	return (gpu_row){ .name = name, .body = body, .n = { n }, .nin = 2, .per = 100 / small + 1,
+		              .goal = goal, .in = { hop_spec1(HOP_f32, n), hop_spec0(HOP_i64) },
+		              .unit = "us a trip" };
+}
+
 static gpu_row memory_row(const char *name, hop_body *body, int64_t r, int64_t c, double goal)
 {
 	return (gpu_row){ .name = name, .body = body, .n = { r, c }, .nin = 1, .per = 1, .bytes = 8 * r * c,
@@ -251,6 +261,7 @@ bool gpu_row_at(int i, int64_t s, gpu_row *out)
 	case 17: *out = rnn_row("rnn T=1000 B=32 H=256", s, 3); break;
 	case 18: *out = product_row("product 4096, f32", product, 4096 / s, 2720); break;
 	case 19: *out = product_row("product 4096, bf16", product_bf16, 4096 / s, 260); break;
+	case 20: *out = wide_row("while 16M, neighbours", while_near, s, 66); break;
 	default: return false;
 	}
 	return true;
