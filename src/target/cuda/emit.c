@@ -330,11 +330,11 @@ static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 
 	if (kernel && me->tells)
 		hop_put(o, "\tif (hop_is_over(state, loop))\n\t\treturn;\n");
-	else if (kernel && e->cu->looks)
+	else if (kernel && e->cu->looks && !when)
 		hop_put(o, "\tif (state->code)\n\t\treturn;\n");
 	hop_cuda_declare(e, o);
-	if (e->f->when)
-		hop_putf(o, "\tif (!%s)\n\t\treturn;\n", when);
+	if (when)                              /* both are on their way at once */
+		hop_putf(o, "\tif (%s!%s)\n\t\treturn;\n", me->tells ? "" : "(state->code != 0) | ", when);
 	if (e->cu->row)
 		hop_put(o, "\tint row = 0;\n");
 	if (e->cu->polls)
