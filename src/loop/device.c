@@ -192,7 +192,8 @@ static bool is_listed(const device *v, const hop_cut *c, const hop_stmt *s)
 	for (int i = 0; i < s->nsize; i++)
 		ok = ok && hop_size_nsym(s->sizes[i]) <= nsym;
 	for (int i = 0; i < s->narg; i++)
-		ok = ok && !s->args[i].nterm && hop_size_nsym(s->args[i].offset) <= nsym;
+		ok = ok && !s->args[i].nterm && hop_size_nsym(s->args[i].offset) <= nsym &&
+		     hop_size_nsym(c->d.f->buf[s->args[i].buf].offset) <= nsym;
 	return ok || !v->when;
 }
 

@@ -8,7 +8,10 @@
  *	                                    hop_state *state)          KERNEL f; its record: table + rec
  *	static __device__ int NAME_<f>(const hop_word *rec, hop_state *state)       TEAM or THREAD f
  *
- * `at` numbers the launches of a run from 0, in program order.
+ * `at` numbers the launches of a run from 0, in program order. A kernel that decides about a loop of the
+ * host's list has one parameter more, `hop_word loop`: the handle of the graph's conditional node, which
+ * one of its threads sets, even where the run has ended. It begins as 0 at every launch of the graph.
+ * Kernels of such a loop never leave; every 256th decision of all runs asks whether to cancel.
  *
  * STATE: one for each run that goes on, in device memory; the host sets it up. Only kernels that are
  * said to look (hop_cuda_kernel.looks) read `code` and may leave; others may still use scratch, tape,
