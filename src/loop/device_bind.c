@@ -431,10 +431,12 @@ static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 	}
 }
 
+/* 8 elements a thread, or more of a long row: small blocks, of which several are there at once, load
+ * while others compute. */
 static int row_threads(double row)
 {
 	int n = 64;
-	while (n < 512 && n * 8 < row)
+	while ((n < 128 && n * 8 < row) || (n < 256 && n * 16 < row) || (n < 512 && n * 32 < row))
 		n *= 2;
 	return n;
 }

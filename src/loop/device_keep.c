@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-enum { MOST = 16 };              /* elements of one buffer in a thread */
+enum { MOST = 16,                /* elements of one buffer in a thread */
+       MOST_ROW = 32,            /* of a row, whose blocks come and go */
+       WORDS = 96,               /* of all that a thread keeps of a row */
+       PIECE = 4 };              /* of a row, that lie together: see width_of */
 
 typedef struct keep {
 	hop_dfunc *d;
@@ -223,10 +226,10 @@ static void look_addr(keep *k, hop_stmt *s, int i, const hop_stmt *loop, bool ro
 		u->n = loop->extent.k;
 }
 
-static bool is_threads(const keep *k, const hop_stmt *s)
+static bool is_threads(const keep *k, const hop_stmt *s, bool row)
 {
 	return s->bind.place == HOP_PLACE_THREAD && !s->bound && s->bind.each <= 1 &&
-	       hop_size_const(s->extent) && s->extent.k <= (int64_t)MOST * k->d->threads;
+	       hop_size_const(s->extent) && s->extent.k <= (int64_t)(row ? MOST_ROW : MOST) * k->d->threads;
 }
 
 /* loop: over threads, that b is in, or NULL. */
@@ -234,7 +237,7 @@ static void look_own(keep *k, hop_block *b, const hop_stmt *loop, bool row)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		bool placed = s->kind == HOP_L_LOOP && s->bind.place;
-		const hop_stmt *in = placed ? is_threads(k, s) ? s : NULL : loop;
+		const hop_stmt *in = placed ? is_threads(k, s, row) ? s : NULL : loop;
 		for (int i = 0; hop_stmt_addr(s, i); i++)
 			look_addr(k, s, i, loop, row);
 		look_own(k, &s->body, in, row);
@@ -280,6 +283,39 @@ static void mark_vars(keep *k, hop_block *b)
 	}
 }
 
+/* Of a row of n elements, in a row: as many as one load may bring. */
+static int width_of(const keep *k, int64_t n)
+{
+	return n % PIECE == 0 && n >= (int64_t)PIECE * k->d->threads ? PIECE : 0;
+}
+
+static int64_t words_of(const keep *k, int i)
+{
+	int64_t bytes = (int64_t)hop_dtype_bytes(k->d->f->buf[i].dtype), t = k->d->threads;
+	return (k->use[i].n + t - 1) / t * (bytes > 4 ? bytes / 4 : 1);
+}
+
+static void find_kept(void *user, hop_addr *a, bool is_write)
+{
+	struct { const hop_lfunc *f; bool found; } *u = user;
+	const hop_lbuf *b = &u->f->buf[a->buf];
+	(void)is_write;
+	u->found |= b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_OWN;
+}
+
+/* Loops over what is kept have their iterations alike. */
+static void widen(keep *k, hop_block *b)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		struct { const hop_lfunc *f; bool found; } u = { k->d->f, false };
+		if (s->kind == HOP_L_LOOP && s->bind.place == HOP_PLACE_THREAD)
+			hop_stmt_all_addrs(k->d->f, s, find_kept, &u);
+		if (u.found)
+			s->bind.width = (uint8_t)width_of(k, s->extent.k);
+		widen(k, &s->body);
+	}
+}
+
 /* A step's body, or a row's: s is in b. */
 static void keep_own(keep *k, hop_block *b, hop_stmt *s, bool row)
 {
@@ -292,15 +328,21 @@ static void keep_own(keep *k, hop_block *b, hop_stmt *s, bool row)
 	k->var = HOP_NEWN(&d->e->tmp, bool, d->f->nreg + 1);
 	mark_vars(k, &s->body);
 	mark_vars(k, &s->other);
+	int64_t words = 0;
 	for (int i = 0; i < k->nbuf; i++) {
 		const struct use *u = &k->use[i];
 		k->to[i] = -1;
-		if (!u->no && u->n && is_kept(d, i) && (row ? u->count > 1 && u->read : u->write))
-			own_one(k, &l, i, row, &in, &out);
+		if (u->no || !u->n || !is_kept(d, i) || !(row ? u->count > 1 && u->read : u->write) ||
+		    (row && words + words_of(k, i) > WORDS))
+			continue;
+		words += words_of(k, i);
+		own_one(k, &l, i, row, &in, &out);
 	}
 	hop_stmt_all_addrs(d->f, s, replace_own, k);
 	put(row ? &s->body : b, row ? s->body.first : s, &in);
 	put(row ? &s->body : b, row ? NULL : s->next, &out);
+	if (row)
+		widen(k, &s->body);
 }
 
 static bool is_steps(const hop_stmt *s)

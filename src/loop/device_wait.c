@@ -148,7 +148,8 @@ static bool same_owner(const touch *a, const touch *b)
 {
 	const hop_term *x = own_term(a), *y = own_term(b);
 	return x && y && a->buf == b->buf && a->loop->bind.place == b->loop->bind.place &&
-	       a->loop->bind.each == b->loop->bind.each && a->loop->bound == b->loop->bound &&
+	       a->loop->bind.each == b->loop->bind.each && a->loop->bind.width == b->loop->bind.width &&
+	       a->loop->bound == b->loop->bound &&
 	       hop_size_eq(a->loop->extent, b->loop->extent) && hop_size_eq(x->stride, y->stride) &&
 	       hop_size_eq(a->at->offset, b->at->offset);
 }

@@ -238,7 +238,7 @@ static void put_bind(hop_buf *o, const hop_bind *b)
 {
 	static const char *const place[] = { "", "grid", "blocks x", "blocks y", "blocks z", "warps",
 	                                     "threads", "lanes" };
-	if (b->width)
+	if (b->width && !b->place)
 		hop_putf(o, " vector %d x %d%s", b->width, b->jam, b->light ? " light" : "");
 	if (b->turned)
 		hop_put(o, " turned");
@@ -256,6 +256,8 @@ static void put_bind(hop_buf *o, const hop_bind *b)
 		hop_putf(o, " over %s", place[b->place]);
 	if (b->each > 1)
 		hop_putf(o, " each %d", b->each);
+	if (b->place && b->width > 1)
+		hop_putf(o, " width %d", b->width);
 }
 
 static void put_loop(hop_buf *o, const hop_stmt *s, int depth)

@@ -58,9 +58,10 @@ enum hop_space {
 	HOP_SPACE_SHARED,  /* of a KERNEL: each block has its own, at byte `offset` of what it shares */
 	HOP_SPACE_LOCAL,   /* of a KERNEL: each thread has its own, and stores to it itself, together or
 	                      not; `count` is constant and small */
-	HOP_SPACE_OWN,     /* of a KERNEL: element i is in a register of thread i mod T of a block of T; it
-	                      is only used in loops over THREADs, of constant extent and without `each`,
-	                      as [their variable + 0], so that a loop that is unrolled knows where it is */
+	HOP_SPACE_OWN,     /* of a KERNEL: element i is in a register of the thread whose iteration i is. It
+	                      is only used in loops over THREADs, all of one constant extent and width and
+	                      without `each`, as [their variable + 0], so that a loop that is unrolled
+	                      knows where it is */
 	HOP_SPACE_SCRATCH  /* at byte `offset` of what all functions of a program on a device have for
 	                      themselves while they run: see hop_lfunc.scratch */
 };
@@ -240,7 +241,8 @@ hop_dtype hop_tile_dtype(const hop_tile *t, int i);     /* of operand i */
  * it may be forked; all zero = one iteration after the other. A vector loop holds no other:
  * the loops in it do for all lanes what they do for one. */
 typedef struct hop_bind {
-	uint8_t width;         /* lanes of one register; 0 = no vectors */
+	uint8_t width;         /* lanes of one register; 0 = no vectors. THREAD: iterations in a row that
+	                          are one thread's, so that memory is read in pieces; 0 = 1 */
 	uint8_t jam;           /* registers a step: lanes = width * jam */
 	bool    light  : 1;    /* the body is small: worth repeating */
 	bool    turned : 1;    /* RED in a vector loop: one row after the other, along itself, the
@@ -252,7 +254,7 @@ typedef struct hop_bind {
 	                          threads may share */
 	bool    ordered : 1;   /* iterations, or those of a block, share a private temporary: they
 	                          run one after the other, whatever the loop's kind */
-	uint8_t place : 3;     /* enum hop_place; of a KERNEL's loops, where all above is zero */
+	uint8_t place : 3;     /* enum hop_place; of a KERNEL's loops, where all above but a width is zero */
 	uint8_t each;          /* GRID, THREAD: iterations that a thread takes at once, as far apart as
 	                          there are threads in a block, loads before stores; 0 = 1 */
 	hop_reg slice;         /* thread, blocks: i64, defined in the loop: which of at most HOP_BLOCKS
@@ -262,7 +264,8 @@ typedef struct hop_bind {
 enum { HOP_BLOCKS = 32 };
 
 /* Who shares the iterations of a loop in a KERNEL. Iteration i is of sharer i mod their number; with
- * `each` = k > 1, a block of T threads takes k * T iterations in a row, and thread t of it i mod T = t.
+ * `each` = k > 1, a block of T threads takes k * T iterations in a row, and thread t of it i mod T = t;
+ * with `width` = v > 1 it is i / v mod their number, and `each` is 1.
  * What is in the loop is run by that sharer alone. */
 enum hop_place {
 	HOP_PLACE_NONE,    /* nobody: whoever comes to the loop runs all of it, in order */

@@ -210,8 +210,10 @@ static bool is_apart(const hop_stmt *s)
 static hop_status check_bind(scope *v, const hop_stmt *s)
 {
 	const hop_bind *b = &s->bind;
-	if (b->width && (s->loop == HOP_LOOP_SEQ || v->vector || b->width < 2 ||
-	                 !power_of_two(b->width) || !power_of_two(b->jam)))
+	if (b->place && b->width && (b->place != HOP_PLACE_THREAD || b->each > 1 || b->width < 2))
+		return bad(v, s, "loop program: %d in a row of a loop that threads do not share", b->width);
+	if (!b->place && b->width && (s->loop == HOP_LOOP_SEQ || v->vector || b->width < 2 ||
+	                              !power_of_two(b->width) || !power_of_two(b->jam)))
 		return bad(v, s, "loop program: %d x %d lanes here", b->width, b->jam);
 	if (b->turned && s->loop != HOP_LOOP_SEQ && (s->loop != HOP_LOOP_RED || s->nacc != 1))
 		return bad(v, s, "loop program: a loop turned that is no reduction");
@@ -254,7 +256,7 @@ static hop_status check_loop(scope *v, const hop_stmt *s)
 	if (s->bind.slice)
 		HOP_TRY(define(v, s, s->bind.slice, HOP_i64));
 	v->nest += s->loop != HOP_LOOP_SEQ;
-	v->vector |= s->bind.width > 0;
+	v->vector |= s->bind.width > 0 && !s->bind.place;
 	v->forked |= s->bind.thread || s->bind.blocks;
 	v->alone |= s->bind.place == HOP_PLACE_GRID || s->bind.place >= HOP_PLACE_THREAD;
 	HOP_TRY(check_block(v, &s->body));

@@ -283,6 +283,8 @@ EMU_OWN float hop_most_f32(float v, float w)
 }
 EMU_OWN float hop_least_f32(float v, float w) { return -hop_most_f32(-v, -w); }
 EMU_OWN void hop_go_on(unsigned long long loop, bool v) { hop_emu_now->set(loop, v); }
+#define hop_global(a) ((void *)(a))
+EMU_OWN float hop_recip_f32(float a) { return 1 / a; }
 
 /* ---- accesses: what -fsanitize=thread puts before each, told to the emulator ---- */
 

@@ -273,7 +273,10 @@ static part part_of(const team_thread *x, const hop_bind *b)
 
 	switch (b->place) {
 	case HOP_PLACE_GRID: return (part){ bx * T * each + x->lane, gx * T * each, T, (int)each };
-	case HOP_PLACE_THREAD: return (part){ x->lane, T * each, T, (int)each };
+	case HOP_PLACE_THREAD:
+		if (b->width > 1)
+			return (part){ (int64_t)x->lane * b->width, T * b->width, 1, b->width };
+		return (part){ x->lane, T * each, T, (int)each };
 	case HOP_PLACE_WARP:
 		if (x->who == BLOCK)
 			return (part){ x->lane / WARP, T / WARP, 0, 1 };

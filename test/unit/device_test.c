@@ -224,6 +224,60 @@ static const program programs[] = {
 	  "  return %4, %5, %6, %7\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "kept row",
+	  "hop 1\n"
+	  "graph @f(%0: f32[3, 1024]) {\n"
+	  "  %1 = amax %0 {axes = [1]}\n"
+	  "  %2 = broadcast %1 {dims = [3, 1024], axes = [0]}\n"
+	  "  %3 = sub %0, %2\n"
+	  "  %4 = exp %3\n"
+	  "  %5 = sum %4 {axes = [1]}\n"
+	  "  %6 = broadcast %5 {dims = [3, 1024], axes = [0]}\n"
+	  "  %7 = div %4, %6\n"
+	  "  return %7\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "kept row with an end",
+	  "hop 1\n"
+	  "graph @f(%0: f32[2, 1100]) {\n"
+	  "  %1 = amax %0 {axes = [1]}\n"
+	  "  %2 = broadcast %1 {dims = [2, 1100], axes = [0]}\n"
+	  "  %3 = sub %0, %2\n"
+	  "  %4 = exp %3\n"
+	  "  %5 = sum %4 {axes = [1]}\n"
+	  "  %6 = broadcast %5 {dims = [2, 1100], axes = [0]}\n"
+	  "  %7 = div %4, %6\n"
+	  "  return %7\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "kept row, odd",
+	  "hop 1\n"
+	  "graph @f(%0: f32[2, 517]) {\n"
+	  "  %1 = amax %0 {axes = [1]}\n"
+	  "  %2 = broadcast %1 {dims = [2, 517], axes = [0]}\n"
+	  "  %3 = sub %0, %2\n"
+	  "  %4 = exp %3\n"
+	  "  %5 = sum %4 {axes = [1]}\n"
+	  "  %6 = broadcast %5 {dims = [2, 517], axes = [0]}\n"
+	  "  %7 = div %4, %6\n"
+	  "  return %7\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "kept row, half",
+	  "hop 1\n"
+	  "graph @f(%0: bf16[2, 2048]) {\n"
+	  "  %10 = cast %0 {dtype = f32}\n"
+	  "  %1 = amax %10 {axes = [1]}\n"
+	  "  %2 = broadcast %1 {dims = [2, 2048], axes = [0]}\n"
+	  "  %3 = sub %10, %2\n"
+	  "  %4 = exp %3\n"
+	  "  %5 = sum %4 {axes = [1]}\n"
+	  "  %6 = broadcast %5 {dims = [2, 2048], axes = [0]}\n"
+	  "  %7 = div %4, %6\n"
+	  "  %8 = cast %7 {dtype = bf16}\n"
+	  "  return %8\n"
+	  "}\n",
+	  0, 0, { 0 } },
 	{ "along",
 	  "hop 1\n"
 	  "graph @f(%0: f32[40, 70]) {\n"

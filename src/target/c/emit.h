@@ -136,7 +136,7 @@ void        hop_c_fork(hop_cemit *e, const hop_stmt *s, const char *n, int64_t l
 /* math.c: functions of floats without an instruction; only the series of those that have one, which
  * rest on hop_fma and what is basic */
 void        hop_c_math_prelude(hop_buf *out, hop_dtype d);
-void        hop_c_math_series(hop_buf *out, hop_dtype d);
+void        hop_c_math_series(hop_buf *out, hop_dtype d, bool exp);     /* exp: that, too */
 
 /* prelude.c: the scalar operations that C has no expression for; math: of floats, a dtype at a time */
 typedef void hop_c_mathfn(hop_buf *out, hop_dtype d);

@@ -215,11 +215,12 @@ static mx numbers(hop_buf *o, hop_dtype d)
 	return (mx){ o, r, r->man == 23, (1 << (r->exp - 1)) - 1 };
 }
 
-void hop_c_math_series(hop_buf *o, hop_dtype d)
+void hop_c_math_series(hop_buf *o, hop_dtype d, bool exp)
 {
 	mx m = numbers(o, d);
 	put_basic(&m);
-	put_exp(&m);
+	if (exp)
+		put_exp(&m);
 	put_log(&m);
 	put_tanh(&m);
 }
@@ -228,7 +229,7 @@ void hop_c_math_prelude(hop_buf *o, hop_dtype d)
 {
 	mx m = numbers(o, d);
 	hop_putf(o, "#if defined __FP_FAST_FMA%s\n", m.sg ? "F" : "");
-	hop_c_math_series(o, d);
+	hop_c_math_series(o, d, true);
 	hop_put(o, "#else\n");
 	put(&m, library, NULL);
 	hop_put(o, "#endif\n");

@@ -41,13 +41,17 @@ void hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *value)
 		hop_cuda_keep(e, r, d);
 		return;
 	}
+	if (e->cu->lot) {
+		hop_cuda_lot_define(e, r, hop_c_type(d), d, value);
+		return;
+	}
 	hop_c_line(e, "const %s r%d%s = %s;", hop_c_type(d), r, e->cu->copy, value);
 	hop_c_set(e, r, d, hop_c_text(e, "r%d%s", r, e->cu->copy));
 }
 
 static const char *both(hop_cuemit *e, const char *a, const char *b)
 {
-	return a && b ? hop_c_text(e, "%s && %s", a, b) : a ? a : b;
+	return a && b ? hop_c_text(e, strstr(a, "||") ? "(%s) && %s" : "%s && %s", a, b) : a ? a : b;
 }
 
 /* One more than the most that a register can be; 0 = not known. */
@@ -81,8 +85,12 @@ static bool emit_narrow(hop_cuemit *e, const hop_stmt *s)
 		return false;
 	if ((s->sop == HOP_SOP_div || s->sop == HOP_SOP_rem) && (e->cu->most[s->a[1]] || b < 2))
 		return false;                      /* it may be by 0 */
-	hop_c_line(e, "const int r%d%s = %s;", s->dst, e->cu->copy, t);
-	hop_c_set(e, s->dst, HOP_i64, hop_c_text(e, "r%d%s", s->dst, e->cu->copy));
+	if (e->cu->lot) {
+		hop_cuda_lot_define(e, s->dst, "int", HOP_i64, t);
+	} else {
+		hop_c_line(e, "const int r%d%s = %s;", s->dst, e->cu->copy, t);
+		hop_c_set(e, s->dst, HOP_i64, hop_c_text(e, "r%d%s", s->dst, e->cu->copy));
+	}
 	e->cu->most[s->dst] = most < 1 ? 1 : (int64_t)most;
 	return true;
 }
@@ -90,13 +98,15 @@ static bool emit_narrow(hop_cuemit *e, const hop_stmt *s)
 static void emit_op(hop_cuemit *e, const hop_stmt *s)
 {
 	const char *t;
-	if (emit_narrow(e, s))
+	if (emit_narrow(e, s) || (e->cu->lot && hop_cuda_lot_div(e, s)))
+		return;
+	if (e->cu->lot && s->sop == HOP_SOP_load && hop_cuda_lot_load(e, s))
 		return;
 	if (s->sop == HOP_SOP_load) {
 		const char *mask = both(e, e->cu->guard, s->na ? hop_c_reg(e, s->a[0]) : NULL);
 		t = hop_cuda_value(e, &s->u.addr);
 		if (mask)
-			t = hop_c_text(e, "%s ? %s : 0", mask, t);
+			t = hop_c_text(e, strstr(mask, "||") ? "(%s) ? %s : 0" : "%s ? %s : 0", mask, t);
 	} else {
 		t = hop_c_value(e, s);
 	}
@@ -119,6 +129,9 @@ static void emit_store(hop_cuemit *e, const hop_stmt *s)
 {
 	const char *mask = both(e, e->cu->guard, storer(e, &s->u.addr));
 	mask = both(e, mask, s->na > 1 ? hop_c_reg(e, s->a[1]) : NULL);
+	if (e->cu->lot && hop_cuda_lot_store(e, s))
+		return;
+	hop_cuda_lot_open(e, 1);
 	if (mask)
 		hop_c_line(e, "if (%s)", mask);
 	e->indent += mask != NULL;
@@ -128,6 +141,7 @@ static void emit_store(hop_cuemit *e, const hop_stmt *s)
 	else
 		hop_c_line(e, "%s = %s;", hop_cuda_at(e, &s->u.addr), hop_c_reg(e, s->a[0]));
 	e->indent -= mask != NULL;
+	hop_cuda_lot_close(e);
 }
 
 /* ---- what a block shares: a word, two rows of reductions, then what a tile wants ---- */
@@ -254,7 +268,8 @@ static bool is_now(const hop_cuemit *e, const hop_stmt *s)
 static void emit_stmt(hop_cuemit *e, const hop_stmt *s)
 {
 	e->cu->pos += e->cu->high;
-	if (hop_c_is_dead(e, s) || !is_now(e, s))
+	if (hop_c_is_dead(e, s) || !is_now(e, s) ||
+	    (e->cu->lot && s->sop == HOP_SOP_load && e->cu->loaded[s->dst]))
 		return;
 	if (!hop_c_is_silent(s) && !e->cu->quiet)
 		hop_c_comment(e, s->loc);
@@ -283,6 +298,23 @@ void hop_cuda_block(hop_cuemit *e, const hop_block *b)
 
 /* ---- functions ---- */
 
+/* Blocks that a multiprocessor should have room for: of rows that are kept in registers three times 256
+ * threads, if they may well fit, so that some load while others compute. */
+static int least_blocks(const hop_lfunc *f)
+{
+	enum { ROOM = 768, MOST = 256, WORDS = 64 };
+	int64_t words = 0, t = f->team.threads;
+	for (int i = 0; i < f->nbuf; i++) {
+		const hop_lbuf *b = &f->buf[i];
+		int64_t         n = (int64_t)hop_dtype_bytes(b->dtype);
+		if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_OWN)
+			words += (b->count.k + t - 1) / t * (n > 4 ? n / 4 : 1);
+	}
+	if (!words || words > WORDS || t > MOST || f->team.resident || hop_size_is(f->team.blocks[0], 1))
+		return hop_cuda_gemm_least(f);
+	return ROOM / f->team.threads;
+}
+
 /* What several call is compiled once: a compiler would put all of it into each of them. */
 static void put_head(hop_buf *o, const hop_prog *p, const hop_cufunc *func, const char *name, int i)
 {
@@ -291,7 +323,7 @@ static void put_head(hop_buf *o, const hop_prog *p, const hop_cufunc *func, cons
 		hop_putf(o, "extern \"C\" __global__ void __launch_bounds__(%d, %d) %s_%d("
 		            "const hop_word *table, "
 		            "unsigned rec,\n\t\tunsigned at, hop_state *state%s)", f->team.threads,
-		         hop_cuda_gemm_least(f), name, i, func[i].tells ? ", hop_word loop" : "");
+		         least_blocks(f), name, i, func[i].tells ? ", hop_word loop" : "");
 	else
 		hop_putf(o, "static __device__ %sint %s_%d(const hop_word *rec, hop_state *state)",
 		         func[i].sites > 1 ? "__noinline__ " : "", name, i);
@@ -322,6 +354,19 @@ static void put_title(hop_cuemit *e, hop_buf *o)
 	hop_put(o, " */\n");
 }
 
+/* Whether all that is accessed by pieces begins where one may. */
+static void put_even(hop_cuemit *e, hop_buf *o)
+{
+	const char *sep = "";
+	hop_put(o, "\tconst bool even = ((");
+	for (int i = 0; i < e->f->nbuf; i++)
+		if (e->cu->packed[i]) {
+			hop_putf(o, "%s(hop_word)%s", sep, e->base[i]);
+			sep = " | ";
+		}
+	hop_put(o, ") & 15) == 0;\n");
+}
+
 /* What every function begins with. */
 static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 {
@@ -337,6 +382,8 @@ static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 		hop_putf(o, "\tif (%s!%s)\n\t\treturn;\n", me->tells ? "" : "(state->code != 0) | ", when);
 	if (e->cu->row)
 		hop_put(o, "\tint row = 0;\n");
+	if (e->cu->even)
+		put_even(e, o);
 	if (e->cu->polls)
 		hop_put(o, "\tunsigned trips = 0;\n");
 	if (e->cu->status)
@@ -371,6 +418,8 @@ static void begin_func(hop_cuemit *e, int i, hop_buf *body)
 	e->sym = HOP_NEWN(a, bool, e->f->nsym + 1);
 	cu->most = HOP_NEWN(a, int64_t, n);
 	cu->touched = HOP_NEWN(a, bool, e->f->nbuf + 1);
+	cu->packed = HOP_NEWN(a, bool, e->f->nbuf + 1);
+	cu->loaded = HOP_NEWN(a, bool, n);
 	cu->round = HOP_NEWN(a, const char *, n);
 	cu->top = HOP_NEWN(a, hop_reg, n);
 	cu->scope = HOP_NEWN(a, hop_reg, n);

@@ -69,7 +69,12 @@ struct hop_cuda {
 	 * stores. */
 	enum { HOP_CU_ALL, HOP_CU_VALUES, HOP_CU_LOADS, HOP_CU_REST, HOP_CU_STORES } part;
 	bool           *early;     /* [nreg+1] a load, or what one needs; NULL = not known */
-	bool            row, polls, status;          /* used: variables of the head */
+	/* All rounds of a loop at once (emit_row.c): how many, 0 = none; k_ counts them. */
+	int             lot, lot_wide;
+	hop_reg         lot_var;
+	bool           *packed;    /* [nbuf] accessed by pieces */
+	bool           *loaded;    /* [nreg+1+OWN] of a lot: it is */
+	bool            row, polls, status, even;    /* used: variables of the head */
 	bool            result;    /* what a statement gives is declared at the top */
 	struct hop_cudata *data;   /* constants that have a text */
 	int             ndata;
@@ -128,6 +133,7 @@ const char *hop_cuda_value(hop_cuemit *e, const hop_addr *a);
 /* emit_loop.c, emit_red.c */
 int64_t     hop_cuda_known(const hop_stmt *s);               /* iterations, or -1 */
 bool        hop_cuda_is_simple(const hop_block *b);          /* operations, nothing else */
+bool        hop_cuda_meet(const hop_lfunc *f, int a, int b); /* buffers that may be the same memory */
 const char *hop_cuda_extent(hop_cuemit *e, const hop_stmt *s);
 const char *hop_cuda_threads(hop_cuemit *e);                 /* of a block */
 const char *hop_cuda_int(const hop_stmt *s);                 /* the type of its variable */
@@ -138,6 +144,24 @@ void        hop_cuda_loop(hop_cuemit *e, const hop_stmt *s);
 bool        hop_cuda_owns(const hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_open_rounds(hop_cuemit *e, const hop_stmt *s, const char *v);
 void        hop_cuda_red(hop_cuemit *e, const hop_stmt *s);
+
+/* emit_row.c */
+int         hop_cuda_rounds(const hop_cuemit *e, const hop_stmt *s);     /* of a thread */
+/* The iteration of round q; base: hop_thread() times the loop's width. */
+const char *hop_cuda_round(hop_cuemit *e, const hop_stmt *s, const char *base, const char *q);
+/* All rounds of a loop that hop_cuda_owns; false: it is more than operations. */
+bool        hop_cuda_lot(hop_cuemit *e, const hop_stmt *s, const char *v, const char *at);
+/* Around what is done for each of a lot: nothing if there is none. */
+void        hop_cuda_lot_open(hop_cuemit *e, int step);
+void        hop_cuda_lot_close(hop_cuemit *e);
+void        hop_cuda_lot_define(hop_cuemit *e, hop_reg r, const char *type, hop_dtype d,
+                                const char *value);
+/* A statement of a lot, if there is a better way than one by one. */
+bool        hop_cuda_lot_load(hop_cuemit *e, const hop_stmt *s);
+bool        hop_cuda_lot_store(hop_cuemit *e, const hop_stmt *s);
+bool        hop_cuda_lot_div(hop_cuemit *e, const hop_stmt *s);
+
+/* emit_loop.c: bodies */
 /* How many iterations a sharer takes at once; 0 = one after the other. Then these: v, v + apart, ..
  * as far as they are below n (NULL: they are), all loads first; a reduction's values go to `at`. */
 int         hop_cuda_each(const hop_cuemit *e, const hop_stmt *s);
@@ -145,6 +169,8 @@ void        hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const c
                              const char *v, const char *n, const char *at);
 /* The body once, and its values into the accumulators: `at` follows their names. */
 void        hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at);
+/* Two values of an accumulator. */
+const char *hop_cuda_both(hop_cuemit *e, const hop_acc *c, const char *a, const char *b);
 void        hop_cuda_carries(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_barrier(hop_cuemit *e, int which);      /* enum hop_barrier */
 

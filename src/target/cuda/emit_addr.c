@@ -69,13 +69,21 @@ static bool is_late(const hop_cuemit *e, const hop_lbuf *b)
 	return b->kind == HOP_BUF_TEMP && hop_size_nsym(b->offset) > e->f->nsym;
 }
 
+/* Word i of the record, an address. A compiler that sees it in other uses would take it to be in any
+ * space, shared memory too, which costs at each access; what the host gives a kernel is not. */
+static const char *word(hop_cuemit *e, int i)
+{
+	bool said = e->cu->even && e->f->level == HOP_LEVEL_KERNEL;
+	return hop_c_text(e, said ? "hop_global(w[%d])" : "w[%d]", i);
+}
+
 static const char *space(hop_cuemit *e, const hop_lbuf *b)
 {
 	switch (b->space) {
-	case HOP_SPACE_RESULT:  return hop_c_text(e, "(char *)w[%d]", 1 + e->f->nsym + b->index);
+	case HOP_SPACE_RESULT:  return hop_c_text(e, "(char *)%s", word(e, 1 + e->f->nsym + b->index));
 	case HOP_SPACE_SHARED:  return "hop_shared";
 	case HOP_SPACE_SCRATCH: return "state->scratch";
-	default:                return "(char *)w[0]";
+	default:                return hop_c_text(e, "(char *)%s", word(e, 0));
 	}
 }
 
@@ -83,8 +91,8 @@ static const char *where(hop_cuemit *e, const hop_lbuf *b)
 {
 	const char *t = hop_c_mem(e, b->dtype);
 	if (b->kind == HOP_BUF_PARAM)
-		return hop_c_text(e, "(%s%s *)w[%d]", b->is_written ? "" : "const ", t,
-		                  1 + e->f->nsym + b->index);
+		return hop_c_text(e, "(%s%s *)%s", b->is_written ? "" : "const ", t,
+		                  word(e, 1 + e->f->nsym + b->index));
 	if (b->kind == HOP_BUF_TAPE)
 		return hop_c_text(e, "(%s *)state->tape[%d].ptr", t, b->index);
 	if (hop_size_is(b->offset, 0))
@@ -155,6 +163,7 @@ static void declare(hop_cuemit *e, hop_buf *o, int i)
 	if (b->kind == HOP_BUF_TEMP && (b->space == HOP_SPACE_LOCAL || b->space == HOP_SPACE_OWN)) {
 		int     threads = b->space == HOP_SPACE_OWN ? e->f->team.threads : 1;
 		int64_t n = (b->count.k + threads - 1) / threads;
+		n = n > 4 ? (n + 3) / 4 * 4 : n;       /* those that lie together may be one thread's */
 		hop_putf(o, "\t%s %s[%" PRId64 "];\n", t, e->base[i], n > 0 ? n : 1);
 	} else {
 		hop_putf(o, "\t%s%s *const %s = %s;\n", in ? "const " : "", t, e->base[i], where(e, b));

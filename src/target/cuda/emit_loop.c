@@ -53,16 +53,26 @@ const char *hop_cuda_var(hop_cuemit *e, const hop_stmt *s)
 
 /* ---- bodies ---- */
 
+/* Which of two zeros is the larger a reduction leaves open, and the device has a way that is quicker. */
+const char *hop_cuda_both(hop_cuemit *e, const hop_acc *c, const char *a, const char *b)
+{
+	if (c->dtype == HOP_f32 && (c->op == HOP_RED_max || c->op == HOP_RED_min))
+		return hop_c_text(e, "hop_%s_f32(%s, %s)", c->op == HOP_RED_max ? "most" : "least", a, b);
+	return hop_c_red(e, c->op, c->dtype, a, b);
+}
+
 static void combine(hop_cuemit *e, const hop_stmt *s, const char *at)
 {
 	for (const hop_acc *c = s->acc; s->loop == HOP_LOOP_RED && c < s->acc + s->nacc; c++)
 		if (e->uses[c->result]) {
 			const char *to = hop_c_text(e, "%s%d", at, c->result);
+			hop_cuda_lot_open(e, 1);
 			if (e->cu->guard)
 				hop_c_line(e, "if (%s)", e->cu->guard);
 			e->indent += e->cu->guard != NULL;
-			hop_c_line(e, "%s = %s;", to, hop_c_red(e, c->op, c->dtype, hop_c_reg(e, c->value), to));
+			hop_c_line(e, "%s = %s;", to, hop_cuda_both(e, c, hop_c_reg(e, c->value), to));
 			e->indent -= e->cu->guard != NULL;
+			hop_cuda_lot_close(e);
 		}
 }
 
@@ -214,7 +224,7 @@ static void open_share(hop_cuemit *e, const hop_stmt *s, const share *x, const c
 enum { MOST = 16 };
 
 /* Two buffers that may be the same memory. */
-static bool meet(const hop_lfunc *f, int a, int b)
+bool hop_cuda_meet(const hop_lfunc *f, int a, int b)
 {
 	const hop_lbuf *x = &f->buf[a], *y = &f->buf[b];
 	bool px = x->kind == HOP_BUF_PARAM || (x->kind == HOP_BUF_TEMP && x->space == HOP_SPACE_RESULT);
@@ -227,7 +237,7 @@ static bool loads_first(const hop_lfunc *f, const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next)
 		for (const hop_stmt *q = s->next; s->sop == HOP_SOP_store && q; q = q->next)
-			if (q->sop == HOP_SOP_load && meet(f, s->u.addr.buf, q->u.addr.buf))
+			if (q->sop == HOP_SOP_load && hop_cuda_meet(f, s->u.addr.buf, q->u.addr.buf))
 				return false;
 	return true;
 }
@@ -369,14 +379,15 @@ bool hop_cuda_owns(const hop_cuemit *e, const hop_stmt *s)
 /* What a thread has is in an array that becomes registers if every index in it is known. */
 void hop_cuda_open_rounds(hop_cuemit *e, const hop_stmt *s, const char *v)
 {
-	int         t = e->f->team.threads;
+	int         w = s->bind.width > 1 ? s->bind.width : 1;
 	int64_t     n = hop_cuda_known(s);
 	const char *q = hop_c_text(e, "%s_", v);
+	const char *base = w > 1 ? hop_c_text(e, "hop_thread() * %d", w) : "hop_thread()";
 
 	hop_c_line(e, "HOP_UNROLL");
-	hop_c_open(e, "for (int %s = 0; %s < %lld; %s++)", q, q, (long long)((n + t - 1) / t), q);
-	hop_c_line(e, "const int %s = hop_thread() + %s * %d;", v, q, t);
-	if (n % t)
+	hop_c_open(e, "for (int %s = 0; %s < %d; %s++)", q, q, hop_cuda_rounds(e, s), q);
+	hop_c_line(e, "const int %s = %s;", v, hop_cuda_round(e, s, base, q));
+	if (n % (e->f->team.threads * w))
 		hop_c_open(e, "if (%s < %lld)", v, (long long)n);
 	else
 		hop_c_brace(e);
@@ -387,12 +398,14 @@ static void owned_loop(hop_cuemit *e, const hop_stmt *s)
 {
 	enum hop_who who = e->cu->who;
 	const char  *v = hop_cuda_var(e, s);
-	hop_cuda_open_rounds(e, s, v);
 	e->cu->who = HOP_WHO_ONE;
-	hop_cuda_pass(e, s, "r");
+	if (!hop_cuda_lot(e, s, v, "r")) {
+		hop_cuda_open_rounds(e, s, v);
+		hop_cuda_pass(e, s, "r");
+		hop_c_close(e);
+		hop_c_close(e);
+	}
 	e->cu->who = who;
-	hop_c_close(e);
-	hop_c_close(e);
 	e->nvar--;
 }
 

@@ -67,6 +67,12 @@ static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *fr
 	int          each = owns || !s->bind.place ? 0 : hop_cuda_each(e, s);
 	int64_t      n = hop_cuda_known(s);
 	bool         full = each && p->count && n >= 0 && n % (each * p->count) == 0;
+	e->cu->who = s->bind.place ? HOP_WHO_ONE : who;
+	if (owns && hop_cuda_lot(e, s, v, name)) {
+		e->cu->who = who;
+		e->nvar--;
+		return;
+	}
 	if (owns)
 		hop_cuda_open_rounds(e, s, v);
 	else if (each)
@@ -75,7 +81,6 @@ static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *fr
 	else
 		hop_c_open(e, "for (%s %s = %s; %s < %s; %s += %s)", hop_cuda_int(s), v, from, v, test, v,
 		           p->step);
-	e->cu->who = s->bind.place ? HOP_WHO_ONE : who;
 	if (each)
 		hop_cuda_several(e, s, each, p->step, v, full ? NULL : test, name);
 	else

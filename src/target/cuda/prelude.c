@@ -33,6 +33,8 @@ static const char device[] =
 	"#define __builtin_fabsf fabsf\n"
 	"extern __shared__ __align__(128) unsigned char hop_shared[];\n"
 	"#endif\n"
+	"#define HOP_LIKELY(x) __builtin_expect(x, 1)\n"
+	"#define HOP_RARELY(x) __builtin_expect(x, 0)\n"
 	"#define HOP_DATA static __device__ const\n"
 	"#define HOP_GIVEN extern \"C\" __device__ const\n"
 	"\n";
@@ -87,6 +89,13 @@ static const char primitives[] =
 	"\tconst float same = __uint_as_float(__float_as_uint(v) | __float_as_uint(w));\n"
 	"\treturn v < w ? v : w < v ? w : v == w ? same : v + w;\n"
 	"#endif\n"
+	"}\n"
+	"HOP_FN void *hop_global(hop_word a) { return __cvta_global_to_generic(a); }\n"
+	"HOP_FN float hop_recip_f32(float a)\n"
+	"{\n"
+	"\tfloat v;\n"
+	"\tasm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(v) : \"f\"(a));\n"
+	"\treturn v;\n"
 	"}\n";
 
 /* A jump to a point to go on at may enter a loop in its middle. ptxas then takes threads to be together
@@ -265,6 +274,48 @@ static void put_reduce(hop_buf *o, hop_dtype d)
 		put_one(o, d, "and", "v & w", false);
 	}
 }
+
+/* ---- rows ---- */
+
+/* Quotients of many by one, rounded as one alone would be: what is the same for all is found once, and
+ * no element takes a branch of its own. low and odd say whether it was right for all of them: divisors
+ * and dividends, but 0, are far enough from the ends of the numbers there are, and results too. */
+static const char quotients[] =
+	"HOP_FN float hop_by_f32(float y)\n"
+	"{\n"
+	"\tconst float r = hop_recip_f32(y);\n"
+	"\treturn hop_fma_f32(r, hop_fma_f32(-y, r, 1.0f), r);\n"
+	"}\n"
+	"HOP_FN uint32_t hop_by_low(float y) { return y > 0x1p-100f && y < 0x1p20f ? 0xffffffffu : 0; }\n"
+	"HOP_FN float hop_over_f32(float x, float y, float r, uint32_t *low, float *odd)\n"
+	"{\n"
+	"\tfloat q = x * r;\n"
+	"\tq = hop_fma_f32(hop_fma_f32(y, q, -x), -r, q);\n"
+	"\tconst uint32_t u = (hop_u32_bits_f32(x) << 1) - 1u;\n"
+	"\t*low = u < *low ? u : *low;\n"
+	"\t*odd = hop_fma_f32(q, 0.0f, *odd);\n"
+	"\treturn q;\n"
+	"}\n"
+	"HOP_FN bool hop_is_odd(uint32_t low, float odd) { return low < 0x1a000000u || odd != odd; }\n";
+
+/* Pieces of memory: N numbers in one access. */
+static const char pieces[] =
+	"template <typename T, int N> struct alignas(sizeof(T) * N) hop_piece { T v[N]; };\n"
+	"template <int N, typename T, typename U> HOP_FN void hop_get(U *r, const T *p)\n"
+	"{\n"
+	"\tconst hop_piece<T, N> u = *(const hop_piece<T, N> *)p;\n"
+	"\tHOP_UNROLL\n"
+	"\tfor (int k = 0; k < N; k++)\n"
+	"\t\tr[k] = u.v[k];\n"
+	"}\n"
+	"template <int N, typename T, typename U> HOP_FN void hop_set(T *p, const U *r)\n"
+	"{\n"
+	"\thop_piece<T, N> u;\n"
+	"\tHOP_UNROLL\n"
+	"\tfor (int k = 0; k < N; k++)\n"
+	"\t\tu.v[k] = r[k];\n"
+	"\t*(hop_piece<T, N> *)p = u;\n"
+	"}\n";
 
 /* ---- asking the host ---- */
 
@@ -490,10 +541,15 @@ static const char turns_of_device[] =
 	"HOP_FN $T hop_sin_$N($T x) { return sin(x); }\n"
 	"HOP_FN $T hop_cos_$N($T x) { return cos(x); }\n";
 
-/* Powers of floats: the device's own of f32 is not as near as those of CPUs. */
+/* Powers of floats: the device's own of f32 is not as near as those of CPUs. Its exp of f32 is, and is
+ * a third of the instructions. */
 static void math(hop_buf *o, hop_dtype d)
 {
-	hop_c_math_series(o, d);
+	bool own = hop_dtype_bytes(d) == 4;
+
+	if (own)
+		put(o, "HOP_FN $T hop_exp_$N($T x) { return expf(x); }\n", d, "", "");
+	hop_c_math_series(o, d, !own);
 	put(o, d == HOP_f32 ? turns : turns_of_device, d, "", "");
 	put(o, "HOP_FN $T hop_pow_$N($T x, $T y)\n"
 	       "{\n"
@@ -519,6 +575,7 @@ void hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out)
 	hop_put(&all, primitives);
 	size_t own = all.n;
 	hop_c_ops_prelude(&all, math);
+	hop_put(&all, quotients);
 	hop_put(&all, threads);
 	hop_put(&all, barriers);
 	for (hop_dtype d = 0; d < HOP_NDTYPE; d++)
@@ -526,6 +583,8 @@ void hop_cuda_prelude(hop_env *e, const hop_buf *text, hop_buf *out)
 			put_reduce(&all, d);
 	hop_put(&all, asking);
 	put_used(e, &all, own, text, out);
+	if (text->s && (strstr(text->s, "hop_get<") || strstr(text->s, "hop_set<")))
+		hop_put(out, pieces);
 	if (text->s && strstr(text->s, "hop_product<"))
 		hop_cuda_gemm_prelude(out);
 	hop_buf_free(&all);
