@@ -18,6 +18,8 @@ enum {
 	WARP = 32,
 	MAP_THREADS = 256,       /* of a block of a map */
 	MAP_EACH = 4,            /* elements a thread, loads in flight */
+	FEW_SUMS = 1 << 15,      /* loops of a thread each that are not many: of small blocks, so that all */
+	FEW_THREADS = 64,        /* multiprocessors have some */
 	MANY = 1 << 16,          /* elements from which that pays */
 	NARROW = 128,            /* iterations of an innermost loop that fill no block */
 	SHORT_ROW = 256,         /* elements that a warp takes */
@@ -418,11 +420,12 @@ static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 	while (n > 3)
 		join_at(d, c, &n, 0);
 	hop_stmt *x = c[n - 1];
-	bool many = is_straight(&x->body) && hop_nest_width(c[0]) >= MANY;
+	bool straight = is_straight(&x->body), many = straight && hop_nest_width(c[0]) >= MANY;
 	place(x, HOP_PLACE_GRID);
 	x->bind.each = many ? MAP_EACH : 1;
-	*t = (hop_team){ .threads = MAP_THREADS, .exact = is_exact(d, x, 0) && !x->bound,
-	                 .blocks = { blocks_for(d->e, counted(d, x), MAP_THREADS * x->bind.each),
+	d->threads = straight || hop_nest_width(c[0]) > FEW_SUMS ? MAP_THREADS : FEW_THREADS;
+	*t = (hop_team){ .threads = d->threads, .exact = is_exact(d, x, 0) && !x->bound,
+	                 .blocks = { blocks_for(d->e, counted(d, x), d->threads * x->bind.each),
 	                             hop_size_int(1), hop_size_int(1) } };
 	for (int i = n - 2; i >= 0; i--) {
 		place(c[i], i == n - 2 ? HOP_PLACE_BLOCK_Y : HOP_PLACE_BLOCK_Z);

@@ -264,6 +264,7 @@ typedef unsigned long long uint64_t;
 #define HOP_FN static inline __attribute__((unused))
 #define HOP_FAR static __attribute__((noinline, unused))
 #define HOP_UNROLL
+#define HOP_UNROLL_BY(n)
 #define hop_shared emu_shared()
 #define hop_barrier_block() emu_syncthreads()
 #define hop_barrier_warp() ((void)emu_meet(0xffffffffu, 0))

@@ -58,6 +58,20 @@ static bool is_long(const hop_cuemit *e, const hop_stmt *s, const part *p)
 
 /* ---- the iterations of a sharer, into variables of this name ---- */
 
+/* A sum that a thread has for itself: where threads are so many that each should be small, it has some
+ * loads in flight and not all of them, which a compiler would take if it knew how many there are. */
+static bool is_one_of_many(const hop_cuemit *e, const hop_stmt *s)
+{
+	enum { MANY = 1 << 17, FEW = 16 };
+	const hop_team *t = &e->f->team;
+	double          n = t->threads;
+
+	for (int i = 0; i < 3; i++)
+		n *= hop_size_const(t->blocks[i]) ? (double)(t->blocks[i].k ? t->blocks[i].k : 1) : MANY;
+	return !s->bind.place && e->f->level == HOP_LEVEL_KERNEL && !t->resident && n >= MANY &&
+	       hop_cuda_is_simple(&s->body) && hop_cuda_known(s) > FEW;
+}
+
 static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *from, const char *test,
                  const char *name)
 {
@@ -73,6 +87,8 @@ static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *fr
 		e->nvar--;
 		return;
 	}
+	if (is_one_of_many(e, s))
+		hop_c_line(e, "HOP_UNROLL_BY(%d)", is_long(e, s, p) ? 8 : 16);
 	if (owns)
 		hop_cuda_open_rounds(e, s, v);
 	else if (each)

@@ -27,6 +27,8 @@ static const char device[] =
 	"#define HOP_FN static __device__ __forceinline__\n"
 	"#define HOP_FAR static __device__ __noinline__\n"
 	"#define HOP_UNROLL _Pragma(\"unroll\")\n"
+	"#define HOP_PRAGMA(x) _Pragma(#x)\n"
+	"#define HOP_UNROLL_BY(n) HOP_PRAGMA(unroll n)\n"
 	"#define __builtin_fma fma\n"
 	"#define __builtin_fmaf fmaf\n"
 	"#define __builtin_fabs fabs\n"
