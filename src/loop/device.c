@@ -208,12 +208,23 @@ static int kind_of(const device *v, const hop_cut *c, const hop_stmt *s)
 	return hop_stmt_is_nest(s) ? RUN_NEST : RUN_RESIDENT;
 }
 
+/* Parts of sums, and what adds them. */
+static bool is_folded(const device *v, const hop_cut *c, const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->parts && kind_of(v, c, s) == RUN_NEST;
+}
+
 /* The next run, from s on. */
 static run next_run(const device *v, const hop_cut *c, hop_stmt *s)
 {
 	run r = { .kind = (int)kind_of(v, c, s), .first = s, .end = s->next, .weight = hop_stmt_weight(s) };
 	bool sums = r.kind == RUN_NEST && s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED;
 	r.empty = r.kind == RUN_SMALL && hop_cut_is_again(c, s);
+	if (is_folded(v, c, s)) {
+		r.weight += hop_stmt_weight(s->next);
+		r.end = s->next->next;
+		return r;
+	}
 	if (r.kind != RUN_SMALL && !sums)
 		return r;
 	for (s = s->next; s && kind_of(v, c, s) == RUN_SMALL && r.weight < HEAVY; s = s->next) {
@@ -303,6 +314,18 @@ static void bind_resident(hop_dfunc *d, hop_block *b, hop_team *t)
 	                 .blocks = { hop_size_int(d->m->blocks), hop_size_int(1), hop_size_int(1) } };
 }
 
+/* The last block that has made parts of the sums of its threads adds them up. */
+static void bind_fold(hop_dfunc *d, hop_block *b, hop_stmt *s)
+{
+	hop_lbuild l = { .env = d->e, .a = d->a, .f = d->f, .loc = s->loc };
+	hop_stmt *last = hop_l_stmt(&l, HOP_L_BARRIER);
+	last->callee = HOP_BARRIER_LAST_Y;
+	last->next = s->next;
+	s->next->bind = (hop_bind){ .place = HOP_PLACE_GRID, .each = 1 };
+	s->next = last;
+	hop_device_wait(d, b, HOP_UNIT_GRID);
+}
+
 /* The nest and what was put around it; behind the last block's barrier it is one block. */
 static bool bind_nest(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const run *r)
 {
@@ -312,6 +335,12 @@ static bool bind_nest(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const 
 	hop_stmt *rest = s->next;
 	if (!hop_device_bind_nest(d, b, s, t))
 		return false;
+	if (s->kind == HOP_L_LOOP && s->parts) {
+		HOP_ASSERT(s->bind.place == HOP_PLACE_BLOCK_Y && t->exact && t->threads * HOP_GROUPS >=
+		           rest->extent.k);
+		bind_fold(d, b, s);
+		return true;
+	}
 	keep_row(v, d, b, s, r);
 	hop_block tail = { rest, b->last };
 	if (rest) {

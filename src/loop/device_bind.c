@@ -423,7 +423,8 @@ static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 	bool straight = is_straight(&x->body), many = straight && hop_nest_width(c[0]) >= MANY;
 	place(x, HOP_PLACE_GRID);
 	x->bind.each = many ? MAP_EACH : 1;
-	d->threads = straight || hop_nest_width(c[0]) > FEW_SUMS ? MAP_THREADS : FEW_THREADS;
+	bool small = !straight && !c[0]->parts && hop_nest_width(c[0]) <= FEW_SUMS;
+	d->threads = small ? FEW_THREADS : MAP_THREADS;
 	*t = (hop_team){ .threads = d->threads, .exact = is_exact(d, x, 0) && !x->bound,
 	                 .blocks = { blocks_for(d->e, counted(d, x), d->threads * x->bind.each),
 	                             hop_size_int(1), hop_size_int(1) } };

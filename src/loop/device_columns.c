@@ -6,6 +6,7 @@
  *	for j: r = sum over p of partial[p, j]; rest
  *
  * How many parts depends on the shape alone. What comes before the sum in an iteration is done in both.
+ * Few parts are added in the same kernel, by the block that ends the last part of its columns.
  *
  * keeps: meaning but for the order of additions, which a RED loop leaves open */
 #include "loop/device.h"
@@ -13,7 +14,10 @@
 enum { FULL = 1 << 18,           /* threads that fill a device */
        WIDE = 1 << 17,           /* sums that are threads enough */
        LEAST = 64,               /* of a sum, a part */
-       LONG = 512 };             /* sums that are worth parts */
+       LONG = 512,               /* sums that are worth parts */
+       FOLD = 32,                /* parts that a block which has made some may add up itself, if sums are */
+       BLOCK = 256,              /* for so many threads of a block, not for those of a row */
+       NARROW = 128 };
 
 /* ops, RED, then what uses it: the sum, if there is no other loop and nothing is stored before. */
 static hop_stmt *sum_in(const hop_block *b)
@@ -73,7 +77,8 @@ static hop_stmt *columns_in(hop_stmt *s, int64_t *out_n)
 static int64_t parts_for(const hop_dfunc *d, int64_t sums, int64_t n)
 {
 	int64_t s = d->m->small, p = (s ? 16 * s : FULL) / sums, most = n / (s ? 2 : LEAST);
-	return n < (s ? s : LONG) ? 1 : p < most ? p : most;
+	p = n < (s ? s : LONG) ? 1 : p < most ? p : most;
+	return p > FOLD && p <= 2 * FOLD ? p / 2 : p;
 }
 
 /* The position of the iteration among all of them, as terms: row after row. */
@@ -196,6 +201,8 @@ static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t parts)
 	sum->extent = hop_size_int(parts);
 	sum->dst = p;
 	sum->body = again;
+	over->parts = s == own && parts <= FOLD && sums >= NARROW && sums <= HOP_GROUPS * BLOCK &&
+	              sums * parts > NARROW * FOLD / 2;
 	return over;
 }
 

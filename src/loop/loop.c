@@ -351,7 +351,7 @@ static void put_call(hop_buf *o, const hop_stmt *s)
 
 static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 {
-	static const char *const barrier[] = { "warp", "block", "team", "last" };
+	static const char *const barrier[] = { "warp", "block", "team", "last", "last along y" };
 	indent(o, depth);
 	switch (s->kind) {
 	case HOP_L_OP:

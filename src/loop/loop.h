@@ -124,8 +124,11 @@ enum hop_barrier {
 	HOP_BARRIER_WARP,  /* the threads of a warp */
 	HOP_BARRIER_BLOCK, /* the threads of a block */
 	HOP_BARRIER_TEAM,  /* all: blocks are one, or resident */
-	HOP_BARRIER_LAST   /* nobody: the last block to come here goes on, alone; the others are done */
+	HOP_BARRIER_LAST,  /* nobody: the last block to come here goes on, alone; the others are done */
+	HOP_BARRIER_LAST_Y /* the same for blocks with the same place along x, of at most HOP_GROUPS such
+	                      places: the loops over GRID behind it are theirs */
 };
+enum { HOP_GROUPS = 32 };
 
 enum hop_loop_kind {
 	HOP_LOOP_PAR,      /* iterations independent: may be vectorised, threaded, reordered */
@@ -294,6 +297,8 @@ struct hop_stmt {
 	                                   meet, though addresses do not show it */
 	bool              loose : 1;    /* SEQ: in any order, were it not for temporaries that steps
 	                                   share: a step writes of them what it reads */
+	bool              parts : 1;    /* PAR, for a device: what its iterations give the next statement,
+	                                   a loop like the one in it, adds up: both are one kernel */
 	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,
 	                                   and nothing is passed */
 	bool              hosted : 1;   /* WHILE: of a host's list, see hop_level */

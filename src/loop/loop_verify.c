@@ -423,7 +423,7 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 		HOP_TRY(check_size(v, s, v->p->check[s->callee].c.a));
 		return check_size(v, s, v->p->check[s->callee].c.b);
 	case HOP_L_BARRIER:
-		if (s->callee < 0 || s->callee > HOP_BARRIER_LAST)
+		if (s->callee < 0 || s->callee > HOP_BARRIER_LAST_Y)
 			return bad(v, s, "loop program: barrier %d does not exist", s->callee);
 		return HOP_OK;
 	}

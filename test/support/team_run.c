@@ -31,6 +31,7 @@ typedef struct block {
 	int     number, at[3];
 	int     live;                /* threads */
 	bool    last;                /* the others are done, and in order before us */
+	bool    last_y;              /* those with our place along x are */
 	char   *shared;
 	meeting all, warp[MAXWARPS];
 } block;
@@ -57,7 +58,7 @@ typedef struct team {
 	block            *b;         /* [slots] */
 	team_thread      *x;         /* [slots * threads] */
 	team_thread     **ready;
-	int               nready, live, next, arrived;
+	int               nready, live, next, arrived, arrived_y[HOP_GROUPS];
 	int              *order;     /* [nblock] */
 	meeting           all;
 } team;
@@ -212,7 +213,7 @@ static bool touch(run_frame *t, const hop_lbuf *b, const void *p, bool write)
 	team_seen  seen = { .threads = k->threads, .all = k->all.time };
 	team_touch me = { 1 + x->b->number * k->threads + x->lane, ++k->d->clock, t->f, t->now };
 	uint64_t   key = (uint64_t)(uintptr_t)p;
-	if (x->b->last)
+	if (x->b->last || x->b->last_y)
 		seen.all = later(seen.all, x->b->all.time);
 	seen.block = later(x->b->all.time, seen.all);
 	seen.warp = later(x->b->warp[x->lane / WARP].time, seen.block);
@@ -295,6 +296,8 @@ static int inside(const team_thread *x, enum hop_place p)
 	if (x->who == ALONE || (x->who == LANES && p != HOP_PLACE_LANE))
 		return -1;
 	if (blocks && x->b->last && x->of->nblock > 1)
+		return -1;
+	if (x->b->last_y && p != HOP_PLACE_GRID)
 		return -1;
 	return p == HOP_PLACE_WARP ? LANES : block ? BLOCK : ALONE;
 }
@@ -442,8 +445,27 @@ static void last(run_frame *t)
 		return;
 	if (x->lane == 0 && ++k->arrived == k->nblock)
 		x->b->last = true;
-	meet(t, &x->b->all);                   /* thread 0 has counted */
+	barrier(t, &x->b->all);                /* thread 0 has counted, perhaps late */
 	x->gone = !x->b->last;
+}
+
+/* Those at other places along x are not waited for, which the order of touches does not tell. */
+static void last_y(run_frame *t)
+{
+	team_thread *x = t->by;
+	team        *k = x->of;
+
+	barrier(t, &x->b->all);
+	if (run_over(t))
+		return;
+	if (k->grid[0] > HOP_GROUPS || k->grid[2] != 1) {
+		run_fail(t, "the last along y of too many blocks");
+		return;
+	}
+	if (x->lane == 0 && ++k->arrived_y[x->b->at[0]] == k->grid[1])
+		x->b->last_y = true;
+	barrier(t, &x->b->all);
+	x->gone = !x->b->last_y;
 }
 
 static void wait(run_frame *t, const hop_stmt *s)
@@ -475,6 +497,12 @@ static void wait(run_frame *t, const hop_stmt *s)
 			run_fail(t, wrong);
 		else
 			last(t);
+		break;
+	case HOP_BARRIER_LAST_Y:
+		if (who != ALL || x->b->last || x->b->last_y)
+			run_fail(t, wrong);
+		else
+			last_y(t);
 	}
 }
 

@@ -278,6 +278,23 @@ static const program programs[] = {
 	  "  return %8\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "columns",
+	  "hop 1\n"
+	  "graph @f(%0: f32[640, 512]) {\n"
+	  "  %1 = sum %0 {axes = [0]}\n"
+	  "  %2 = neg %1\n"
+	  "  return %2\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "columns, two of them",
+	  "hop 1\n"
+	  "graph @f(%0: f32[700, 515]) {\n"
+	  "  %1 = sum %0 {axes = [0]}\n"
+	  "  %2 = amax %0 {axes = [0]}\n"
+	  "  %3 = add %1, %2\n"
+	  "  return %3, %2\n"
+	  "}\n",
+	  0, 0, { 0 } },
 	{ "along",
 	  "hop 1\n"
 	  "graph @f(%0: f32[40, 70]) {\n"

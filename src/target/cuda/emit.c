@@ -198,6 +198,10 @@ void hop_cuda_barrier(hop_cuemit *e, int which)
 		hop_c_line(e, "if (!hop_is_last(state, %s))", hop_cuda_word(e));
 		hop_c_line(e, e->f->level == HOP_LEVEL_KERNEL ? "\treturn;" : "\treturn 0;");
 		e->cu->last = true;
+		break;
+	case HOP_BARRIER_LAST_Y:
+		hop_c_line(e, "if (!hop_is_last_y(state, %s))", hop_cuda_word(e));
+		hop_c_line(e, e->f->level == HOP_LEVEL_KERNEL ? "\treturn;" : "\treturn 0;");
 	}
 }
 

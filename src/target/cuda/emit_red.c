@@ -59,17 +59,20 @@ static bool is_long(const hop_cuemit *e, const hop_stmt *s, const part *p)
 /* ---- the iterations of a sharer, into variables of this name ---- */
 
 /* A sum that a thread has for itself: where threads are so many that each should be small, it has some
- * loads in flight and not all of them, which a compiler would take if it knew how many there are. */
-static bool is_one_of_many(const hop_cuemit *e, const hop_stmt *s)
+ * loads in flight and not all of them, which a compiler would take if it knew how many there are. 0: it
+ * may. */
+static int unroll_of(const hop_cuemit *e, const hop_stmt *s, const part *p)
 {
-	enum { MANY = 1 << 17, FEW = 16 };
+	enum { MANY = 1 << 17 };
 	const hop_team *t = &e->f->team;
 	double          n = t->threads;
 
 	for (int i = 0; i < 3; i++)
-		n *= hop_size_const(t->blocks[i]) ? (double)(t->blocks[i].k ? t->blocks[i].k : 1) : MANY;
-	return !s->bind.place && e->f->level == HOP_LEVEL_KERNEL && !t->resident && n >= MANY &&
-	       hop_cuda_is_simple(&s->body) && hop_cuda_known(s) > FEW;
+		n *= hop_size_const(t->blocks[i]) ? (double)(t->blocks[i].k ? t->blocks[i].k : 1) : 2 * MANY;
+	if (s->bind.place || e->f->level != HOP_LEVEL_KERNEL || t->resident || n < MANY ||
+	    !hop_cuda_is_simple(&s->body) || hop_cuda_known(s) <= 16)
+		return 0;
+	return n < 2 * MANY ? 32 : is_long(e, s, p) ? 8 : 16;
 }
 
 static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *from, const char *test,
@@ -87,8 +90,8 @@ static void walk(hop_cuemit *e, const hop_stmt *s, const part *p, const char *fr
 		e->nvar--;
 		return;
 	}
-	if (is_one_of_many(e, s))
-		hop_c_line(e, "HOP_UNROLL_BY(%d)", is_long(e, s, p) ? 8 : 16);
+	if (unroll_of(e, s, p))
+		hop_c_line(e, "HOP_UNROLL_BY(%d)", unroll_of(e, s, p));
 	if (owns)
 		hop_cuda_open_rounds(e, s, v);
 	else if (each)
@@ -124,7 +127,11 @@ static void in_chunks(hop_cuemit *e, const hop_stmt *s, const part *p, const cha
 	EACH(e, s, c)
 		hop_c_line(e, "%s w%d = %s;", hop_c_type(wide(c)), c->result, hop_c_red_id(e, c->op, wide(c)));
 	hop_c_open(e, "for (%s b%d = %s; b%d < %s; b%d += %s)", t, b, p->from, b, n, b, step);
-	hop_c_line(e, "const %s e%d = b%d + %s < %s ? b%d + %s : (%s)%s;", t, b, b, step, n, b, step, t, n);
+	if (p->count && hop_cuda_known(s) >= 0 && hop_cuda_known(s) % (p->count * CHAIN) == 0)
+		hop_c_line(e, "const %s e%d = b%d + %s;", t, b, b, step);
+	else
+		hop_c_line(e, "const %s e%d = b%d + %s < %s ? b%d + %s : (%s)%s;", t, b, b, step, n, b, step, t,
+		           n);
 	declare(e, s, "m", false);
 	walk(e, s, p, hop_c_text(e, "b%d", b), hop_c_text(e, "e%d", b), "m");
 	EACH(e, s, c) {

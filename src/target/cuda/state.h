@@ -48,7 +48,8 @@
  * TEAM BARRIER of resident blocks: arrived. It works for any number of blocks without being reset, if
  * block 0 adds 0x80000000 - (blocks - 1) and the others 1, and all wait until its highest bit has
  * changed.
- * BARRIER_LAST: atomicInc(&ticket, blocks - 1) gives blocks - 1 to the last, and is 0 again. */
+ * BARRIER_LAST: atomicInc(ticket, blocks - 1) gives blocks - 1 to the last, and is 0 again.
+ * BARRIER_LAST_Y: the same with the ticket of the place along x, and the blocks along y. */
 #ifndef HOP_CUDA_STATE_H
 #define HOP_CUDA_STATE_H
 
@@ -81,8 +82,7 @@ typedef struct hop_state {
 	hop_word pad1[10];
 	uint32_t arrived;
 	uint32_t pad2[31];
-	uint32_t ticket;
-	uint32_t pad3[31];
+	uint32_t ticket[32];
 	hop_cuda_tape tape[];     /* [ntape] by slot */
 } hop_state;
 
@@ -103,7 +103,7 @@ typedef struct hop_state {
 	"\tconst volatile int *cancel;\n" \
 	"\thop_word pad1[10];\n" \
 	"\tunsigned arrived, pad2[31];\n" \
-	"\tunsigned ticket, pad3[31];\n" \
+	"\tunsigned ticket[32];\n" \
 	"\thop_tape tape[1];\n" \
 	"};\n"
 
