@@ -15,9 +15,8 @@ enum { FULL = 1 << 18,           /* threads that fill a device */
        WIDE = 1 << 17,           /* sums that are threads enough */
        LEAST = 64,               /* of a sum, a part */
        LONG = 512,               /* sums that are worth parts */
-       FOLD = 32,                /* parts that a block which has made some may add up itself, if sums are */
-       BLOCK = 256,              /* for so many threads of a block, not for those of a row */
-       NARROW = 128 };
+       FOLD = 32,                /* parts that a block which has made some may add up itself */
+       BLOCK = 256, NARROW = 128 };      /* threads of a block that has a sum a thread, at least */
 
 /* ops, RED, then what uses it: the sum, if there is no other loop and nothing is stored before. */
 static hop_stmt *sum_in(const hop_block *b)
@@ -173,6 +172,31 @@ static hop_stmt *last_of(hop_stmt *s)
 	return s;
 }
 
+static void reads(void *user, hop_addr *x, bool is_write)
+{
+	((bool *)user)[x->buf] |= !is_write;
+}
+
+static void writes(void *user, hop_addr *x, bool is_write)
+{
+	((bool *)user)[x->buf] |= is_write;
+}
+
+/* What s writes is nothing that others may still read for parts. */
+static bool is_apart(hop_dfunc *d, hop_stmt *over, hop_stmt *s)
+{
+	hop_mark m = hop_mark_at(&d->e->tmp);
+	bool *in = HOP_NEWN(&d->e->tmp, bool, d->f->nbuf), *out = HOP_NEWN(&d->e->tmp, bool, d->f->nbuf);
+	bool ok = true;
+	hop_stmt_all_addrs(d->f, over, reads, in);
+	hop_stmt_all_addrs(d->f, s, writes, out);
+	for (int i = 0; i < d->f->nbuf; i++)
+		for (int k = 0; in[i] && k < d->f->nbuf; k++)
+			ok = ok && !(out[k] && hop_device_meet(d, i, k));
+	hop_rewind(&d->e->tmp, m);
+	return ok;
+}
+
 /* s with the sum in its innermost loop: the parts, which stand before it, and s changed. */
 static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t parts)
 {
@@ -202,7 +226,7 @@ static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t parts)
 	sum->dst = p;
 	sum->body = again;
 	over->parts = s == own && parts <= FOLD && sums >= NARROW && sums <= HOP_GROUPS * BLOCK &&
-	              sums * parts > NARROW * FOLD / 2;
+	              sums * parts > NARROW * FOLD / 2 && is_apart(d, over, s);
 	return over;
 }
 

@@ -72,8 +72,10 @@ static bool before(const team_touch *it, const team_touch *me, const team_seen *
 
 	if (!it->thread || a == b)
 		return true;
-	if (a / seen->threads != b / seen->threads)
-		return it->time < seen->all;
+	if (a / seen->threads != b / seen->threads) {
+		int apart = a / seen->threads - b / seen->threads;
+		return it->time < (seen->across && apart % seen->across == 0 ? seen->column : seen->all);
+	}
 	return it->time < (a / WARP == b / WARP ? seen->warp : seen->block);
 }
 

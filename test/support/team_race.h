@@ -16,6 +16,8 @@ typedef struct team_touch {
 typedef struct team_seen {
 	int      threads;           /* of a block */
 	uint64_t warp, block, all;
+	int      across;            /* not 0: so many blocks lie along x, and those with our place there */
+	uint64_t column;            /* met us here */
 } team_seen;
 
 typedef struct team_shadow team_shadow;

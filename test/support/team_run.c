@@ -213,7 +213,9 @@ static bool touch(run_frame *t, const hop_lbuf *b, const void *p, bool write)
 	team_seen  seen = { .threads = k->threads, .all = k->all.time };
 	team_touch me = { 1 + x->b->number * k->threads + x->lane, ++k->d->clock, t->f, t->now };
 	uint64_t   key = (uint64_t)(uintptr_t)p;
-	if (x->b->last || x->b->last_y)
+	seen.across = x->b->last_y ? k->grid[0] : 0;
+	seen.column = x->b->all.time;
+	if (x->b->last)
 		seen.all = later(seen.all, x->b->all.time);
 	seen.block = later(x->b->all.time, seen.all);
 	seen.warp = later(x->b->warp[x->lane / WARP].time, seen.block);
@@ -449,7 +451,7 @@ static void last(run_frame *t)
 	x->gone = !x->b->last;
 }
 
-/* Those at other places along x are not waited for, which the order of touches does not tell. */
+/* Those at other places along x are not waited for. */
 static void last_y(run_frame *t)
 {
 	team_thread *x = t->by;

@@ -302,11 +302,11 @@ void hop_cuda_block(hop_cuemit *e, const hop_block *b)
 
 /* ---- functions ---- */
 
-/* Blocks that a multiprocessor should have room for: of rows that are kept in registers three times 256
- * threads, if they may well fit, so that some load while others compute. */
+/* Blocks that a multiprocessor should have room for: of rows that are kept in registers three or four
+ * times 256 threads, if they may well fit, so that some load while others compute. */
 static int least_blocks(const hop_lfunc *f)
 {
-	enum { ROOM = 768, MOST = 256, WORDS = 64 };
+	enum { ROOM = 768, FULL = 1024, MOST = 256, WORDS = 64 };
 	int64_t words = 0, t = f->team.threads;
 	for (int i = 0; i < f->nbuf; i++) {
 		const hop_lbuf *b = &f->buf[i];
@@ -316,7 +316,7 @@ static int least_blocks(const hop_lfunc *f)
 	}
 	if (!words || words > WORDS || t > MOST || f->team.resident || hop_size_is(f->team.blocks[0], 1))
 		return hop_cuda_gemm_least(f);
-	return ROOM / f->team.threads;
+	return (words > WORDS / 2 ? ROOM : FULL) / f->team.threads;
 }
 
 /* What several call is compiled once: a compiler would put all of it into each of them. */
