@@ -18,6 +18,9 @@
  *	float     hop_most_f32(float, float)           the larger; NaN if one is, and +0 is more than -0
  *	float     hop_least_f32(float, float)          the smaller, the same way
  *	void      hop_go_on(hop_word loop, bool v)     whether a loop of the graph has another turn
+ *	void     *hop_global(hop_word a)               an address in the memory of the device
+ *	float     hop_recip_f32(float a)               about 1 / a
+ *	          HOP_UNROLL_BY(n)                     before a `for`
  */
 #ifndef HOP_CUDA_EMIT_H
 #define HOP_CUDA_EMIT_H

@@ -69,12 +69,12 @@ static bool is_late(const hop_cuemit *e, const hop_lbuf *b)
 	return b->kind == HOP_BUF_TEMP && hop_size_nsym(b->offset) > e->f->nsym;
 }
 
-/* Word i of the record, an address. A compiler that sees it in other uses would take it to be in any
- * space, shared memory too, which costs at each access; what the host gives a kernel is not. */
+/* Word i of the record, an address. A compiler may take it to be in any space, shared memory too, and
+ * look at each access which it is; what the host gives a kernel is in one. */
 static const char *word(hop_cuemit *e, int i)
 {
-	bool said = e->cu->even && e->f->level == HOP_LEVEL_KERNEL;
-	return hop_c_text(e, said ? "hop_global(w[%d])" : "w[%d]", i);
+	bool kernel = e->f->level == HOP_LEVEL_KERNEL;
+	return hop_c_text(e, kernel ? "hop_global(w[%d])" : "w[%d]", i);
 }
 
 static const char *space(hop_cuemit *e, const hop_lbuf *b)
