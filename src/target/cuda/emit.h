@@ -152,7 +152,7 @@ void        hop_cuda_red(hop_cuemit *e, const hop_stmt *s);
 int         hop_cuda_rounds(const hop_cuemit *e, const hop_stmt *s);     /* of a thread */
 /* The iteration of round q; base: hop_thread() times the loop's width. */
 const char *hop_cuda_round(hop_cuemit *e, const hop_stmt *s, const char *base, const char *q);
-/* All rounds of a loop that hop_cuda_owns; false: it is more than operations. */
+/* All rounds of a loop that hop_cuda_owns; false: it is one, or more than operations. */
 bool        hop_cuda_lot(hop_cuemit *e, const hop_stmt *s, const char *v, const char *at);
 /* Around what is done for each of a lot: nothing if there is none. */
 void        hop_cuda_lot_open(hop_cuemit *e, int step);

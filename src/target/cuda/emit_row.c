@@ -213,7 +213,7 @@ bool hop_cuda_lot(hop_cuemit *e, const hop_stmt *s, const char *v, const char *a
 	const char      *q = lot < n ? "(b_ + k_)" : "k_";
 	int64_t          known = hop_cuda_known(s);
 
-	if (s->bind.ordered || cu->high || cu->lot || cu->part != HOP_CU_ALL ||
+	if (n < 2 || s->bind.ordered || cu->high || cu->lot || cu->part != HOP_CU_ALL ||
 	    !hop_cuda_is_simple(&s->body))
 		return false;
 	if (lot < n) {
