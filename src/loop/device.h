@@ -74,11 +74,17 @@ void     hop_device_settle_none(hop_lfunc *f);       /* of a list, which uses no
 int64_t  hop_device_settle(hop_lfunc *f, int64_t from);
 hop_size hop_device_settle_frame(hop_env *e, hop_lfunc *f, hop_size from);
 
-/* device_red.c: s, a RED loop of b, as partial results of parts and a sum of those; parts by the
- * extent alone. resident: a barrier between; else the last block goes on. */
-void hop_device_split_red(hop_dfunc *d, hop_block *b, hop_stmt *s, bool resident);
+/* out with in, the only loop in it, as one: its variable counts both. */
+void hop_device_join(hop_dfunc *d, hop_stmt *out, hop_stmt *in);
+
+/* device_red.c: a RED loop that adds up sums and nothing else as one sum over all. */
+void hop_device_flatten(hop_dfunc *d, hop_stmt *s);
+/* s, a RED loop of b, as partial results of parts and a sum of those; parts by the extent alone, and by
+ * how long a row is that an iteration goes along. resident: a barrier between; else the last block goes
+ * on. The loop of a part, whose iterations threads share. */
+hop_stmt *hop_device_split_red(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_size row, bool resident);
 hop_reg hop_device_identity(hop_lbuild *b, const hop_acc *c);       /* what a part begins with */
-hop_size hop_device_red_parts(hop_env *e, hop_size extent);
+hop_size hop_device_red_parts(hop_env *e, hop_size extent, hop_size row);
 /* Nests right in b, of few iterations with a long sum each that goes across memory, as two: parts of
  * the sums, then their sums. */
 void hop_device_split_columns(hop_dfunc *d, hop_block *b);

@@ -152,8 +152,7 @@ static bool is_straight(const hop_block *b)
 
 /* ---- joining loops ---- */
 
-/* out with in, the only loop in it, as one: its variable counts both. */
-static void join(hop_dfunc *d, hop_stmt *out, hop_stmt *in)
+void hop_device_join(hop_dfunc *d, hop_stmt *out, hop_stmt *in)
 {
 	hop_block   ops = { 0 }, was = out->body;
 	hop_lbuild  b = { .env = d->e, .a = d->a, .f = d->f, .block = &ops, .loc = out->loc };
@@ -180,7 +179,7 @@ static void join(hop_dfunc *d, hop_stmt *out, hop_stmt *in)
 
 static void join_at(hop_dfunc *d, hop_stmt **c, int *n, int i)
 {
-	join(d, c[i], c[i + 1]);
+	hop_device_join(d, c[i], c[i + 1]);
 	for (int k = i + 1; k + 1 < *n; k++)
 		c[k] = c[k + 1];
 	--*n;
@@ -355,16 +354,40 @@ static bool is_harmless(const hop_block *b)
 	return true;
 }
 
+/* A sum that goes along a long row of memory in each iteration: how long; else 1. */
+static hop_size red_row(const hop_dfunc *d, const hop_stmt *s)
+{
+	const hop_stmt *l = longest(&s->body);
+	bool long_one = l && !l->bound && hop_size_nsym(l->extent) <= d->f->nsym && trips(l) > SHORT_ROW;
+	return long_one && row_score(&s->body, s->dst) > 0 ? l->extent : hop_size_int(1);
+}
+
+/* By parts. Where an iteration is a row, a block goes along it together, and from row to row in
+ * order. */
+static void split_red(hop_dfunc *d, hop_block *b, hop_stmt *s, bool resident)
+{
+	hop_size  row = red_row(d, s);
+	hop_stmt *part = hop_device_split_red(d, b, s, row, resident);
+	bool      was = d->within;
+	if (hop_size_is(row, 1))
+		return;
+	place(part, HOP_PLACE_NONE);
+	d->within = true;
+	hop_device_bind(d, &part->body, HOP_UNIT_BLOCK);
+	d->within = was;
+}
+
 static void bind_red(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_unit u)
 {
 	if (!hop_block_owns(&s->body, s->dst)) {
 		hop_device_bind(d, &s->body, u);
 		return;
 	}
+	hop_device_flatten(d, s);
 	if (u == HOP_UNIT_RESIDENT && (trips(s) > 4 * d->threads || s->bound))
-		hop_device_split_red(d, b, s, true);
+		split_red(d, b, s, true);
 	else if (u == HOP_UNIT_RESIDENT && !is_harmless(&s->body))
-		hop_device_split_red(d, b, s, true);
+		split_red(d, b, s, true);
 	else
 		place(s, u == HOP_UNIT_WARP ? HOP_PLACE_LANE : HOP_PLACE_THREAD);
 }
@@ -525,10 +548,11 @@ bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *t)
 	if (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_RED) {
 		if (!hop_block_owns(&s->body, s->dst))
 			return false;
+		hop_device_flatten(d, s);
 		d->threads = MAP_THREADS;
-		*t = (hop_team){ .threads = d->threads, .blocks = { hop_device_red_parts(d->e, counted(d, s)),
-		                 hop_size_int(1), hop_size_int(1) } };
-		hop_device_split_red(d, b, s, false);
+		hop_size parts = hop_device_red_parts(d->e, counted(d, s), red_row(d, s));
+		*t = (hop_team){ .threads = d->threads, .blocks = { parts, hop_size_int(1), hop_size_int(1) } };
+		split_red(d, b, s, false);
 		return true;
 	}
 	hop_stmt *product = product_of(c, n, s);

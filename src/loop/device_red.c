@@ -1,5 +1,6 @@
 /* device_red.c -- a sum over all blocks: parts of it, a block each, whose results lie in scratch; then
  * the sum of those. How many parts depends on the extent alone, so that the order of additions does.
+ * A sum of sums is made one sum first.
  *
  *	for p over blocks: r = sum of this part; partial[p] = r
  *	all wait, or the last block goes on
@@ -7,13 +8,15 @@
  *
  * keeps: meaning but for the order of additions, which a RED loop leaves open */
 #include "loop/device.h"
+#include "loop/walk.h"
 
 enum { PARTS = 512, LEAST = 2048 };      /* parts at most; iterations a part at least */
 
-hop_size hop_device_red_parts(hop_env *e, hop_size n)
+hop_size hop_device_red_parts(hop_env *e, hop_size n, hop_size row)
 {
-	hop_size parts = hop_size_div(e, hop_size_add(e, n, hop_size_int(LEAST - 1)), hop_size_int(LEAST));
-	parts = hop_size_min(e, parts, hop_size_int(PARTS));
+	hop_size all = hop_size_mul(e, n, row);
+	hop_size parts = hop_size_div(e, hop_size_add(e, all, hop_size_int(LEAST - 1)), hop_size_int(LEAST));
+	parts = hop_size_min(e, hop_size_min(e, parts, n), hop_size_int(PARTS));
 	return hop_size_max(e, parts, hop_size_int(1));
 }
 
@@ -41,6 +44,89 @@ hop_reg hop_device_identity(hop_lbuild *b, const hop_acc *c)
 	default:          return real ? hop_l_constf(b, d, 0) : hop_l_consti(b, d, 0);
 	}
 }
+
+/* ---- sums of sums ---- */
+
+/* What r is, if that is a constant of the function. */
+static bool is_identity(const hop_dfunc *d, hop_reg r, const hop_acc *c)
+{
+	bool real = hop_dtype_real(c->dtype);
+	const hop_stmt *s = d->f->body.first;
+	while (s && !(s->kind == HOP_L_OP && s->dst == r))
+		s = s->next;
+	if (!s || s->sop != (real ? HOP_SOP_constf : HOP_SOP_consti))
+		return false;
+	switch (c->op) {
+	case HOP_RED_add: case HOP_RED_or: return real ? s->u.f == 0 : s->u.i == 0;
+	case HOP_RED_mul: return real ? s->u.f == 1 : s->u.i == 1;
+	case HOP_RED_max: return real ? s->u.f == -__builtin_inf() : s->u.i == hop_dtype_least(c->dtype);
+	case HOP_RED_min: return real ? s->u.f == __builtin_inf() : s->u.i == hop_dtype_most(c->dtype);
+	default:          return false;
+	}
+}
+
+/* The sum that s adds up and nothing else, or NULL. */
+static hop_stmt *sum_in(const hop_dfunc *d, const hop_stmt *s)
+{
+	hop_stmt *in = s->body.first;
+	while (in && in->kind == HOP_L_OP && in->sop != HOP_SOP_store)
+		in = in->next;
+	if (!in || in->next || in->kind != HOP_L_LOOP || in->loop != HOP_LOOP_RED || in->bound ||
+	    in->nacc != s->nacc)
+		return NULL;
+	for (int i = 0; i < s->nacc; i++)
+		if (s->acc[i].value != in->acc[i].result || s->acc[i].op != in->acc[i].op ||
+		    s->acc[i].dtype != in->acc[i].dtype || !is_identity(d, in->acc[i].init, &in->acc[i]))
+			return NULL;
+	return in;
+}
+
+/* Nothing in b asks for the variables but addresses, and those go on along `out` where `in`, n times,
+ * ends: both are one step. */
+static bool lines_up(hop_env *e, const hop_block *b, hop_reg out, hop_reg in, hop_size n)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		if (s->kind != HOP_L_OP)
+			return false;
+		for (int i = 0; i < s->na; i++)
+			if (s->a[i] == out || s->a[i] == in)
+				return false;
+		const hop_addr *a = hop_stmt_addr(s, 0);
+		int o = a ? hop_addr_term(a, out) : -1, k = a ? hop_addr_term(a, in) : -1;
+		if ((o >= 0 || k >= 0) && (o < 0 || k < 0 ||
+		    !hop_size_eq(a->term[o].stride, hop_size_mul(e, a->term[k].stride, n))))
+			return false;
+	}
+	return true;
+}
+
+static void drop_term(hop_block *b, hop_reg r)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_addr *a = hop_stmt_addr(s, 0);
+		int i = a ? hop_addr_term(a, r) : -1;
+		if (i >= 0)
+			a->term[i] = a->term[--a->nterm];
+	}
+}
+
+void hop_device_flatten(hop_dfunc *d, hop_stmt *s)
+{
+	for (hop_stmt *in; !s->bound && (in = sum_in(d, s));) {
+		for (int i = 0; i < s->nacc; i++)
+			s->acc[i].value = in->acc[i].value;
+		if (s->body.first == in && lines_up(d->e, &in->body, s->dst, in->dst, in->extent)) {
+			drop_term(&in->body, s->dst);
+			s->extent = hop_size_mul(d->e, s->extent, in->extent);
+			s->dst = in->dst;
+			s->body = in->body;
+		} else {
+			hop_device_join(d, s, in);
+		}
+	}
+}
+
+/* ---- parts ---- */
 
 /* Insert what was built in the place of s, and s after it: the caller has changed s. */
 static void put_before(hop_block *b, hop_stmt *s, hop_block *what)
@@ -87,12 +173,12 @@ static hop_stmt *part_of(hop_dfunc *d, hop_lbuild *b, const hop_stmt *s, hop_reg
 	return q;
 }
 
-void hop_device_split_red(hop_dfunc *d, hop_block *home, hop_stmt *s, bool resident)
+hop_stmt *hop_device_split_red(hop_dfunc *d, hop_block *home, hop_stmt *s, hop_size row, bool resident)
 {
 	hop_block   all = { 0 };
 	hop_lbuild  b = { .env = d->e, .a = d->a, .f = d->f, .block = &all, .loc = s->loc };
 	bool        local = is_local(d, s);
-	hop_size    parts = local ? hop_size_int(PARTS) : hop_device_red_parts(d->e, s->extent);
+	hop_size    parts = local ? hop_size_int(PARTS) : hop_device_red_parts(d->e, s->extent, row);
 	int        *buf = HOP_NEWN(d->a, int, s->nacc + 1);
 	hop_reg     one = hop_l_consti(&b, HOP_i64, 1);
 	hop_reg     n = s->bound ? s->bound : hop_l_size(&b, s->extent), np = hop_l_size(&b, parts);
@@ -126,4 +212,5 @@ void hop_device_split_red(hop_dfunc *d, hop_block *home, hop_stmt *s, bool resid
 	}
 	s->body = again;
 	s->bind = (hop_bind){ .place = HOP_PLACE_THREAD };
+	return q;
 }

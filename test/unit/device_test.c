@@ -32,6 +32,43 @@ static const program programs[] = {
 	  "  return %2\n"
 	  "}\n",
 	  1, 0, { 0 } },
+	{ "sum of sums",
+	  "hop 1\n"
+	  "graph @f(%0: f64[70, 90], %1: i64[7, 5, 300]) {\n"
+	  "  %2 = sum %0 {axes = [0, 1]}\n"
+	  "  %3 = sum %1 {axes = [0, 1, 2]}\n"
+	  "  return %2, %3\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "sums that go apart",
+	  "hop 1\n"
+	  "graph @f(%0: f64[70, 90], %1: f64[90], %2: f64[70]) {\n"
+	  "  %3 = broadcast %1 {dims = [70, 90], axes = [1]}\n"
+	  "  %4 = broadcast %2 {dims = [70, 90], axes = [0]}\n"
+	  "  %5 = mul %0, %3\n"
+	  "  %6 = mul %5, %4\n"
+	  "  %7 = sum %6 {axes = [0, 1]}\n"
+	  "  return %7\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "sums and rows",
+	  "hop 1\n"
+	  "graph @f(%0: f64[90, 300]) {\n"
+	  "  %1 = mul %0, %0\n"
+	  "  %2 = sum %1 {axes = [0, 1]}\n"
+	  "  %3 = sum %0 {axes = [1]}\n"
+	  "  return %2, %3\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "unknown sums",
+	  "hop 1\n"
+	  "graph @f<s: 0.., t: 0..>(%0: f64[s, t]) {\n"
+	  "  %1 = mul %0, %0\n"
+	  "  %2 = sum %1 {axes = [0, 1]}\n"
+	  "  %3 = sum %0 {axes = [1]}\n"
+	  "  return %2, %3\n"
+	  "}\n",
+	  0, 0, { 61, 301 } },
 	{ "two",
 	  "hop 1\n"
 	  "graph @f(%0: f32[33, 9], %1: i32[33, 9], %2: f32[9, 33]) {\n"
