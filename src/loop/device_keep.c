@@ -32,6 +32,7 @@ typedef struct keep {
 	int       *all;              /* [nbuf] accesses in the kernel */
 	int       *to;               /* [nbuf] what stands for it; -1 = itself */
 	bool      *var;              /* [nreg+1] of a loop over threads */
+	bool      *made;             /* [nreg+1] in the row: it need not be the same at all accesses */
 } keep;
 
 /* ---- may the block keep anything? ---- */
@@ -185,8 +186,8 @@ static void count_addr(void *user, hop_addr *a, bool is_write)
 }
 
 /* The variable's term is its only one, or, in a row, the others are the same in all accesses. */
-static bool fits(const struct use *u, const hop_stmt *s, const hop_addr *a, const hop_stmt *loop,
-                 bool row)
+static bool fits(const keep *h, const struct use *u, const hop_stmt *s, const hop_addr *a,
+                 const hop_stmt *loop, bool row)
 {
 	int t = loop ? hop_addr_term(a, loop->dst) : -1;
 	if (t < 0 || s->kind != HOP_L_OP || s->na > (s->sop == HOP_SOP_store) ||
@@ -194,6 +195,9 @@ static bool fits(const struct use *u, const hop_stmt *s, const hop_addr *a, cons
 		return false;
 	if (!row)
 		return a->nterm == 1 && hop_size_is(a->offset, 0);
+	for (int i = 0; i < a->nterm; i++)
+		if (i != t && h->made[a->term[i].reg])
+			return false;
 	if (!u->count)
 		return true;
 	if (u->at.nterm != a->nterm || !hop_size_eq(u->at.offset, a->offset))
@@ -213,7 +217,7 @@ static void look_addr(keep *k, hop_stmt *s, int i, const hop_stmt *loop, bool ro
 		return;
 	struct use *u = &k->use[a->buf];
 	int access = hop_stmt_access(s, i);
-	bool ok = !u->no && fits(u, s, a, loop, row);
+	bool ok = !u->no && fits(k, u, s, a, loop, row);
 	if (!u->count++) {
 		u->first = access & HOP_READ;
 		u->at = *a;
@@ -273,6 +277,13 @@ static void replace_own(void *user, hop_addr *a, bool is_write)
 	a->buf = k->to[a->buf];
 }
 
+static void mark_made(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	(void)def;
+	(void)t;
+	((bool *)user)[*r] = true;
+}
+
 static void mark_vars(keep *k, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
@@ -323,6 +334,11 @@ static void keep_own(keep *k, hop_block *b, hop_stmt *s, bool row)
 	hop_block in = { 0 }, out = { 0 };
 	hop_lbuild l = { .env = d->e, .a = d->a, .f = d->f };
 	memset(k->use, 0, (size_t)k->nbuf * sizeof *k->use);
+	k->made = HOP_NEWN(&d->e->tmp, bool, d->f->nreg + 1);
+	hop_stmt *start = s->body.first;       /* where a row's copies go, behind what says which row it is */
+	hop_block_defs(&s->body, mark_made, k->made);
+	for (; start && start->kind == HOP_L_OP && start->sop != HOP_SOP_store; start = start->next)
+		k->made[start->dst] = false;
 	look_own(k, &s->body, NULL, row);
 	look_own(k, &s->other, NULL, row);
 	k->var = HOP_NEWN(&d->e->tmp, bool, d->f->nreg + 1);
@@ -339,7 +355,7 @@ static void keep_own(keep *k, hop_block *b, hop_stmt *s, bool row)
 		own_one(k, &l, i, row, &in, &out);
 	}
 	hop_stmt_all_addrs(d->f, s, replace_own, k);
-	put(row ? &s->body : b, row ? s->body.first : s, &in);
+	put(row ? &s->body : b, row ? start : s, &in);
 	put(row ? &s->body : b, row ? NULL : s->next, &out);
 	if (row)
 		widen(k, &s->body);
