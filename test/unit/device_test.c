@@ -69,6 +69,20 @@ static const program programs[] = {
 	  "  return %2, %3\n"
 	  "}\n",
 	  0, 0, { 61, 301 } },
+	{ "rows that data chooses",
+	  "hop 1\n"
+	  "graph @f<u: 1..67>(%0: f64[3, u, 2], %1: i64[2], %2: f64[3, 2, 2], %3: f64[u, 3]) {\n"
+	  "  %4 = permute %3 {axes = [1, 0]}\n"
+	  "  %5 = broadcast %4 {dims = [3, u, 2], axes = [0, 1]}\n"
+	  "  %6 = exp %5\n"
+	  "  %7 = scatter %6, %1, %2 {mode = mul, axis = 1, nbatch = 0}\n"
+	  "  %8 = cos %5\n"
+	  "  %9 = scatter %8, %1, %2 {mode = add, axis = 1, nbatch = 0}\n"
+	  "  %10 = sin %5\n"
+	  "  %11 = scatter %10, %1, %2 {mode = mul, axis = 1, nbatch = 0}\n"
+	  "  return %7, %9, %11\n"
+	  "}\n",
+	  0, 0, { 40 } },
 	{ "two",
 	  "hop 1\n"
 	  "graph @f(%0: f32[33, 9], %1: i32[33, 9], %2: f32[9, 33]) {\n"
