@@ -335,7 +335,7 @@ static void keep_own(keep *k, hop_block *b, hop_stmt *s, bool row)
 	hop_lbuild l = { .env = d->e, .a = d->a, .f = d->f };
 	memset(k->use, 0, (size_t)k->nbuf * sizeof *k->use);
 	k->made = HOP_NEWN(&d->e->tmp, bool, d->f->nreg + 1);
-	hop_stmt *start = s->body.first;       /* where a row's copies go, behind what says which row it is */
+	hop_stmt *start = s->body.first;       /* of what a row does, behind what says which one it is */
 	hop_block_defs(&s->body, mark_made, k->made);
 	for (; start && start->kind == HOP_L_OP && start->sop != HOP_SOP_store; start = start->next)
 		k->made[start->dst] = false;

@@ -170,6 +170,14 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 	return bad;
 }
 
+/* Threads of a device take long: with JUDGE_EVERY, as in sanitized runs, one program in so many. */
+static bool is_turn(void)
+{
+	static int  n;
+	const char *every = getenv("JUDGE_EVERY");
+	return !every || atoi(every) < 2 || n++ % atoi(every) == 0;
+}
+
 int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed)
 {
 	hop_interp   ip;
@@ -205,7 +213,7 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		static const hop_machine grid = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4 };
 		static const hop_machine lists = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4,
 		                                   .loops = 1 };
-		hop_lower_opts away = { .machine = &device }, wide = { .machine = seed & 1 ? &grid : &lists };
+		hop_lower_opts away = { .machine = seed >> 16 & 1 ? &device : seed >> 17 & 1 ? &grid : &lists };
 		bad = compare(&ip, g, &plain, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, &tiled, syms, in, want);
@@ -215,10 +223,8 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 			bad = compare(&ip, g, &one, syms, in, want);
 		if (!bad)
 			bad = compare(&ip, g, &many, syms, in, want);
-		if (!bad)
+		if (!bad && is_turn())
 			bad = compare(&ip, g, &away, syms, in, want);
-		if (!bad)
-			bad = compare(&ip, g, &wide, syms, in, want);
 	}
 	hop_interp_fini(&ip);
 	free(in);
