@@ -113,6 +113,7 @@ static void called(walk *w, const hop_stmt *s, enum hop_who who)
 	c->meet = (!c->calls || c->meet) && (w->me->meet || w->last);
 	c->calls = 1 + (int)who;
 	c->sites++;
+	w->me->makes = true;
 	c->shared = larger(c->shared, w->me->shared);
 }
 

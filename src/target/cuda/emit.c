@@ -319,7 +319,9 @@ static int least_blocks(const hop_lfunc *f)
 	return (words > WORDS / 2 ? ROOM : FULL) / f->team.threads;
 }
 
-/* What several call is compiled once: a compiler would put all of it into each of them. */
+/* What several call is compiled once: a compiler would put all of it into each of them. So is what makes
+ * records: inlined, it may find them in the place of the record that it reads (NVRTC 13.0 takes the two
+ * for one). */
 static void put_head(hop_buf *o, const hop_prog *p, const hop_cufunc *func, const char *name, int i)
 {
 	const hop_lfunc *f = &p->func[i];
@@ -330,7 +332,7 @@ static void put_head(hop_buf *o, const hop_prog *p, const hop_cufunc *func, cons
 		         least_blocks(f), name, i, func[i].tells ? ", hop_word loop" : "");
 	else
 		hop_putf(o, "static __device__ %sint %s_%d(const hop_word *rec, hop_state *state)",
-		         func[i].sites > 1 ? "__noinline__ " : "", name, i);
+		         func[i].sites > 1 || func[i].makes ? "__noinline__ " : "", name, i);
 }
 
 /* The name, and for kernels who runs it. */

@@ -45,6 +45,7 @@ typedef struct hop_cufunc {
 	bool    meets;             /* a block reduction or a tile is in it or in what it calls */
 	bool    meet;              /* all its threads can wait for each other: one block, or resident ones */
 	bool    alone;             /* every kernel that reaches it is one block */
+	bool    makes;             /* it makes records for those that it calls */
 	int     sites;             /* statements that call it */
 	int     calls;             /* 1 + who calls it (enum hop_who); 0 = nobody does */
 	int     threads;           /* of a block; 0 = kernels that reach it have different numbers */
