@@ -74,6 +74,8 @@ void     hop_device_settle_none(hop_lfunc *f);       /* of a list, which uses no
 int64_t  hop_device_settle(hop_lfunc *f, int64_t from);
 hop_size hop_device_settle_frame(hop_env *e, hop_lfunc *f, hop_size from);
 
+/* Operations that change nothing, then one statement: that one; else NULL. */
+hop_stmt *hop_device_only(const hop_block *b);
 /* out with in, the only loop in it, as one: its variable counts both. */
 void hop_device_join(hop_dfunc *d, hop_stmt *out, hop_stmt *in);
 

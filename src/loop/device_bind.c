@@ -47,8 +47,7 @@ static bool is_par(const hop_stmt *s)
 	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_PAR;
 }
 
-/* Operations that change nothing, then one statement: that one. */
-static hop_stmt *only(const hop_block *b)
+hop_stmt *hop_device_only(const hop_block *b)
 {
 	hop_stmt *s = b->first;
 	while (s && s->kind == HOP_L_OP && s->sop != HOP_SOP_store)
@@ -103,7 +102,7 @@ static int chain_of(hop_stmt *s, hop_stmt **out)
 	while (s && is_par(s) && n < MAXCHAIN && (!n || !s->bound) &&
 	       (s->apart || hop_block_owns(&s->body, s->dst))) {
 		out[n++] = s;
-		s = s->bound ? NULL : only(&s->body);
+		s = s->bound ? NULL : hop_device_only(&s->body);
 	}
 	return n;
 }
@@ -117,7 +116,7 @@ double hop_nest_width(const hop_stmt *s)
 		n *= trips(s);
 		if (s->loop == HOP_LOOP_RED)
 			break;
-		s = only(&s->body);
+		s = hop_device_only(&s->body);
 	}
 	return n;
 }
@@ -488,7 +487,8 @@ static int tile_threads(const hop_block *b)
 static int step_threads(const hop_stmt *s)
 {
 	int n = tile_threads(&s->body);
-	return only(&s->body) || n >= MAP_THREADS ? n : trips(s) <= FEW_STEPS ? MAP_THREADS : 2 * n;
+	bool alone = hop_device_only(&s->body) != NULL;
+	return alone || n >= MAP_THREADS ? n : trips(s) <= FEW_STEPS ? MAP_THREADS : 2 * n;
 }
 
 /* A large product, or a batch of them: all tiles of all. */
@@ -515,7 +515,7 @@ static void grid_product(hop_dfunc *d, hop_stmt **c, int n, hop_stmt *s, hop_tea
 /* The product that is all there is in a chain of n loops, or s itself. */
 static hop_stmt *product_of(hop_stmt **c, int n, hop_stmt *s)
 {
-	hop_stmt *q = n ? only(&c[n - 1]->body) : s;
+	hop_stmt *q = n ? hop_device_only(&c[n - 1]->body) : s;
 	bool large = q && q->kind == HOP_L_TILE && hop_nest_width(q) > (n ? LARGE : 0);
 	return large ? q : NULL;
 }

@@ -8,7 +8,6 @@
  *
  * keeps: meaning but for the order of additions, which a RED loop leaves open */
 #include "loop/device.h"
-#include "loop/walk.h"
 
 enum { PARTS = 512, LEAST = 2048 };      /* parts at most; iterations a part at least */
 
@@ -30,48 +29,46 @@ static bool is_local(const hop_dfunc *d, const hop_stmt *s)
 	return s->bound || hop_size_nsym(s->extent) > d->f->nsym;
 }
 
-hop_reg hop_device_identity(hop_lbuild *b, const hop_acc *c)
+/* What changes nothing: f of reals, i of the others. */
+typedef struct number { double f; int64_t i; } number;
+
+static number identity_of(const hop_acc *c)
 {
 	bool real = hop_dtype_real(c->dtype);
-	hop_dtype d = c->dtype;
 	switch (c->op) {
-	case HOP_RED_mul: return real ? hop_l_constf(b, d, 1) : hop_l_consti(b, d, 1);
-	case HOP_RED_max:
-		return real ? hop_l_constf(b, d, -__builtin_inf()) : hop_l_consti(b, d, hop_dtype_least(d));
-	case HOP_RED_min:
-		return real ? hop_l_constf(b, d, __builtin_inf()) : hop_l_consti(b, d, hop_dtype_most(d));
-	case HOP_RED_and: return hop_l_consti(b, d, -1);
-	default:          return real ? hop_l_constf(b, d, 0) : hop_l_consti(b, d, 0);
+	case HOP_RED_mul: return (number){ 1, 1 };
+	case HOP_RED_max: return (number){ -__builtin_inf(), real ? 0 : hop_dtype_least(c->dtype) };
+	case HOP_RED_min: return (number){ __builtin_inf(), real ? 0 : hop_dtype_most(c->dtype) };
+	case HOP_RED_and: return (number){ 0, -1 };
+	default:          return (number){ 0, 0 };
 	}
+}
+
+hop_reg hop_device_identity(hop_lbuild *b, const hop_acc *c)
+{
+	number n = identity_of(c);
+	return hop_dtype_real(c->dtype) ? hop_l_constf(b, c->dtype, n.f) : hop_l_consti(b, c->dtype, n.i);
 }
 
 /* ---- sums of sums ---- */
 
-/* What r is, if that is a constant of the function. */
+/* Is r a constant of the function, and that one? */
 static bool is_identity(const hop_dfunc *d, hop_reg r, const hop_acc *c)
 {
 	bool real = hop_dtype_real(c->dtype);
+	number n = identity_of(c);
 	const hop_stmt *s = d->f->body.first;
 	while (s && !(s->kind == HOP_L_OP && s->dst == r))
 		s = s->next;
-	if (!s || s->sop != (real ? HOP_SOP_constf : HOP_SOP_consti))
-		return false;
-	switch (c->op) {
-	case HOP_RED_add: case HOP_RED_or: return real ? s->u.f == 0 : s->u.i == 0;
-	case HOP_RED_mul: return real ? s->u.f == 1 : s->u.i == 1;
-	case HOP_RED_max: return real ? s->u.f == -__builtin_inf() : s->u.i == hop_dtype_least(c->dtype);
-	case HOP_RED_min: return real ? s->u.f == __builtin_inf() : s->u.i == hop_dtype_most(c->dtype);
-	default:          return false;
-	}
+	return s && s->sop == (real ? HOP_SOP_constf : HOP_SOP_consti) &&
+	       (real ? s->u.f == n.f : s->u.i == n.i);
 }
 
 /* The sum that s adds up and nothing else, or NULL. */
 static hop_stmt *sum_in(const hop_dfunc *d, const hop_stmt *s)
 {
-	hop_stmt *in = s->body.first;
-	while (in && in->kind == HOP_L_OP && in->sop != HOP_SOP_store)
-		in = in->next;
-	if (!in || in->next || in->kind != HOP_L_LOOP || in->loop != HOP_LOOP_RED || in->bound ||
+	hop_stmt *in = hop_device_only(&s->body);
+	if (!in || in->kind != HOP_L_LOOP || in->loop != HOP_LOOP_RED || in->bound ||
 	    in->nacc != s->nacc)
 		return NULL;
 	for (int i = 0; i < s->nacc; i++)
