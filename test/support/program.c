@@ -309,9 +309,12 @@ static hop_val op_reduce(gen_scope *s)
 	if (!t->rank)
 		return gen_tame(s, x);
 	int64_t axis = gen_below(s->g, t->rank);
-	if (gen_below(s->g, 3))
-		return gen_tame(s, hop_emit_reduce(&s->b, gen_below(s->g, 4) ? HOP_OP_sum : HOP_OP_prod,
-		                                   x, 1, &axis));
+	if (gen_below(s->g, 3)) {
+		int op = gen_below(s->g, 4) ? HOP_OP_sum : HOP_OP_prod;
+		/* a product of numbers above one is soon so steep that no two ways agree on its sine */
+		x = op == HOP_OP_prod ? gen_tame(s, x) : x;
+		return s->b.st ? HOP_BAD : gen_tame(s, hop_emit_reduce(&s->b, op, x, 1, &axis));
+	}
 	/* no two elements may tie for the largest; the largest of none is not finite */
 	hop_val i = hop_emit_iota(&s->b, HOP_i64, t->rank, t->dim, (int)axis);
 	i = hop_emit_cast(&s->b, i, (hop_dtype)t->dtype);
