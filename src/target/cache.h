@@ -19,6 +19,16 @@ hop_hash hop_cache_key_maker(hop_hash key, hop_hash maker);
 void    *hop_cache_get(hop_env *e, hop_hash key, size_t *out_n);
 void     hop_cache_put(hop_env *e, hop_hash key, const void *p, size_t n);
 
+/* ---- image.c ---- */
+
+/* The bytes as an image; they are freed, and put into the cache if there is a key. p: NULL = a text that
+ * was taken. */
+hop_status hop_image_load(hop_env *e, const hop_target *t, hop_bytes b, const hop_prog *p,
+                          const char *entry, const hop_hash *key, hop_image *out_i);
+/* The same of those in the cache. What does not load is as good as nothing. */
+bool       hop_image_cached(hop_env *e, const hop_target *t, const hop_prog *p, const char *entry,
+                            hop_hash key, hop_image *out_i);
+
 /* ---- among its files ---- */
 
 /* A file's name is its key, 32 digits, and ".o"; while it is written, a dot and 16 more

@@ -12,39 +12,13 @@ struct hop_code {
 	bool       cached;
 };
 
-/* Filed under the code generator that was opened, whichever one was expected. */
-static void remember(hop_env *e, const hop_target *t, hop_hash key, const hop_bytes *b)
-{
-	hop_hash maker = t->maker(e, true);
-	if (maker.lo || maker.hi)
-		hop_cache_put(e, hop_cache_key_maker(key, maker), b->p, b->n);
-}
-
 /* key: NULL = do not keep it. */
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
                           const hop_target_opts *o, hop_code *c, const hop_hash *key)
 {
 	hop_bytes b = { 0 };
 	HOP_TRY(c->t->compile(e, p, m, o, &b));
-	hop_status st = c->t->load(e, &b, p, "hop_main", &c->image);
-	if (!st && key)
-		remember(e, c->t, *key, &b);
-	hop_raw_free(&e->mem, b.p, b.n);
-	return st;
-}
-
-/* What was cached and does not load is as good as nothing. */
-static bool from_cache(hop_env *e, const hop_prog *p, hop_code *c, hop_hash key)
-{
-	hop_bytes b = { 0 };
-	b.p = hop_cache_get(e, hop_cache_key_maker(key, c->t->maker(e, false)), &b.n);
-	if (!b.p)
-		return false;
-	c->cached = !c->t->load(e, &b, p, "hop_main", &c->image);
-	hop_raw_free(&e->mem, b.p, b.n);
-	if (!c->cached)
-		hop_diag_clear(e);
-	return c->cached;
+	return hop_image_load(e, c->t, b, p, "hop_main", key, &c->image);
 }
 
 hop_status hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
@@ -61,7 +35,8 @@ hop_status hop_code_new(hop_env *e, const hop_target *t, const hop_prog *p,
 	bool anew = o->no_cache || hop_look();         /* the key knows no lines and no names */
 	if (!anew)
 		key = hop_cache_key(e, t, p, m, o);
-	if (anew || !from_cache(e, p, &made, key))
+	made.cached = !anew && hop_image_cached(e, t, p, "hop_main", key, &made.image);
+	if (!made.cached)
 		st = compile(e, p, m, o, &made, anew ? NULL : &key);
 	if (st)
 		return st;
