@@ -15,7 +15,7 @@ static hop_status stages(hop_env *e, const hop_graph *g, struct growth_cost *out
 	hop_machine m;
 	HOP_TRY(hop_target_pick(e, NULL, &t));
 	HOP_TRY(t->machine(e, &o, &m));
-	HOP_TRY(hop_pipeline_run(e, g, &g));
+	HOP_TRY(hop_pipeline_run(e, g, m.blocks > 0, &g));
 	growth_end(out, PASSES);
 	HOP_TRY(hop_lower_graph(e, g, &(hop_lower_opts){ .machine = &m }, &p));
 	growth_end(out, LOWERING);

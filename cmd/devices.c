@@ -68,7 +68,7 @@ hop_status cmd_lower_for(cmd *c, const hop_graph *g, const char *target, hop_pro
 	hop_machine m;
 	HOP_TRY(hop_target_pick(c->env, target, &t));
 	HOP_TRY(t->machine(c->env, &(hop_target_opts){ 0 }, &m));
-	HOP_TRY(hop_pipeline_run(c->env, g, &opt));
+	HOP_TRY(hop_pipeline_run(c->env, g, m.blocks > 0, &opt));
 	HOP_TRY(hop_lower_graph(c->env, opt, &(hop_lower_opts){ .machine = &m }, out_p));
 	return hop_prog_verify(c->env, *out_p);
 }

@@ -16,12 +16,12 @@
 static hop_status up_to(cmd *c, const char *name, const hop_graph **g)
 {
 	const hop_pass *last = hop_pass_find(name);
-	if (!last || !last->always)
+	if (!last || last->when == HOP_PASS_ASKED)
 		return hop_fail(c->env, 0, HOP_EVALUE, "show: no pass of a compilation is called "
 		                "%s: see hop opt --list", name);
 	for (size_t i = 0; hop_pass_at(i); i++) {
 		const hop_pass *p = hop_pass_at(i);
-		if (!p->always)
+		if (!hop_pass_runs(p, last->when == HOP_PASS_DEVICE))
 			continue;
 		HOP_TRY(cmd_passes(c, p->name, g));
 		if (p == last)
@@ -83,7 +83,7 @@ static hop_status lowered(cmd *c, enum lowered what, const hop_machine *m)
 	const hop_graph *opt;
 	hop_buf list, text;
 	HOP_TRY(cmd_pick(c, &g));
-	HOP_TRY(hop_pipeline_run(c->env, g, &opt));
+	HOP_TRY(hop_pipeline_run(c->env, g, m && m->blocks, &opt));
 	hop_buf_open(&list, c->env);
 	hop_buf_open(&text, c->env);
 	hop_status st = hop_lower_graph(c->env, opt, &(hop_lower_opts){ .copies = &list, .machine = m },

@@ -56,7 +56,8 @@ int hop_at_switch_partition(hop_trace *t, const char *file, int line, hop_value 
 
 /** How a loop of many lanes, made by batching, is run where the lanes end at different trips. What
  * a lane computes is the same in all of them. A loop with effects, or whose gradient keeps all
- * trips of all lanes, is frozen whatever is asked for. */
+ * trips of all lanes, is frozen whatever is asked for. On a device small lanes are a thread's each,
+ * unless they are to be frozen. */
 enum hop_lanes_how {
 	HOP_LANES_AUTO,            /**< all lanes; of many, those that run long are compacted */
 	HOP_LANES_FREEZE,          /**< all lanes until the last ends; one that has ended stays as it is */

@@ -49,7 +49,7 @@ static hop_status lower(const hop_aot *a, const hop_aot_want *want, const hop_ma
 	f->from = want->name;
 	HOP_TRY(hop_results_widen(e, want->g, &f->g));
 	HOP_TRY(hop_pipeline_mute(e, f->g, &opt));
-	HOP_TRY(hop_pipeline_run(e, opt, &opt));
+	HOP_TRY(hop_pipeline_run(e, opt, false, &opt));
 	HOP_TRY(hop_lower_graph(e, opt, &(hop_lower_opts){ .machine = m }, &f->prog));
 	HOP_TRY(hop_prog_verify(e, f->prog));
 	HOP_TRY(hop_aot_may_call(a, f->prog));

@@ -49,7 +49,7 @@ static hop_status build(hop_env *e, const hop_graph *g, hop_fn *f, const hop_com
 	if (o->delegate)
 		HOP_TRY(hop_carve(e, g, o->delegate, &g));
 	HOP_TRY(hop_delegate(e, g, &x->taken, &g));
-	HOP_TRY(o->watch ? hop_pipeline_looking(e, g, &opt) : hop_pipeline_run(e, g, &opt));
+	HOP_TRY((o->watch ? hop_pipeline_looking : hop_pipeline_run)(e, g, m.blocks > 0, &opt));
 	t0 = now() - t0;
 	if (f && f->nhidden && o->constants == HOP_CONSTANTS_ONCE)
 		HOP_TRY(hop_exec_divide(e, f, opt, t, &m, &to, x, &opt));

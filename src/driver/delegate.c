@@ -54,7 +54,7 @@ static hop_status prepare(struct run *r, const hop_node *n, const hop_engine *en
 	const hop_graph *g = HOP_ATTR(n, call)->body, *clean;
 	hop_fn *fn;
 	HOP_TRY(check(r, n, g));
-	HOP_TRY(hop_pipeline_run(e, g, &clean));
+	HOP_TRY(hop_pipeline_run(e, g, false, &clean));
 	hop_engine_region q = { .name = g->name, .hints = hints, .nsym = (int)g->nsym,
 	                        .sym = sizes(e, g), .graph = g };
 	char name[128];

@@ -32,46 +32,46 @@ enum {                                 /* arguments of passes */
 	LANES = 1 << HOP_ARG_AXIS | 1 << HOP_ARG_OUT | 1 << HOP_ARG_CHUNK
 };
 
-#define PLAIN(name, run, always, help) { name, run, always, help, NULL, 0 }
+#define PLAIN(name, run, when, help) { name, run, HOP_PASS_##when, help, NULL, 0 }
+#define WITH(name, keys, help) { #name, NULL, HOP_PASS_ASKED, help, hop_pass_##name, keys }
 static const hop_pass passes[] = {
-	PLAIN("unwatch",  hop_opt_unwatch,   true,  "drop watches: no run will record them"),
-	PLAIN("plain",    hop_opt_plain,     true,  "drop names and packing; checkpoints are calls now"),
-	PLAIN("quiet",    hop_opt_quiet,     true,  "drop what hop_progress says, unless it is shown"),
-	PLAIN("expand",   hop_opt_expand,    true,  "replays as the loops that run them"),
-	PLAIN("unhook",   hop_opt_unhook,    true,  "values instead of their hooks: no derivative follows"),
-	PLAIN("unroll",   hop_opt_unroll,    true,  "several steps at a time where scans or regions say so"),
-	PLAIN("inline",   hop_opt_inline,    true,  "put small and single callees where they are called"),
-	PLAIN("clean",    clean,             true,  "fold, bind, cse and dce until nothing changes"),
-	PLAIN("place",    hop_opt_place,     true,  "one concat for pieces put into zeros and added up"),
-	PLAIN("licm",     hop_opt_licm,      true,  "move what is the same each time out of loops"),
-	PLAIN("hoist",    hop_opt_hoist,     true,  "one product in front of a scan for one a step"),
-	PLAIN("accum",    hop_opt_accum,     true,  "one product behind a scan for a sum of products"),
-	PLAIN("sink",     hop_opt_sink,      true,  "one product behind a scan for one a stacked row"),
-	PLAIN("lanes",    hop_opt_lanes,     true,  "how lanes that end at different trips are run"),
-	PLAIN("finish",   clean,             true,  "clean again: what moved leaves things behind"),
-	PLAIN("fold",     hop_opt_fold,      false, "evaluate what is known"),
-	PLAIN("bind",     hop_opt_bind,      false, "operands that are constants become constants inside"),
-	PLAIN("cse",      hop_opt_cse,       false, "merge equal pure nodes"),
-	PLAIN("dce",      hop_opt_dce,       false, "drop what operators compute or take in vain"),
-	{ "grad",     NULL, false, "result 0 and its gradients", hop_pass_grad, WRT },
-	{ "vjp",      NULL, false, "reverse mode: cotangents in, cotangents out", hop_pass_vjp, WRT },
-	{ "jvp",      NULL, false, "forward mode: tangents in, tangents out", hop_pass_jvp, WRT },
-	{ "jacrev",   NULL, false, "Jacobians, by reverse mode", hop_pass_jacrev, JAC },
-	{ "jacfwd",   NULL, false, "Jacobians, by forward mode", hop_pass_jacfwd, JAC },
-	{ "hessian",  NULL, false, "result 0, its Jacobians and theirs", hop_pass_hessian,
-	  WRT | 1 << HOP_ARG_CHUNK },
-	{ "hvp",      NULL, false, "Hessian of result 0 times a vector, forward over reverse",
-	  hop_pass_hvp, WRT },
-	{ "vhp",      NULL, false, "the same, reverse over reverse", hop_pass_vhp, WRT },
-	{ "linearize", NULL, false, "half 0: results and what is kept; half 1: tangents from that",
-	  hop_pass_linearize, WRT | 1 << HOP_ARG_HALF },
-	{ "vmap",     NULL, false, "batch parameters, 4 lanes", hop_pass_vmap,
-	  LANES | 1 << HOP_ARG_N },
-	{ "vmap_any", NULL, false, "batch parameters, a size parameter of lanes", hop_pass_vmap_any,
-	  LANES },
-	PLAIN(NULL, NULL, false, NULL)
+	PLAIN("unwatch", hop_opt_unwatch,  ALWAYS, "drop watches: no run will record them"),
+	PLAIN("plain",   hop_opt_plain,    ALWAYS, "drop names and packing; checkpoints are calls now"),
+	PLAIN("quiet",   hop_opt_quiet,    ALWAYS, "drop what hop_progress says, unless it is shown"),
+	PLAIN("expand",  hop_opt_expand,   ALWAYS, "replays as the loops that run them"),
+	PLAIN("unhook",  hop_opt_unhook,   ALWAYS, "values instead of their hooks: no derivative follows"),
+	PLAIN("unroll",  hop_opt_unroll,   ALWAYS, "several steps at a time where scans or regions say so"),
+	PLAIN("inline",  hop_opt_inline,   ALWAYS, "put small and single callees where they are called"),
+	PLAIN("clean",   clean,            ALWAYS, "fold, bind, cse and dce until nothing changes"),
+	PLAIN("place",   hop_opt_place,    ALWAYS, "one concat for pieces put into zeros and added up"),
+	PLAIN("licm",    hop_opt_licm,     ALWAYS, "move what is the same each time out of loops"),
+	PLAIN("hoist",   hop_opt_hoist,    ALWAYS, "one product in front of a scan for one a step"),
+	PLAIN("accum",   hop_opt_accum,    ALWAYS, "one product behind a scan for a sum of products"),
+	PLAIN("sink",    hop_opt_sink,     ALWAYS, "one product behind a scan for one a stacked row"),
+	PLAIN("lanes",   hop_opt_lanes,    HERE,   "how lanes that end at different trips are run"),
+	PLAIN("threads", hop_opt_threads,  DEVICE, "the same on a device"),
+	PLAIN("finish",  clean,            ALWAYS, "clean again: what moved leaves things behind"),
+	PLAIN("fold",    hop_opt_fold,     ASKED,  "evaluate what is known"),
+	PLAIN("bind",    hop_opt_bind,     ASKED,  "operands that are constants become constants inside"),
+	PLAIN("cse",     hop_opt_cse,      ASKED,  "merge equal pure nodes"),
+	PLAIN("dce",     hop_opt_dce,      ASKED,  "drop what operators compute or take in vain"),
+	WITH(grad,      WRT,                      "result 0 and its gradients"),
+	WITH(vjp,       WRT,                      "reverse mode: cotangents in, cotangents out"),
+	WITH(jvp,       WRT,                      "forward mode: tangents in, tangents out"),
+	WITH(jacrev,    JAC,                      "Jacobians, by reverse mode"),
+	WITH(jacfwd,    JAC,                      "Jacobians, by forward mode"),
+	WITH(hessian,   WRT | 1 << HOP_ARG_CHUNK, "result 0, its Jacobians and theirs"),
+	WITH(hvp,       WRT,
+	     "Hessian of result 0 times a vector, forward over reverse"),
+	WITH(vhp,       WRT,                      "the same, reverse over reverse"),
+	WITH(linearize, WRT | 1 << HOP_ARG_HALF,
+	     "half 0: results and what is kept; half 1: tangents from that"),
+	WITH(vmap,      LANES | 1 << HOP_ARG_N,   "batch parameters, 4 lanes"),
+	WITH(vmap_any,  LANES,                    "batch parameters, a size parameter of lanes"),
+	PLAIN(NULL, NULL, ASKED, NULL)
 };
 #undef PLAIN
+#undef WITH
 
 const hop_pass *hop_pass_at(size_t i)
 {
@@ -85,6 +85,11 @@ const hop_pass *hop_pass_find(const char *name)
 		if (!strcmp(hop_pass_at(i)->name, name))
 			return hop_pass_at(i);
 	return NULL;
+}
+
+bool hop_pass_runs(const hop_pass *p, bool device)
+{
+	return p->when == HOP_PASS_ALWAYS || p->when == (device ? HOP_PASS_DEVICE : HOP_PASS_HERE);
 }
 
 static double now(void)
@@ -108,13 +113,13 @@ static void dump(hop_env *e, const hop_pass *p, const hop_graph *g)
 	hop_buf_free(&b);
 }
 
-static hop_status run_all(hop_env *e, const hop_graph *g, const hop_pass *first, hop_pass_hook *hook,
-                          void *user, const hop_graph **out_g)
+static hop_status run_all(hop_env *e, const hop_graph *g, bool device, const hop_pass *first,
+                          hop_pass_hook *hook, void *user, const hop_graph **out_g)
 {
 	const char *dumps = getenv("HOP_DUMP");
 	*out_g = g;
 	for (const hop_pass *p = first; p->name; p++) {
-		if (!p->always)
+		if (!hop_pass_runs(p, device))
 			continue;
 		double t = now();
 		if (p->run(e, *out_g, out_g))
@@ -139,17 +144,17 @@ hop_status hop_pipeline_mute(hop_env *e, const hop_graph *g, const hop_graph **o
 hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hook, void *user,
                               const hop_graph **out_g)
 {
-	return run_all(e, g, passes, hook, user, out_g);
+	return run_all(e, g, false, passes, hook, user, out_g);
 }
 
 /* All but the first pass, which would leave them out. */
-hop_status hop_pipeline_looking(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+hop_status hop_pipeline_looking(hop_env *e, const hop_graph *g, bool device, const hop_graph **out_g)
 {
 	HOP_TRY(hop_opt_ticks(e, g, &g));
-	return run_all(e, g, passes + 1, NULL, NULL, out_g);
+	return run_all(e, g, device, passes + 1, NULL, NULL, out_g);
 }
 
-hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, bool device, const hop_graph **out_g)
 {
-	return hop_pipeline_watch(e, g, NULL, NULL, out_g);
+	return run_all(e, g, device, passes, NULL, NULL, out_g);
 }

@@ -24,10 +24,15 @@ typedef struct hop_pass_args {
 typedef hop_status hop_pass_with(hop_env *e, const hop_graph *g, const hop_pass_args *a,
                                  const hop_graph **out_g);
 
+/* Which compilations run it, in the table's order: none, all, those for this machine, for a device. */
+typedef enum hop_pass_when {
+	HOP_PASS_ASKED, HOP_PASS_ALWAYS, HOP_PASS_HERE, HOP_PASS_DEVICE
+} hop_pass_when;
+
 typedef struct hop_pass {
 	const char    *name;
 	hop_pass_fn   *run;        /* NULL = it takes arguments */
-	bool           always;     /* every compilation runs it, in the table's order */
+	hop_pass_when  when;
 	const char    *help;       /* one line */
 	hop_pass_with *with;
 	unsigned       keys;       /* 1 << hop_pass_key: those that it takes */
@@ -36,16 +41,21 @@ typedef struct hop_pass {
 const hop_pass *hop_pass_find(const char *name);      /* NULL = none */
 const hop_pass *hop_pass_at(size_t i);                /* NULL past the last */
 
+bool hop_pass_runs(const hop_pass *p, bool device);   /* in a compilation for a device, or not */
+
 /* Called after each pass with what it made and how long it took. */
 typedef void hop_pass_hook(void *user, const hop_pass *p, const hop_graph *g, double seconds);
 
 /* Without what hop_progress says, whatever the context wants: for code that runs elsewhere. */
 hop_status hop_pipeline_mute(hop_env *e, const hop_graph *g, const hop_graph **out_g);
-/* Run every pass that is `always`. With the environment variable HOP_DUMP=name,name the
- * graph is printed on standard error after those passes ("all" names every one). */
-hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* Run every pass of a compilation, for a device or not. With the environment variable
+ * HOP_DUMP=name,name the graph is printed on standard error after those passes ("all" names every
+ * one). */
+hop_status hop_pipeline_run(hop_env *e, const hop_graph *g, bool device, const hop_graph **out_g);
 /* The same for runs with a record: watches stay. */
-hop_status hop_pipeline_looking(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+hop_status hop_pipeline_looking(hop_env *e, const hop_graph *g, bool device,
+                                const hop_graph **out_g);
+/* The same, not for a device, with what each pass made. */
 hop_status hop_pipeline_watch(hop_env *e, const hop_graph *g, hop_pass_hook *hook, void *user,
                               const hop_graph **out_g);
 

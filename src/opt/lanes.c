@@ -1,6 +1,7 @@
 /* lanes.c -- loops of lanes that end at different trips get the form they run in: all lanes at
  * once until the last one ends (freeze: nothing to do), groups of lanes (interchange), or slots
- * that lanes leave when they have ended (compact).
+ * that lanes leave when they have ended (compact). On a device lanes of a few numbers are groups of
+ * one: each is a thread's, and ends when it ends.
  *
  * needs: licm before it, so that what a lane computes once is an operand.  keeps: what every lane
  * computes, bit by bit.  A loop whose form would show stays as it is: one with effects, one that
@@ -15,6 +16,7 @@
 enum {
 	GROUP = 256,             /* lanes of a group that is not compacted; no fewer are split */
 	SLOTS = 256,             /* that run at a time */
+	SMALL = 16,              /* elements of a carry of a lane that a thread may have */
 	PART  = 4096             /* lanes of a group that is: for threads */
 };
 
@@ -95,6 +97,23 @@ static uint32_t *order(const hop_lanes *l)
 	return at;
 }
 
+/* The body of a group of one: it runs as long as its lane does, so that it need not ask. */
+static hop_status alone_body(const hop_lanes *l, hop_graph **out_g)
+{
+	hop_env *e = l->env;
+	hop_build b;
+	const hop_graph *g = l->body;
+	hop_val *in = HOP_NEWN(&e->tmp, hop_val, g->nparam), *out = HOP_NEWN(&e->tmp, hop_val, g->nout);
+	hop_build_open(&b, e);
+	hop_build_syms_of(&b, g);
+	for (uint32_t i = 0; i < g->nparam; i++)
+		in[i] = hop_build_param(&b, g->type[i]);
+	in[0] = hop_emit_full(&b, g->type[0], 1);
+	if (!b.st)
+		hop_emit_inline(&b, g, hop_own_sizes(e, g->nsym).v, in, out);
+	return hop_seal(&b, g->nout, out, NULL, out_g);
+}
+
 /* One group: the loop on `width` lanes. Results: carries, trips, tapes. */
 static hop_status group_body(const struct groups *g, int64_t slots, hop_graph **out_g)
 {
@@ -103,6 +122,9 @@ static hop_status group_body(const struct groups *g, int64_t slots, hop_graph **
 	hop_build b;
 	uint32_t np = l->nc + l->nk, *at = order(l), no = l->nc + 1 + l->nt;
 	hop_val *in = HOP_NEWN(&e->tmp, hop_val, np), *out = HOP_NEWN(&e->tmp, hop_val, no);
+	hop_graph *body = (hop_graph *)(uintptr_t)l->body;
+	if (hop_size_is(g->width, 1))
+		HOP_TRY(alone_body(l, &body));
 	hop_build_open(&b, e);
 	hop_build_syms_of(&b, l->test);        /* a group whose lanes make no trip asks no more than that */
 	hop_sizes sargs = hop_lanes_sargs(l, hop_own_sizes(e, l->body->nsym), g->width);
@@ -112,7 +134,7 @@ static hop_status group_body(const struct groups *g, int64_t slots, hop_graph **
 		hop_lanes_compact(&b, l, sargs, slots, false, in, out);
 		out[l->nc] = hop_emit_const_i(&b, HOP_i64, 0);
 	} else {
-		hop_while_args w = { .test = l->test, .body = l->body, .sargs = sargs, .ncarry = l->nc,
+		hop_while_args w = { .test = l->test, .body = body, .sargs = sargs, .ncarry = l->nc,
 		                     .nconst = l->nk, .max_trips = l->max_trips, .lanes = true,
 		                     .how = HOP_HOW_freeze, .carry = in, .konst = in + l->nc };
 		hop_emit_while(&b, &w, out);
@@ -232,6 +254,37 @@ static hop_status node(hop_rw *w, const hop_node *n, const hop_val *in, void *at
 		return hop_lanes_groups(&w->b, &l, a->sargs, PART, SLOTS, in, out);
 	out[l.nc] = hop_emit_const_i(&w->b, HOP_i64, 0);
 	return hop_lanes_compact(&w->b, &l, a->sargs, SLOTS, later, in, out);
+}
+
+/* The largest carry, or row of a constant, of a lane is a few elements. */
+static bool is_small(const hop_lanes *l)
+{
+	for (uint32_t i = 0; i < l->nc + l->nk; i++) {
+		hop_size n = hop_size_int(1);
+		for (int k = 1; l->row[i] && k < l->body->type[i]->rank; k++)
+			n = hop_size_mul(l->env, n, l->body->type[i]->dim[k]);
+		if (!hop_size_const(n) || n.k > SMALL)
+			return false;
+	}
+	return true;
+}
+
+/* Large lanes go together, whatever was asked for: blocks share their elements. */
+static hop_status device_node(hop_rw *w, const hop_node *n, const hop_val *in, void *attr,
+                              hop_val *out)
+{
+	const struct hop_attr_while *a = attr;
+	hop_lanes l;
+	if (n->op != HOP_OP_while || !a->lanes || a->how == HOP_HOW_freeze ||
+	    !lanes_read(w->env, n, a, &l) || !is_small(&l))
+		return hop_rw_keep(w, n, in, attr, out);
+	return hop_lanes_groups(&w->b, &l, a->sargs, 1, 0, in, out);
+}
+
+hop_status hop_opt_threads(hop_env *e, const hop_graph *g, const hop_graph **out_g)
+{
+	static const hop_rw_pass pass = { 'O' << 8 | 'H', device_node, NULL };
+	return hop_rw_graph(e, &pass, g, out_g);
 }
 
 hop_status hop_opt_lanes(hop_env *e, const hop_graph *g, const hop_graph **out_g)

@@ -46,5 +46,7 @@ hop_status hop_opt_accum(hop_env *e, const hop_graph *g, const hop_graph **out_g
 hop_status hop_opt_sink(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 /* Loops of lanes that end at different trips get the form they run in. */
 hop_status hop_opt_lanes(hop_env *e, const hop_graph *g, const hop_graph **out_g);
+/* The same for a device. */
+hop_status hop_opt_threads(hop_env *e, const hop_graph *g, const hop_graph **out_g);
 
 #endif

@@ -25,7 +25,7 @@ static hop_status told(hop_env *e, enum stage s, const hop_graph *g, hop_buf *ou
 {
 	const hop_graph *opt = g;
 	if (s > TRAINED)
-		HOP_TRY(hop_pipeline_run(e, g, &opt));
+		HOP_TRY(hop_pipeline_run(e, g, false, &opt));
 	if (s >= LOWERED) {
 		hop_prog *p = NULL;
 		hop_buf list;

@@ -87,7 +87,7 @@ static void lower_only(hop_env *e, const hop_graph *g, deep_count *c)
 {
 	const hop_graph *o;
 	hop_prog *p;
-	hop_status st = hop_pipeline_run(e, g, &o);
+	hop_status st = hop_pipeline_run(e, g, false, &o);
 	if (!st)
 		st = hop_lower_graph(e, o, NULL, &p);
 	if (!st) {

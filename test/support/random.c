@@ -62,7 +62,7 @@ static hop_status run_optimised(hop_interp *p, const hop_graph *g, const int64_t
                                 hop_array *const *in, hop_array **out)
 {
 	const hop_graph *o;
-	HOP_TRY(hop_pipeline_run(p->env, g, &o));
+	HOP_TRY(hop_pipeline_run(p->env, g, false, &o));
 	HOP_TRY(hop_verify(p->env, o));
 	return hop_interp_graph(p, o, syms, in, out);
 }

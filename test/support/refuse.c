@@ -362,7 +362,7 @@ static bool open_subject(bench *b, subject *s, const hop_graph *g, const char *p
 	static const hop_machine m = { .vbits = 512, .nvreg = 32, .halves = true, .threads = true, .fork = 1,
 	                               .cache = 1 << 20 };
 	*s = (subject){ .g = g, .path = path };
-	if (hop_verify(b->e, g) || hop_pipeline_run(b->e, g, &s->opt) ||
+	if (hop_verify(b->e, g) || hop_pipeline_run(b->e, g, false, &s->opt) ||
 	    hop_lower_graph(b->e, s->opt, &(hop_lower_opts){ .machine = &m, .room_all = true }, &s->prog)) {
 		fail(b, s, none, "cannot be made ready");
 		return false;

@@ -185,12 +185,12 @@ static const hop_graph *pass(struct rig *r, const char *name, const hop_graph *g
 static void check_passes(struct rig *r, const hop_graph *g)
 {
 	static const char *const alone[] = { "fold", "cse", "dce", "inline", "licm", "hoist",
-	                                     "accum", "sink", "bind", "place" };
+	                                     "accum", "sink", "bind", "place", "threads" };
 	for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
 		check_same(r, alone[i], g, pass(r, alone[i], g));
 	const hop_graph *h = g;
 	for (size_t i = 0; hop_pass_at(i); i++)
-		if (hop_pass_at(i)->always) {
+		if (hop_pass_runs(hop_pass_at(i), false)) {
 			h = pass(r, hop_pass_at(i)->name, h);
 			check_same(r, hop_pass_at(i)->name, g, h);
 		}

@@ -441,7 +441,7 @@ static void partition(void **state)
 			fail_msg("no memory");
 		assert_true(!says == !v->g->has_effect && !v->g->acts);
 		assert_int_equal(hop_pipeline_mute(&e, v->g, &g[says]), HOP_OK);
-		assert_int_equal(hop_pipeline_run(&e, g[says], &g[says]), HOP_OK);
+		assert_int_equal(hop_pipeline_run(&e, g[says], false, &g[says]), HOP_OK);
 		hop_guard_end(&e, &fr);
 		hop_env_fini(&e);
 		hop_fn_release(f);
@@ -504,7 +504,7 @@ static void off(void **state)
 		hop_env_init(&e, ctx, hop_ctx_mem(ctx));
 		if (HOP_GUARD(&e, &fr))
 			fail_msg("no memory");
-		assert_int_equal(hop_pipeline_run(&e, fn->g, &opt), HOP_OK);
+		assert_int_equal(hop_pipeline_run(&e, fn->g, false, &opt), HOP_OK);
 		assert_false(opt->has_effect);
 		assert_int_equal(hop_lower_graph(&e, opt, &(hop_lower_opts){ 0 }, &p), HOP_OK);
 		assert_int_equal(p->neffect, 0);

@@ -61,7 +61,7 @@ static struct counted count(hop_fn *f)
 	hop_env_init(&e, ctx, hop_ctx_mem(ctx));
 	if (HOP_GUARD(&e, &fr))
 		fail_msg("no memory");
-	assert_int_equal(hop_pipeline_run(&e, f->g, &opt), HOP_OK);
+	assert_int_equal(hop_pipeline_run(&e, f->g, false, &opt), HOP_OK);
 	tally_graph(&after, opt);
 	assert_int_equal(hop_lower_graph(&e, opt, &(hop_lower_opts){ 0 }, &p), HOP_OK);
 	r = (struct counted){ before.n, before.calls, after.n, after.calls, p->nfunc };
