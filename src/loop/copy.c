@@ -31,7 +31,7 @@ hop_stmt *hop_stmt_copy(hop_arena *a, const hop_stmt *s)
 {
 	hop_stmt *n = again(a, s, 1, sizeof *s);
 	n->next = NULL;
-	if (s->kind == HOP_L_OP && (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store))
+	if (s->kind == HOP_L_OP && hop_sop_memory(s->sop))
 		copy_terms(a, &n->u.addr);
 	if (s->kind == HOP_L_TILE) {
 		n->tile = copy_tile(a, s->tile);

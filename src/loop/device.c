@@ -36,9 +36,11 @@ typedef struct device {
 	int        nold;
 	bool      *big;          /* [nold] has a large nest */
 	int       *made;         /* [nold * NHOW] its number; 0 = none yet */
-	int64_t   *within;       /* [nold] of a list: `when`, when it was made */
+	int64_t   *within;       /* [nold] of a list: `when` and `looped`, when it was made */
 	hop_dcost *cost;         /* [nold] */
-	int64_t    when;         /* 1 + the byte of scratch that decides about the list's loop; 0 = none */
+	bool       looped;       /* the list is a loop's */
+	int64_t    when;         /* 1 + the byte of scratch that decides about it, where trips are told that
+	                            there may not be; 0 = none are */
 	hop_lfunc *out;
 	size_t     n, cap;
 	int64_t    spill;        /* bytes of scratch that are given away */
@@ -194,7 +196,7 @@ static bool is_listed(const device *v, const hop_cut *c, const hop_stmt *s)
 	for (int i = 0; i < s->narg; i++)
 		ok = ok && !s->args[i].nterm && hop_size_nsym(s->args[i].offset) <= nsym &&
 		     hop_size_nsym(c->d.f->buf[s->args[i].buf].offset) <= nsym;
-	return ok || !v->when;
+	return ok || !v->looped;
 }
 
 static int kind_of(const device *v, const hop_cut *c, const hop_stmt *s)
@@ -276,7 +278,7 @@ static bool *users(device *v, const hop_dfunc *d, const run *r, bool earlier)
 {
 	bool *used = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf);
 	for (int i = 0; i < v->nspan; i++)
-		used[i] = v->when || v->last[i] > r->no || (earlier && v->first[i] && v->first[i] < r->no);
+		used[i] = v->looped || v->last[i] > r->no || (earlier && v->first[i] && v->first[i] < r->no);
 	return used;
 }
 
@@ -344,7 +346,9 @@ static bool bind_nest(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const 
 	keep_row(v, d, b, s, r);
 	hop_block tail = { rest, b->last };
 	if (rest) {
+		d->single = true;
 		hop_device_bind(d, &tail, HOP_UNIT_BLOCK);
+		d->single = false;
 		for (hop_stmt *q = b->first; q; q = q->next)
 			if (q->next == rest) {
 				q->next = tail.first;
@@ -425,14 +429,14 @@ static void note_list(device *v, list *l, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s;) {
 		run r = next_run(v, &l->c, s);
-		int64_t was = v->when;
+		bool was = v->looped;
 		if (r.kind == RUN_LOOP) {
-			v->when = 1;
+			v->looped = true;
 			note_list(v, l, &r.first->body);
 		} else if (!r.empty) {
 			hop_cut_note(&l->c, r.first, r.end);
 		}
-		v->when = was;
+		v->looped = was;
 		s = r.end;
 	}
 }
@@ -466,16 +470,19 @@ static int list_length(const device *v, const hop_block *b)
 /* What it decides is a buffer of the list; kernels in it know its byte. */
 static hop_stmt *make_loop(device *v, list *l, const hop_stmt *s, int no)
 {
-	int64_t was = v->when;
+	int64_t when = v->when;
+	bool looped = v->looped;
 	hop_lbuf go = l->f.buf[s->other.first->u.addr.buf];
 	hop_stmt *w = HOP_NEW(v->p->a, hop_stmt);
 	hop_lbuild b = { .env = v->e, .a = v->p->a, .f = l->host, .block = &w->other, .loc = s->loc };
 	hop_addr at = { .buf = hop_l_buf(&b, go), .offset = hop_size_int(0) };
 	*w = (hop_stmt){ .kind = HOP_L_WHILE, .hosted = true, .loc = s->loc, .bind = s->bind };
 	w->a[0] = hop_l_load(&b, HOP_bool, &at);
-	v->when = 1 + go.offset.k;
+	v->looped = true;
+	v->when = w->bind.each > 1 ? 1 + go.offset.k : 0;
 	make_list(v, l, &s->body, no, &w->body);
-	v->when = was;
+	v->when = when;
+	v->looped = looped;
 	while (w->bind.each > 1 && list_length(v, &w->body) * w->bind.each > AHEAD)
 		w->bind.each--;
 	return w;
@@ -523,8 +530,7 @@ static void make_host(device *v, int at, int old)
 	hop_block out = { 0 };
 	hop_dfunc d = dfunc(v, &l.f);
 	l.f.body = hop_block_copy(v->p->a, &l.f.body);
-	hop_device_order(&d, &l.f.body);
-	hop_device_split_columns(&d, &l.f.body);
+	hop_device_prepare(&d, &l.f.body);
 	hop_device_list(&d, v->cost, &l.f.body);
 	v->spill = d.scratch;
 	hop_cut_open(&l.c, &d);
@@ -543,10 +549,11 @@ static void make_host(device *v, int at, int old)
 static int make(device *v, int old, how h)
 {
 	int at = v->made[old * NHOW + h];
-	if (at && (h != HOW_HOST || v->within[old] == v->when))
+	int64_t within = 2 * v->when + v->looped;
+	if (at && (h != HOW_HOST || v->within[old] == within))
 		return at;
 	at = reserve(v, old, h);
-	v->within[old] = h == HOW_HOST ? v->when : v->within[old];
+	v->within[old] = h == HOW_HOST ? within : v->within[old];
 	if (h == HOW_HOST)
 		make_host(v, at, old);
 	else
@@ -582,6 +589,11 @@ static void settle(device *v)
 		int64_t n = hop_device_settle(&v->out[i], v->spill);
 		end = n > end ? n : end;
 		frame = hop_size_max(v->e, frame, hop_device_settle_frame(v->e, &v->out[i], v->out[0].frame));
+	}
+	int64_t parts = end;
+	for (size_t i = 0; i < v->n; i++) {
+		int64_t n = hop_device_settle_parts(&v->out[i], parts);
+		end = n > end ? n : end;
 	}
 	for (size_t i = 0; i < v->n; i++)
 		v->out[i].scratch = hop_size_int(end);

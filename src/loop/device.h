@@ -9,11 +9,13 @@
  *	device_bind.c  who shares which loop
  *	device_red.c   sums over all blocks
  *	device_columns.c  sums across memory
+ *	device_products.c  long sums of products
  *	device_turn.c  nests that turn their operands
- *	device_order.c sums of rows in order, which device_rows.c makes
+ *	device_order.c sums of rows in order: device_place.c orders their steps, device_rows.c makes them
  *	device_sort.c  numbers in order
  *	device_build.c statements that these make
  *	device_keep.c  what stays in registers
+ *	device_alone.c the same of what a thread runs alone
  *	device_wait.c  barriers
  */
 #ifndef HOP_DEVICE_H
@@ -42,7 +44,8 @@ typedef struct hop_dfunc {
 	const hop_machine *m;
 	hop_lfunc *f;              /* a copy: its statements and buffers may be changed */
 	int        threads;        /* of a block of its team */
-	bool       single;         /* the team is one block: its warps are all warps there are */
+	bool       single;         /* the team is one block, or what is left of it: its warps are all
+	                              warps there are */
 	bool       within;         /* a loop over blocks is around: its warps are those of a block */
 	int64_t    scratch;        /* bytes that spilled registers take, of all functions */
 } hop_dfunc;
@@ -53,9 +56,6 @@ double hop_device_trips(hop_size n);
 double hop_nest_width(const hop_stmt *s);
 double hop_nest_work(const hop_stmt *s);
 
-/* Everything that writes in b moves with var: iterations of its loop are apart. */
-bool   hop_block_owns(const hop_block *b, hop_reg var);
-
 /* device_bind.c: give the loops of b their places, for whoever comes to it together. Loops may be
  * joined and divided. */
 void hop_device_bind(hop_dfunc *d, hop_block *b, hop_unit u);
@@ -65,9 +65,14 @@ bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *tea
 /* device_own.c: loose steps of f become parallel loops. What they kept in temporaries that they shared
  * has a slice for each, in SPACE_SCRATCH, at offset -1: nowhere yet. */
 void hop_device_own(hop_env *e, hop_arena *a, hop_lfunc *f, bool entry);
+/* It has no place yet, and gets one for itself; `index` is what an iteration has, in elements, if
+ * that is one piece. */
+bool hop_device_is_away(const hop_lbuf *b);
 /* Blocks share the iterations of s, each of which is one of the variables' values: slices that fit go to
  * what a block shares. */
 void hop_device_share(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar);
+/* The same where a thread has an iteration: those of a few elements are its own. */
+void hop_device_hold(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar);
 /* A place for slices of f that have none yet: from byte `from` of scratch, or, where their size is not a
  * constant, of the frame; the end of it. */
 void     hop_device_settle_none(hop_lfunc *f);       /* of a list, which uses none */
@@ -95,7 +100,13 @@ void hop_device_split_columns(hop_dfunc *d, hop_block *b);
  * Their iterations are apart though addresses do not show it: they say so. */
 void hop_device_order(hop_dfunc *d, hop_block *b);
 
-/* device_list.c: loops right in b, the body of a host's list, whose trips are worth kernels of their own
+/* device_products.c: products right in b of few elements with a long sum each, by parts. */
+void hop_device_split_products(hop_dfunc *d, hop_block *b);
+int64_t hop_device_settle_parts(hop_lfunc *f, int64_t from);         /* a place for them; its end */
+
+/* device_list.c: all three, of a block that is to be cut. */
+void hop_device_prepare(hop_dfunc *d, hop_block *b);
+/* Loops right in b, the body of a host's list, whose trips are worth kernels of their own
  * as `hosted` ones, so many trips told at once at most. */
 enum { HOP_DEVICE_AHEAD = 8 };
 typedef struct hop_dcost { bool asks; double moves; } hop_dcost;     /* of a function */
@@ -111,6 +122,10 @@ bool hop_device_turn(hop_dfunc *d, hop_stmt **c, int n, hop_team *team);
 void hop_device_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *later);
 /* The same of elements that the statements in `row`, a loop of b over blocks, come to more than once. */
 void hop_device_keep_row(hop_dfunc *d, hop_block *b, hop_stmt *row, const bool *used);
+
+/* device_alone.c: the same of what a thread that runs an iteration of s alone comes to at every step of
+ * loops in it. */
+void hop_device_keep_alone(hop_dfunc *d, hop_stmt *s);
 
 /* device_wait.c: barriers where a thread needs what another did, or takes its place. */
 void hop_device_wait(hop_dfunc *d, hop_block *b, hop_unit u);

@@ -50,49 +50,9 @@ static bool is_par(const hop_stmt *s)
 hop_stmt *hop_device_only(const hop_block *b)
 {
 	hop_stmt *s = b->first;
-	while (s && s->kind == HOP_L_OP && s->sop != HOP_SOP_store)
+	while (s && s->kind == HOP_L_OP && !hop_sop_writes(s->sop))
 		s = s->next;
 	return s && !s->next ? s : NULL;
-}
-
-static bool moves_with(const hop_addr *a, hop_reg var)
-{
-	int i = hop_addr_term(a, var);
-	return i >= 0 && !hop_size_is(a->term[i].stride, 0);
-}
-
-static bool tile_owns(const hop_tile *t, hop_reg var)
-{
-	for (int i = 0; i < t->of->narg; i++)
-		if (t->arg[i].access & HOP_WRITE && !moves_with(&t->arg[i].at, var))
-			return false;
-	for (int i = 0; i < t->of->nhole; i++)
-		if (!hop_block_owns(&t->hole[i].body, var))
-			return false;
-	return true;
-}
-
-bool hop_block_owns(const hop_block *b, hop_reg var)
-{
-	for (const hop_stmt *s = b->first; s; s = s->next) {
-		switch (s->kind) {
-		case HOP_L_OP:
-			if (s->sop == HOP_SOP_store && !moves_with(&s->u.addr, var))
-				return false;
-			break;
-		case HOP_L_LOOP: case HOP_L_IF: case HOP_L_WHILE:
-			if (s->ncarry || !hop_block_owns(&s->body, var) || !hop_block_owns(&s->other, var))
-				return false;
-			break;
-		case HOP_L_TILE:
-			if (!tile_owns(s->tile, var))
-				return false;
-			break;
-		default:
-			return false;
-		}
-	}
-	return true;
 }
 
 /* Loops right in each other whose iterations are apart: how many, outermost first. */
@@ -144,7 +104,7 @@ double hop_nest_work(const hop_stmt *s)
 static bool is_straight(const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next)
-		if (s->kind != HOP_L_OP)
+		if (s->kind != HOP_L_OP || s->sop == HOP_SOP_count)
 			return false;
 	return true;
 }
@@ -270,28 +230,32 @@ static double room_of(const hop_dfunc *d, hop_unit u)
 	return u == HOP_UNIT_WARP ? WARP : u == HOP_UNIT_BLOCK ? block : block * d->m->blocks;
 }
 
+static int vars_of(hop_stmt **c, int n, hop_reg *out)
+{
+	for (int i = 0; i < n; i++)
+		out[i] = c[i]->dst;
+	return n;
+}
+
 /* An iteration of the chain a thread. */
 static void bind_map(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 {
+	hop_reg var[MAXCHAIN];
+	hop_device_hold(d, c[0], var, vars_of(c, n, var));
 	if (u == HOP_UNIT_RESIDENT && n > 1 && trips(c[n - 1]) >= WARP) {
 		while (n > 2)
 			join_at(d, c, &n, 0);
 		if (trips(c[0]) >= d->m->blocks / 2 || trips(c[1]) <= d->threads) {
 			place(c[0], HOP_PLACE_BLOCK_X);
 			place(c[1], HOP_PLACE_THREAD);
+			hop_device_keep_alone(d, c[1]);
 			return;
 		}
 	}
 	while (n > 1 && trips(c[n - 1]) < room_of(d, u))
 		join_at(d, c, &n, n - 2);
 	place(c[n - 1], alone_in(u));
-}
-
-static int vars_of(hop_stmt **c, int n, hop_reg *out)
-{
-	for (int i = 0; i < n; i++)
-		out[i] = c[i]->dst;
-	return n;
+	hop_device_keep_alone(d, c[n - 1]);
 }
 
 /* An iteration a block, where var are the values that the loop's counts, if it was several. */
@@ -348,7 +312,7 @@ static void bind_par(hop_dfunc *d, hop_stmt *s, hop_unit u)
 static bool is_harmless(const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next)
-		if (s->kind != HOP_L_OP || s->sop == HOP_SOP_store)
+		if (s->kind != HOP_L_OP || hop_sop_writes(s->sop))
 			return false;
 	return true;
 }
@@ -437,6 +401,8 @@ static bool is_exact(const hop_dfunc *d, const hop_stmt *s, int64_t limit)
 
 static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 {
+	hop_reg var[MAXCHAIN];
+	hop_device_hold(d, c[0], var, vars_of(c, n, var));
 	while (n > 1 && trips(c[n - 1]) < NARROW)
 		join_at(d, c, &n, n - 2);
 	while (n > 3)
@@ -444,6 +410,7 @@ static void grid_map(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
 	hop_stmt *x = c[n - 1];
 	bool straight = is_straight(&x->body), many = straight && hop_nest_width(c[0]) >= MANY;
 	place(x, HOP_PLACE_GRID);
+	hop_device_keep_alone(d, x);
 	x->bind.each = many ? MAP_EACH : 1;
 	bool small = !straight && !c[0]->parts && hop_nest_width(c[0]) <= FEW_SUMS;
 	d->threads = small ? FEW_THREADS : MAP_THREADS;

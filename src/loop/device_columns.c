@@ -23,7 +23,7 @@ static hop_stmt *sum_in(const hop_block *b)
 {
 	hop_stmt *sum = NULL;
 	for (hop_stmt *s = b->first; s; s = s->next) {
-		if (s->kind == HOP_L_OP && (sum || s->sop != HOP_SOP_store))
+		if (s->kind == HOP_L_OP && (sum || !hop_sop_writes(s->sop)))
 			continue;
 		if (sum || s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_RED || s->bound ||
 		    !hop_size_const(s->extent))
@@ -36,7 +36,7 @@ static hop_stmt *sum_in(const hop_block *b)
 static bool only_reads(const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next)
-		if (s->kind != HOP_L_OP || s->sop == HOP_SOP_store)
+		if (s->kind != HOP_L_OP || hop_sop_writes(s->sop))
 			return false;
 	return true;
 }

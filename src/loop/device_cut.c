@@ -37,7 +37,7 @@ static bool same_load(const hop_cut *c, const hop_stmt *s)
 static void learn(hop_cut *c, hop_stmt *s)
 {
 	bool ok = true;
-	if (s->kind != HOP_L_OP || s->sop == HOP_SOP_store)
+	if (s->kind != HOP_L_OP || hop_sop_writes(s->sop))
 		return;
 	c->def[s->dst] = s;
 	for (int i = 0; i < s->na; i++)
@@ -93,7 +93,7 @@ void hop_cut_open(hop_cut *c, const hop_dfunc *d)
 
 bool hop_cut_is_again(const hop_cut *c, const hop_stmt *s)
 {
-	return s->kind == HOP_L_OP && s->sop != HOP_SOP_store && c->again[s->dst];
+	return s->kind == HOP_L_OP && !hop_sop_writes(s->sop) && c->again[s->dst];
 }
 
 /* ---- which registers cross ---- */

@@ -4,7 +4,9 @@
  * thread waits to hear of it. An element that only one thread ever touches, as in a loop whose body goes
  * element by element, stays with that thread from the first trip to the last. Before and after, copies.
  *
- * A temporary that nobody else uses is not copied: its bytes may be another's by then.
+ * A temporary that nobody else uses is not copied: its bytes may be another's by then. In a loop of the
+ * host's list everything counts as used by others: there one that shares bytes with another of the same
+ * kernel is only kept if that one is done with them.
  *
  * needs: bound loops; a block that does not leave.  keeps: meaning.  fills: SPACE_LOCAL, SPACE_OWN */
 #include "loop/device.h"
@@ -30,6 +32,9 @@ typedef struct keep {
 		hop_reg  var;
 	} *use;                      /* [nbuf] of the kernel, or of the loop that is looked at */
 	int       *all;              /* [nbuf] accesses in the kernel */
+	int       *first, *last;     /* [nbuf] statements right in it that have some, from 1 on */
+	int       *list, nlist;      /* buffers with accesses */
+	int        pos;
 	int       *to;               /* [nbuf] what stands for it; -1 = itself */
 	bool      *var;              /* [nreg+1] of a loop over threads */
 	bool      *made;             /* [nreg+1] in the row: it need not be the same at all accesses */
@@ -53,6 +58,30 @@ static bool is_kept(const hop_dfunc *d, int buf)
 	for (int i = 0; i < d->f->nlocal; i++)
 		memory = memory && d->f->local[i] != buf;
 	return memory;
+}
+
+/* ---- who shares bytes ---- */
+
+static void note(void *user, hop_addr *a, bool is_write)
+{
+	keep *k = user;
+	(void)is_write;
+	if (!k->all[a->buf]++) {
+		k->first[a->buf] = k->pos;
+		k->list[k->nlist++] = a->buf;
+	}
+	k->last[a->buf] = k->pos;
+}
+
+/* Another temporary of the kernel has bytes of i, which is one too, while i has them, or after. */
+static bool is_taken(const keep *k, int i)
+{
+	for (int n = 0; k->d->f->buf[i].kind == HOP_BUF_TEMP && n < k->nlist; n++) {
+		int j = k->list[n];
+		if (j != i && k->last[j] >= k->first[i] && hop_device_meet(k->d, i, j))
+			return true;
+	}
+	return false;
 }
 
 /* ---- copies ---- */
@@ -161,7 +190,7 @@ static void keep_scalars(keep *k, hop_block *b)
 		const hop_lbuf v = d->f->buf[i];
 		k->to[i] = -1;
 		if (u->no || !u->looped || !hop_size_is(v.count, 1) || !is_kept(d, i) || v.alias ||
-		    is_host_of(d, i))
+		    is_host_of(d, i) || (k->later[i] && is_taken(k, i)))
 			continue;
 		bool param = v.kind == HOP_BUF_PARAM;
 		k->to[i] = hop_l_buf(&l, like(&v, HOP_SPACE_LOCAL, 1));
@@ -178,12 +207,6 @@ static void keep_scalars(keep *k, hop_block *b)
 }
 
 /* ---- elements ---- */
-
-static void count_addr(void *user, hop_addr *a, bool is_write)
-{
-	(void)is_write;
-	((int *)user)[a->buf]++;
-}
 
 /* The variable's term is its only one, or, in a row, the others are the same in all accesses. */
 static bool fits(const keep *h, const struct use *u, const hop_stmt *s, const hop_addr *a,
@@ -249,11 +272,17 @@ static void look_own(keep *k, hop_block *b, const hop_stmt *loop, bool row)
 	}
 }
 
+/* Others may use it after the loop. */
+static bool is_outside(const keep *k, int i)
+{
+	return k->d->f->buf[i].kind == HOP_BUF_PARAM || k->used[i] || k->all[i] > k->use[i].count;
+}
+
 static void own_one(keep *k, hop_lbuild *l, int i, bool row, hop_block *in, hop_block *out)
 {
 	const struct use *u = &k->use[i];
 	const hop_lbuf v = k->d->f->buf[i];
-	bool outside = v.kind == HOP_BUF_PARAM || k->used[i] || k->all[i] > u->count;
+	bool outside = is_outside(k, i);
 	k->to[i] = hop_l_buf(l, like(&v, HOP_SPACE_OWN, u->n));
 	pair p = { .t = v.dtype, .at = u->at, .var = u->var, .kept = k->to[i], .n = u->n };
 	if (row ? u->first : outside)
@@ -349,7 +378,8 @@ static void keep_own(keep *k, hop_block *b, hop_stmt *s, bool row)
 		const struct use *u = &k->use[i];
 		k->to[i] = -1;
 		if (u->no || !u->n || !is_kept(d, i) || !(row ? u->count > 1 && u->read : u->write) ||
-		    (row && words + words_of(k, i) > WORDS))
+		    (row && words + words_of(k, i) > WORDS) ||
+		    (u->write && is_outside(k, i) && is_taken(k, i)))
 			continue;
 		words += words_of(k, i);
 		own_one(k, &l, i, row, &in, &out);
@@ -386,8 +416,13 @@ static keep new_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *l
 	k.use = HOP_NEWN(&d->e->tmp, struct use, k.nbuf);
 	k.all = HOP_NEWN(&d->e->tmp, int, k.nbuf);
 	k.to = HOP_NEWN(&d->e->tmp, int, k.nbuf);
-	for (hop_stmt *s = b->first; s; s = s->next)
-		hop_stmt_all_addrs(d->f, s, count_addr, k.all);
+	k.first = HOP_NEWN(&d->e->tmp, int, k.nbuf);
+	k.last = HOP_NEWN(&d->e->tmp, int, k.nbuf);
+	k.list = HOP_NEWN(&d->e->tmp, int, k.nbuf);
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		k.pos++;
+		hop_stmt_all_addrs(d->f, s, note, &k);
+	}
 	return k;
 }
 

@@ -1,20 +1,22 @@
-/* device_list.c -- loops in order that a host's list holds, each trip kernels of its own: where a trip
- * moves so much that a launch for each nest costs little, and each nest gains by the team that fits it.
- * The device decides whether there is another trip: a byte, written by the last kernel before the loop
- * and by the last of each trip.
+/* device_list.c -- loops in order and branches that a host's list holds, each trip kernels of its own:
+ * where a trip moves so much that a launch for each nest costs little, and each nest gains by the team
+ * that fits it. The device decides whether there is another trip: a byte, written by the last kernel
+ * before the loop and by the last of each trip. A branch is a loop of one trip.
  *
  *	decide                          store byte
  *	while { load byte } { trip; decide }
  *
- * Loops in which the run time is asked anything stay in a kernel: only there they can be left.
+ * Where the run time is asked anything they stay in a kernel: only there they can be left.
  *
  * needs: tiles but products, and carries, as loops.  keeps: meaning.  fills: hosted, decides */
 #include "loop/device.h"
 
 #include <float.h>
 
-/* A product keeps the device as long as moving one byte for so many of its steps. */
-enum { STEPS_A_BYTE = 5 };
+/* A product keeps the device as long as moving one byte for so many of its steps. A trip that moves so
+ * many times what makes it worth it is not told ahead: then each is there when its kernels run, and a
+ * library may do its products. */
+enum { STEPS_A_BYTE = 5, LONG = 8 };
 
 /* ---- what a trip moves ---- */
 
@@ -37,7 +39,7 @@ static double bytes_in(const hop_lfunc *f, const hop_block *b, double n)
  * counts for nothing. */
 static double bytes_of(const hop_lfunc *f, const hop_stmt *s, double n)
 {
-	if (s->kind == HOP_L_OP && (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store)) {
+	if (s->kind == HOP_L_OP && hop_sop_memory(s->sop)) {
 		const hop_lbuf *b = &f->buf[s->u.addr.buf];
 		double most = times(b->count);
 		return (n < most ? n : most) * (double)hop_dtype_bytes(b->dtype);
@@ -70,8 +72,18 @@ static bool asks(const hop_dcost *cost, const hop_block *b)
 }
 
 static bool is_worth(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost, hop_stmt *s);
+static bool is_worth_side(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost,
+                          const hop_block *b);
 
-/* What is in loops in order, or in branches, is one kernel: it does not gain. */
+static bool is_worth_branch(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost,
+                            const hop_stmt *s)
+{
+	return s->kind == HOP_L_IF && !s->rare && (is_worth_side(m, f, cost, &s->body) ||
+	                                           is_worth_side(m, f, cost, &s->other));
+}
+
+/* What is in loops in order, or in branches, is one kernel, and does not gain, unless it is worth it by
+ * itself. */
 static double moves(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost, const hop_block *b)
 {
 	double sum = 0;
@@ -82,8 +94,16 @@ static double moves(const hop_machine *m, const hop_lfunc *f, const hop_dcost *c
 			sum += cost[s->callee].moves;
 		else if (is_steps(s) && is_worth(m, f, cost, s))
 			return DBL_MAX;
+		else if (is_worth_branch(m, f, cost, s))
+			return DBL_MAX;
 	}
 	return sum;
+}
+
+static bool is_worth_side(const hop_machine *m, const hop_lfunc *f, const hop_dcost *cost,
+                          const hop_block *b)
+{
+	return b->first && !asks(cost, b) && moves(m, f, cost, b) >= (double)m->loops;
 }
 
 static void mark(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
@@ -138,17 +158,6 @@ static hop_addr whole(int buf)
 	return (hop_addr){ .buf = buf, .offset = hop_size_int(0) };
 }
 
-static void add_block(hop_block *b, hop_block *what)
-{
-	if (!what->first)
-		return;
-	if (b->last)
-		b->last->next = what->first;
-	else
-		b->first = what->first;
-	b->last = what->last;
-}
-
 static hop_reg two(hop_lbuild *b, enum hop_sop s, hop_dtype t, hop_reg x, hop_reg y)
 {
 	return hop_l_op(b, s, t, 2, (hop_reg[]){ x, y });
@@ -171,7 +180,7 @@ static void count_steps(hop_lbuild *b, hop_dfunc *d, const hop_stmt *s, int go, 
 	load->dtype = HOP_i64;
 	load->dst = s->dst;
 	load->u.addr = at;
-	add_block(&own, trip);
+	hop_block_join(&own, trip);
 	hop_reg next = two(b, s->reverse ? HOP_SOP_sub : HOP_SOP_add, HOP_i64, s->dst, one);
 	hop_l_store(b, HOP_i64, &at, next);
 	hop_l_store(b, HOP_bool, &to, s->reverse ? two(b, HOP_SOP_le, HOP_bool, zero, next) :
@@ -184,9 +193,9 @@ static void decide_twice(hop_lbuild *b, const hop_stmt *s, int go, hop_block *tr
 {
 	hop_addr to = whole(go);
 	hop_block first = hop_block_copy(b->a, &s->other), again = hop_block_copy(b->a, &s->other);
-	add_block(b->block, &first);
+	hop_block_join(b->block, &first);
 	hop_l_store(b, HOP_bool, &to, s->a[0]);
-	add_block(trip, &again);
+	hop_block_join(trip, &again);
 	hop_block *outer = b->block;
 	b->block = trip;
 	hop_l_store(b, HOP_bool, &to, s->a[0]);
@@ -215,7 +224,7 @@ static void meet_addr(void *user, hop_addr *a, bool is_write)
 {
 	late *l = user;
 	for (const hop_stmt *s = l->held.first; s && !l->met; s = s->next) {
-		bool loads = s->sop == HOP_SOP_load, stores = s->sop == HOP_SOP_store;
+		bool loads = s->sop == HOP_SOP_load, stores = hop_sop_writes(s->sop);
 		l->met = (stores || (loads && is_write)) && hop_device_meet(l->d, s->u.addr.buf, a->buf);
 	}
 }
@@ -229,11 +238,20 @@ static bool needs_held(late *l, hop_stmt *s)
 	return l->met;
 }
 
+/* What decides, and sizes that are bound: any statement may rest on these without a trace of it. */
+static bool is_bound(const hop_lfunc *f, int buf)
+{
+	bool bound = f->buf[buf].decides;
+	for (int i = 0; i < f->nlocal; i++)
+		bound |= f->local[i] == buf;
+	return bound;
+}
+
 /* Memory, and what rests on what is held. */
 static bool can_wait(late *l, hop_stmt *s)
 {
-	bool memory = s->sop == HOP_SOP_load || s->sop == HOP_SOP_store;
-	if (s->kind != HOP_L_OP || (memory && l->d->f->buf[s->u.addr.buf].decides))
+	bool memory = hop_sop_memory(s->sop);
+	if (s->kind != HOP_L_OP || (memory && is_bound(l->d->f, s->u.addr.buf)))
 		return false;
 	return needs_held(l, s) || (memory && !(s->sop == HOP_SOP_load &&
 	                                        l->d->f->buf[s->u.addr.buf].counts));
@@ -251,9 +269,9 @@ static void let_wait(hop_dfunc *d, hop_block *b)
 			hop_block_append(&l.held, s);
 			continue;
 		}
-		bool ends = s->kind == HOP_L_OP && s->sop == HOP_SOP_store;    /* what it decided */
+		bool ends = s->kind == HOP_L_OP && s->sop == HOP_SOP_store;    /* a bound one */
 		if (l.held.first && (ends || needs_held(&l, s))) {
-			add_block(&out, &l.held);
+			hop_block_join(&out, &l.held);
 			l.held = (hop_block){ 0 };
 		}
 		hop_block_append(&out, s);
@@ -263,35 +281,89 @@ static void let_wait(hop_dfunc *d, hop_block *b)
 	hop_rewind(&d->e->tmp, m);
 }
 
-static void host_loop(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_block *out)
+void hop_device_prepare(hop_dfunc *d, hop_block *b)
 {
-	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = out, .loc = s->loc };
+	hop_device_order(d, b);
+	hop_device_split_columns(d, b);
+	hop_device_split_products(d, b);
+}
+
+static int decider(hop_dfunc *d)
+{
 	int go = hop_device_scratch(d, HOP_bool, hop_size_int(1));
-	hop_block trip = s->body;
 	d->f->buf[go].decides = true;
-	hop_device_order(d, &trip);
-	hop_device_split_columns(d, &trip);
-	hop_device_order(d, &s->other);
-	hop_device_split_columns(d, &s->other);
-	if (s->kind == HOP_L_WHILE)
-		decide_twice(&b, s, go, &trip);
-	else
-		count_steps(&b, d, s, go, &trip);
+	return go;
+}
+
+/* The loop at the end of b: the trip ends in what decides about the next. */
+static hop_stmt *put_loop(hop_lbuild *b, hop_dfunc *d, const hop_dcost *cost, int go, hop_block trip)
+{
+	hop_block other = { 0 }, *out = b->block;
+	hop_addr at = whole(go);
 	hop_device_list(d, cost, &trip);
 	let_wait(d, &trip);
-	hop_block other = { 0 };
-	hop_addr at = whole(go);
-	b.block = &other;
-	hop_reg r = hop_l_load(&b, HOP_bool, &at);
-	b.block = out;
-	hop_stmt *w = hop_l_stmt(&b, HOP_L_WHILE);
+	b->block = &other;
+	hop_reg r = hop_l_load(b, HOP_bool, &at);
+	b->block = out;
+	hop_stmt *w = hop_l_stmt(b, HOP_L_WHILE);
 	w->hosted = true;
 	w->a[0] = r;
 	w->other = other;
 	w->body = trip;
-	w->bind = (hop_bind){ .each = HOP_DEVICE_AHEAD };
-	if (s->kind == HOP_L_LOOP && hop_size_const(s->extent) && s->extent.k < HOP_DEVICE_AHEAD)
-		w->bind.each = (uint8_t)(s->extent.k > 1 ? s->extent.k : 1);
+	w->bind = (hop_bind){ .each = 1 };
+	return w;
+}
+
+static void host_loop(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_block *out)
+{
+	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = out, .loc = s->loc };
+	int go = decider(d);
+	hop_block trip = s->body;
+	bool is_long = !d->m->small && moves(d->m, d->f, cost, &trip) >= (double)LONG * (double)d->m->loops;
+	hop_device_prepare(d, &trip);
+	hop_device_prepare(d, &s->other);
+	if (s->kind == HOP_L_WHILE)
+		decide_twice(&b, s, go, &trip);
+	else
+		count_steps(&b, d, s, go, &trip);
+	bool few = s->kind == HOP_L_LOOP && hop_size_const(s->extent) && s->extent.k < HOP_DEVICE_AHEAD;
+	uint8_t each = !few ? HOP_DEVICE_AHEAD : (uint8_t)(s->extent.k > 1 ? s->extent.k : 1);
+	put_loop(&b, d, cost, go, trip)->bind.each = is_long ? 1 : each;
+}
+
+/* ---- branches ---- */
+
+/* One side of a branch as a loop that ends after a trip. */
+static void host_side(hop_dfunc *d, const hop_dcost *cost, hop_lbuild *b, hop_reg when, hop_block side)
+{
+	hop_block *out = b->block;
+	int go = decider(d);
+	hop_addr to = whole(go);
+	hop_l_store(b, HOP_bool, &to, when);
+	hop_device_prepare(d, &side);
+	b->block = &side;
+	hop_l_store(b, HOP_bool, &to, hop_l_consti(b, HOP_bool, 0));
+	b->block = out;
+	put_loop(b, d, cost, go, side);
+}
+
+/* Each side by itself: as a loop of the list, or, if it is not worth it, as a branch of a kernel. */
+static void host_branch(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_block *out)
+{
+	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = out, .loc = s->loc };
+	hop_reg p = s->a[0];
+	for (int side = 0; side < 2; side++) {
+		hop_block own = side ? s->other : s->body;
+		hop_reg when = side ? hop_l_op(&b, HOP_SOP_not, HOP_bool, 1, &p) : p;
+		if (is_worth_side(d->m, d->f, cost, &own)) {
+			host_side(d, cost, &b, when, own);
+		} else if (own.first) {
+			hop_stmt *q = hop_l_stmt(&b, HOP_L_IF);
+			q->na = s->na;
+			q->a[0] = when;
+			q->body = own;
+		}
+	}
 }
 
 void hop_device_list(hop_dfunc *d, const hop_dcost *cost, hop_block *b)
@@ -302,6 +374,8 @@ void hop_device_list(hop_dfunc *d, const hop_dcost *cost, hop_block *b)
 		s->next = NULL;
 		if (d->m->loops && is_worth(d->m, d->f, cost, s) && !is_read(d, s))
 			host_loop(d, cost, s, &out);
+		else if (d->m->loops && is_worth_branch(d->m, d->f, cost, s))
+			host_branch(d, cost, s, &out);
 		else
 			hop_block_append(&out, s);
 	}

@@ -3,7 +3,8 @@
  *
  *	for i in order: row = clamp(..i..); for c: x[row, c] = f(x[row, c], ..i..)
  * becomes
- *	key[i] = row; sort steps by it, those of one row in order (device_sort.c)
+ *	key[i] = row; sort steps by it, those of one row in order: by counting (device_place.c), or by
+ *	comparing where rows have many (device_sort.c)
  *	from[row], to[row]: where the steps of a row are
  *	for row, c over all threads: a = x[row, c]; for its steps i: a = f(a, ..i..); x[row, c] = a
  *
@@ -289,15 +290,16 @@ void hop_order_append(hop_order *o, hop_block *c)
 
 /* ---- sorting ---- */
 
-static void put_keys(hop_order *o)
+hop_reg hop_order_key(hop_order *o, hop_reg i)
 {
 	hop_dbuild *b = &o->b;
-	hop_reg *map = hop_order_map(o), i = hop_d_nest(b, o->n);
+	hop_reg *map = hop_order_map(o);
 	map[o->seq->dst] = i;
 	hop_block c = hop_order_renamed(o, &o->pre, map);
 	hop_order_append(o, &c);
 	hop_reg key = hop_d_cast(b, HOP_i32, map[o->row]);
 	hop_d_store(b, HOP_i32, hop_d_at(b, o->sort.key[0], i, 1, 0), key, 0);
+	return map[o->row];
 }
 
 /* Is the key that is `by` from i another, or is there none? */
@@ -334,9 +336,17 @@ static int room_for(hop_order *o, int64_t n)
 	return hop_device_scratch(o->d, HOP_i32, hop_size_int(n));
 }
 
+/* Rows of many steps: all of them by their keys; which place has them. */
+static int sort_steps(hop_order *o)
+{
+	hop_order_key(o, hop_d_nest(&o->b, o->n));
+	int last = hop_device_sort(&o->b, &o->sort, o->n);
+	find_ends(o, o->sort.key[last]);
+	return last;
+}
+
 static void make(hop_order *o)
 {
-	int last;
 	o->nreg = o->d->f->nreg;
 	for (int i = 0; i < 2; i++) {
 		o->sort.key[i] = room_for(o, o->n);
@@ -344,9 +354,7 @@ static void make(hop_order *o)
 	}
 	o->from = room_for(o, o->rows);
 	o->to = room_for(o, o->rows);
-	put_keys(o);
-	last = hop_device_sort(&o->b, &o->sort, o->n);
-	find_ends(o, o->sort.key[last]);
+	int last = hop_order_place(o) ? 1 : sort_steps(o);
 	hop_order_rows(o, o->sort.key[last], o->sort.was[last]);
 }
 

@@ -1,5 +1,6 @@
 /* device_order.h -- a loop in order that adds to rows, while it becomes nests: what device_order.c,
- * which finds it and sorts its steps, and device_rows.c, which makes the rows, share. */
+ * which finds it, device_place.c, which orders its steps, and device_rows.c, which makes the rows,
+ * share. */
 #ifndef HOP_DEVICE_ORDER_H
 #define HOP_DEVICE_ORDER_H
 
@@ -29,6 +30,19 @@ typedef struct hop_order {
 hop_reg  *hop_order_map(hop_order *o);
 hop_block hop_order_renamed(hop_order *o, const hop_block *b, hop_reg *map);
 void      hop_order_append(hop_order *o, hop_block *c);
+
+/* The row of step i, which goes to sort.key[0]. */
+hop_reg   hop_order_key(hop_order *o, hop_reg i);
+
+/* device_place.c: keys and steps in order in the second place, and where those of a row begin and end,
+ * by counting; false: there are too few rows for it, and nothing was made. */
+bool hop_order_place(hop_order *o);
+
+/* device_rows.c: a slice of at least `each` elements for each of n blocks, which is what it shares if
+ * it is small; a loop that threads of a block share, into which what follows goes until the caller puts
+ * the block back. */
+int     hop_order_slices(hop_order *o, hop_dtype t, int64_t *each, int64_t n);
+hop_reg hop_order_share(hop_order *o, int64_t n, hop_reg bound);
 
 /* device_rows.c: every row by its steps in order, which are known now. */
 void hop_order_rows(hop_order *o, int keys, int steps);

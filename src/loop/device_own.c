@@ -1,6 +1,7 @@
 /* device_own.c -- loose steps side by side: what steps of a map keep on the way in a temporary that all
  * share gets a slice for each, so that the loop is parallel like any other. Where blocks take the
- * steps then, and a slice is small, it goes to what a block shares.
+ * steps then, and a slice is small, it goes to what a block shares; where threads do, and it is some
+ * numbers, it is the thread's.
  *
  * needs: no carries.  keeps: meaning.  breaks: the plan of temporaries that are given slices; they
  * have no place until hop_device_settle */
@@ -10,6 +11,7 @@
 enum {
 	ALIGN = 64,
 	PIECE = 16,                      /* elements that a slice is a multiple of */
+	WORDS = 512,                     /* of slices that a thread has for itself; most are not used */
 	ROOM = 72 << 10                  /* bytes of a block, with its product's: three are there at once */
 };
 static const int64_t MUCH = (int64_t)1 << 28;      /* bytes of slices that are too many */
@@ -38,8 +40,7 @@ static void count_all(void *user, hop_addr *x, bool is_write)
 	o->all[x->buf]++;
 }
 
-/* Without a place; `index` is what an iteration has, in elements, if that is one piece. */
-static bool is_away(const hop_lbuf *b)
+bool hop_device_is_away(const hop_lbuf *b)
 {
 	return b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_SCRATCH && hop_size_is(b->offset, -1);
 }
@@ -64,10 +65,10 @@ static bool decide(own *o)
 {
 	for (int i = 0; i < o->f->nbuf; i++) {
 		const hop_lbuf *b = &o->f->buf[i];
-		bool mine = o->in[i] == o->all[i] && (is_planned(b) || is_away(b));
+		bool mine = o->in[i] == o->all[i] && (is_planned(b) || hop_device_is_away(b));
 		if (o->then[i] == SLICE && !mine)
 			return false;
-		if (o->then[i] == MOVE && (!mine || is_away(b)))
+		if (o->then[i] == MOVE && (!mine || hop_device_is_away(b)))
 			o->then[i] = KEEP;
 	}
 	return true;
@@ -136,7 +137,7 @@ static void slice_addr(void *user, hop_addr *x, bool is_write)
 static void slice_buf(own *o, hop_lbuf *b, bool slices, hop_size extent)
 {
 	hop_size n = slice_of(o, b);
-	if (!is_away(b))
+	if (!hop_device_is_away(b))
 		b->index = slices && hop_size_const(n) && n.k <= ROOM ? (int)n.k : 0;
 	if (slices)
 		b->count = hop_size_mul(o->e, n, extent);
@@ -192,7 +193,7 @@ void hop_device_own(hop_env *e, hop_arena *a, hop_lfunc *f, bool entry)
 	hop_rewind(&e->tmp, m);
 }
 
-/* ---- what a block shares ---- */
+/* ---- what a block shares, and what a thread has ---- */
 
 typedef struct share {
 	const hop_reg *var;              /* that say which iteration a block is in */
@@ -229,16 +230,19 @@ static void share_look(void *user, hop_addr *x, bool is_write)
 	h->seen[x->buf] = true;
 }
 
+/* What is left is where it is in the slice. Loops around may have had slices of slices: their terms go
+ * by more than one has. */
 static void share_addr(void *user, hop_addr *x, bool is_write)
 {
 	share *h = user;
+	int64_t n = h->slice[x->buf].k;
 	(void)is_write;
-	if (h->slice[x->buf].k < 0)
-		return;
-	for (int i = 0; i < h->nvar; i++) {
-		int t = hop_addr_term(x, h->var[i]);
-		if (t >= 0)
-			x->term[t] = x->term[--x->nterm];
+	for (int i = x->nterm - 1; n >= 0 && i >= 0; i--) {
+		bool out = !hop_size_const(x->term[i].stride) || x->term[i].stride.k >= n;
+		for (int k = 0; k < h->nvar; k++)
+			out |= x->term[i].reg == h->var[k];
+		if (out)
+			x->term[i] = x->term[--x->nterm];
 	}
 }
 
@@ -259,31 +263,71 @@ static int64_t product_bytes(const hop_block *b, int threads)
 	return n;
 }
 
+static share look_slices(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar)
+{
+	hop_lfunc *f = d->f;
+	share h = { var, nvar, HOP_NEWN(&d->e->tmp, hop_size, f->nbuf),
+	            HOP_NEWN(&d->e->tmp, bool, f->nbuf) };
+	for (hop_stmt *q = s->body.first; q; q = q->next)
+		hop_stmt_all_addrs(f, q, share_look, &h);
+	return h;
+}
+
+/* Elements of buffer i that an iteration has for itself; -1: it is no slice. */
+static int64_t elements_of(const hop_dfunc *d, const share *h, int i)
+{
+	const hop_lbuf *b = &d->f->buf[i];
+	bool own = h->seen[i] && hop_device_is_away(b) && b->index && h->slice[i].k == b->index;
+	return own ? b->index : -1;
+}
+
+static void move(hop_lbuf *b, enum hop_space space, int64_t n, int64_t at)
+{
+	b->count = hop_size_int(n);
+	b->space = space;
+	b->index = 0;
+	b->offset = hop_size_int(at);
+}
+
 void hop_device_share(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar)
 {
 	hop_mark m = hop_mark_at(&d->e->tmp);
 	hop_lfunc *f = d->f;
-	share h = { var, nvar, HOP_NEWN(&d->e->tmp, hop_size, f->nbuf),
-	            HOP_NEWN(&d->e->tmp, bool, f->nbuf) };
+	share h = look_slices(d, s, var, nvar);
 	int64_t room = d->m->shared < ROOM ? d->m->shared : ROOM;
 	room -= product_bytes(&s->body, d->threads) + 4 * 1024;       /* rows of sums */
-	for (hop_stmt *q = s->body.first; q; q = q->next)
-		hop_stmt_all_addrs(f, q, share_look, &h);
 	for (int i = 0; i < f->nbuf; i++) {
-		hop_lbuf *b = &f->buf[i];
-		int64_t n = h.seen[i] && is_away(b) && b->index && h.slice[i].k == b->index ? b->index : -1;
-		int64_t bytes = (n * (int64_t)hop_dtype_bytes(b->dtype) + ALIGN - 1) / ALIGN * ALIGN;
+		int64_t n = elements_of(d, &h, i);
+		int64_t bytes = (n * (int64_t)hop_dtype_bytes(f->buf[i].dtype) + ALIGN - 1) / ALIGN * ALIGN;
 		h.slice[i] = hop_size_int(-1);
 		if (n < 0 || f->shared + bytes > room)
 			continue;
-		h.slice[i] = b->count = hop_size_int(n);
-		b->space = HOP_SPACE_SHARED;
-		b->index = 0;
-		b->offset = hop_size_int(f->shared);
+		h.slice[i] = hop_size_int(n);
+		move(&f->buf[i], HOP_SPACE_SHARED, n, f->shared);
 		f->shared += bytes;
 	}
 	for (hop_stmt *q = s->body.first; q; q = q->next)
 		hop_stmt_all_addrs(f, q, share_addr, &h);
+	hop_rewind(&d->e->tmp, m);
+}
+
+void hop_device_hold(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar)
+{
+	hop_mark m = hop_mark_at(&d->e->tmp);
+	share h = look_slices(d, s, var, nvar);
+	int64_t words = 0;
+	for (int i = 0; i < d->f->nbuf; i++) {
+		int64_t n = elements_of(d, &h, i);
+		int64_t w = n * (hop_dtype_bytes(d->f->buf[i].dtype) > 4 ? 2 : 1);
+		h.slice[i] = hop_size_int(-1);
+		if (n < 0 || n > PIECE || words + w > WORDS)
+			continue;
+		h.slice[i] = hop_size_int(n);
+		move(&d->f->buf[i], HOP_SPACE_LOCAL, n, 0);
+		words += w;
+	}
+	for (hop_stmt *q = s->body.first; q; q = q->next)
+		hop_stmt_all_addrs(d->f, q, share_addr, &h);
 	hop_rewind(&d->e->tmp, m);
 }
 
@@ -298,7 +342,7 @@ void hop_device_settle_none(hop_lfunc *f)
 {
 	for (int i = 0; i < f->nbuf; i++) {
 		hop_lbuf *b = &f->buf[i];
-		if (is_away(b)) {
+		if (hop_device_is_away(b)) {
 			b->offset = b->count = hop_size_int(0);
 			b->index = 0;
 		}
@@ -309,7 +353,7 @@ int64_t hop_device_settle(hop_lfunc *f, int64_t from)
 {
 	for (int i = 0; i < f->nbuf; i++) {
 		hop_lbuf *b = &f->buf[i];
-		if (!is_away(b) || !hop_size_const(b->count))
+		if (!hop_device_is_away(b) || !hop_size_const(b->count))
 			continue;
 		b->offset = hop_size_int(from);
 		b->index = 0;
@@ -322,7 +366,7 @@ hop_size hop_device_settle_frame(hop_env *e, hop_lfunc *f, hop_size from)
 {
 	for (int i = 0; i < f->nbuf; i++) {
 		hop_lbuf *b = &f->buf[i];
-		if (!is_away(b) || hop_size_const(b->count))
+		if (!hop_device_is_away(b) || hop_size_const(b->count))
 			continue;
 		hop_size n = hop_size_mul(e, b->count, hop_size_int((int64_t)hop_dtype_bytes(b->dtype)));
 		n = hop_size_div(e, hop_size_add(e, n, hop_size_int(ALIGN - 1)), hop_size_int(ALIGN));

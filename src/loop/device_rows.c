@@ -219,8 +219,7 @@ typedef struct piece {
 	ends     e;
 } piece;
 
-/* A slice for each of n blocks, which is what it shares if it is small (device_own.c). */
-static int slices(hop_order *o, hop_dtype t, int64_t *each, int64_t n)
+int hop_order_slices(hop_order *o, hop_dtype t, int64_t *each, int64_t n)
 {
 	*each = (*each + PIECE - 1) / PIECE * PIECE;
 	return hop_l_buf(&o->b.b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .space = HOP_SPACE_SCRATCH, .dtype = t,
@@ -228,9 +227,7 @@ static int slices(hop_order *o, hop_dtype t, int64_t *each, int64_t n)
 		.is_written = true });
 }
 
-/* A loop that threads of a block share; what follows goes into it until the caller puts the block
- * back. */
-static hop_reg share(hop_order *o, int64_t n, hop_reg bound)
+hop_reg hop_order_share(hop_order *o, int64_t n, hop_reg bound)
 {
 	hop_stmt *s = hop_l_loop(&o->b.b, HOP_LOOP_PAR, hop_size_int(n), hop_l_reg(&o->b.b));
 	s->apart = true;
@@ -254,7 +251,7 @@ static void put_stage(hop_order *o, const piece *p, hop_reg at, hop_reg n)
 	hop_dbuild *b = &o->b;
 	hop_block *outer = b->b.block;
 	hop_reg by = num(o, p->columns);
-	hop_reg k = share(o, p->count * p->columns, op(o, HOP_SOP_mul, n, by));
+	hop_reg k = hop_order_share(o, p->count * p->columns, op(o, HOP_SOP_mul, n, by));
 	hop_reg *map = columns_of(o, p, op(o, HOP_SOP_rem, k, by));
 	hop_addr a = hop_d_at(b, p->steps, at, 1, op(o, HOP_SOP_div, k, by));
 	map[o->seq->dst] = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, a, 0));
@@ -270,7 +267,7 @@ static void add_stage(hop_order *o, const piece *p, hop_reg n)
 	hop_dbuild *b = &o->b;
 	hop_block *outer = b->b.block, *in;
 	hop_dtype t = (hop_dtype)o->store->dtype;
-	hop_reg c = share(o, p->columns, 0), *map = hop_order_map(o);
+	hop_reg c = hop_order_share(o, p->columns, 0), *map = hop_order_map(o);
 	in = b->b.block;
 	int acc = hop_d_own(b, t, hop_d_load(b, t, hop_d_at(b, p->acc, p->i, p->nacc, c), 0));
 	hop_stmt *s = hop_d_seq(b, p->count);
@@ -342,7 +339,7 @@ static void put_back(hop_order *o, const piece *p)
 {
 	hop_dbuild *b = &o->b;
 	hop_dtype t = (hop_dtype)o->store->dtype;
-	hop_reg c = share(o, p->columns, 0), *map = columns_of(o, p, c), mine = p->mine;
+	hop_reg c = hop_order_share(o, p->columns, 0), *map = columns_of(o, p, c), mine = p->mine;
 	hop_reg v = hop_d_load(b, t, hop_d_at(b, p->acc, p->i, p->nacc, c), 0);
 	map[o->row] = p->row;
 	if (o->width % p->columns) {
@@ -360,12 +357,12 @@ static void put_long(hop_order *o, halves *h, int keys, int steps, int64_t limit
 	int64_t n = (o->n + limit - 1) / limit * pieces_of(o, &p);
 	p.nacc = p.columns;
 	p.nstage = p.columns * p.count;
-	p.acc = slices(o, t, &p.nacc, n);
-	p.stage = slices(o, h->dtype, &p.nstage, n);
+	p.acc = hop_order_slices(o, t, &p.nacc, n);
+	p.stage = hop_order_slices(o, h->dtype, &p.nstage, n);
 	p.i = hop_d_nest(b, n);
 	hop_block *nest = b->b.block;
 	find_long(o, &p, keys, limit);
-	hop_reg c = share(o, p.columns, 0), *map = columns_of(o, &p, c);
+	hop_reg c = hop_order_share(o, p.columns, 0), *map = columns_of(o, &p, c);
 	map[o->row] = p.row;
 	hop_reg v = first_of(o, element(o, map), p.mine);
 	hop_d_store(b, t, hop_d_at(b, p.acc, p.i, p.nacc, c), v, 0);

@@ -126,6 +126,8 @@ bool hop_device_meet(const hop_dfunc *d, int a, int b)
 	const hop_lbuf *x = &d->f->buf[a], *y = &d->f->buf[b];
 	if (a == b)
 		return true;
+	if (hop_device_is_away(x) || hop_device_is_away(y))
+		return false;
 	if (x->kind == HOP_BUF_CONST || y->kind == HOP_BUF_CONST)
 		return false;
 	if (x->kind == HOP_BUF_TAPE || y->kind == HOP_BUF_TAPE)
@@ -210,12 +212,29 @@ static hop_stmt *barrier(hop_dfunc *d, hop_unit u, hop_loc loc)
 
 static void go(wait *w, hop_block *b, pending *p);
 
-/* The next trip comes after this one; or there is none, and nobody waited. */
+/* All of a is in b too. */
+static bool is_within(const pending *a, const pending *b)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		size_t k = 0;
+		while (k < b->n && memcmp(&a->t[i], &b->t[k], sizeof *a->t))
+			k++;
+		if (k == b->n)
+			return false;
+	}
+	return !a->frames || b->frames;
+}
+
+/* The next trip comes after this one; or there is none, and nobody waited. Where a trip leaves nothing
+ * that was not pending before it, the next one is like it: else loops in loops would be gone through
+ * twice as often with every one that is around. */
 static void go_around(wait *w, hop_stmt *s, pending *p)
 {
 	pending before = { 0 };
 	merge(w, &before, p);
-	for (int i = 0; i < 2; i++) {
+	go(w, &s->other, p);
+	go(w, &s->body, p);
+	if (!is_within(p, &before)) {
 		go(w, &s->other, p);
 		go(w, &s->body, p);
 	}

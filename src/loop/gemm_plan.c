@@ -219,7 +219,7 @@ hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan 
 
 /* ---- long sums ---- */
 
-/* Another kernel adds the parts. */
+/* Another kernel adds the parts; what is left over of k is one for itself, with a kernel of its own. */
 int hop_gemm_parts(const hop_stmt *s)
 {
 	task    q = task_of(s, &(hop_team){ 0 }), part;
@@ -228,22 +228,27 @@ int hop_gemm_parts(const hop_stmt *s)
 	for (int i = 0; i < 3; i++)
 		if (!hop_size_const(s->tile->extent[i]))
 			return 1;
+	if (q.k < 2 * PART || q.m * q.n >= MANY * SIDE * SIDE)
+		return 1;
 	q.grid = true;
 	part = q;
 	best_of(q, &least);
-	for (int64_t n = 2; n <= MANY && n * PART <= q.k; n++) {
-		if (q.k % n)
-			continue;
+	for (int n = 2; n <= MANY && n * PART <= q.k; n *= 2) {
 		part.k = q.k / n;
 		part.beside = q.beside * n;
 		best_of(part, &t);
-		t += AGAIN + add * (double)part.beside;
+		t += AGAIN * (q.k % n ? 2 : 1) + add * (double)part.beside;
 		if (t < least) {
 			least = t;
-			best = (int)n;
+			best = n;
 		}
 	}
 	return best;
+}
+
+int hop_gemm_slots(const hop_stmt *s, int parts)
+{
+	return parts + (s->tile->extent[2].k % parts != 0);
 }
 
 static bool add_term(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
@@ -255,22 +260,24 @@ static bool add_term(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
 }
 
 /* The sums of an element, from where the parts are. */
-static bool join(hop_lbuild *b, hop_gemm *g, int parts, hop_addr at, hop_block *then)
+static bool join(hop_lbuild *b, const hop_gemm *g, int slots, hop_addr at, hop_block *then)
 {
 	hop_block *top = b->block;
 	bool each = g->epilogue.first;
 	hop_reg m = each ? g->em : hop_l_reg(b), n = each ? g->en : hop_l_reg(b);
 	hop_reg p = hop_l_reg(b), sum = each ? g->ev : hop_l_reg(b), init;
+	hop_addr c[2] = { g->c, g->c };        /* read, written */
+	for (int i = 0; i < 2; i++)
+		if (!add_term(b->a, &c[i], m, g->cs[0]) || !add_term(b->a, &c[i], n, g->cs[1]))
+			return false;
 	hop_addr_add(b->a, &at, p, hop_size_mul(b->env, g->m, g->n));
 	hop_addr_add(b->a, &at, m, g->n);
 	hop_addr_add(b->a, &at, n, hop_size_int(1));
-	if (!add_term(b->a, &g->c, m, g->cs[0]) || !add_term(b->a, &g->c, n, g->cs[1]))
-		return false;
 	b->block = then;
 	hop_l_loop(b, HOP_LOOP_PAR, g->m, m);
 	hop_block *in = &hop_l_loop(b, HOP_LOOP_PAR, g->n, n)->body;
-	init = g->beta ? hop_l_load(b, g->dtype, &g->c) : hop_l_constf(b, g->dtype, 0);
-	hop_stmt *s = hop_l_loop(b, HOP_LOOP_RED, hop_size_int(parts), p);
+	init = g->beta ? hop_l_load(b, g->dtype, &c[0]) : hop_l_constf(b, g->dtype, 0);
+	hop_stmt *s = hop_l_loop(b, HOP_LOOP_RED, hop_size_int(slots), p);
 	s->nacc = 1;
 	s->acc = HOP_NEW(b->a, hop_acc);
 	*s->acc = (hop_acc){ HOP_RED_add, g->dtype, init, hop_l_load(b, g->dtype, &at), sum };
@@ -279,9 +286,31 @@ static bool join(hop_lbuild *b, hop_gemm *g, int parts, hop_addr at, hop_block *
 		in->last->next = g->epilogue.first;
 		in->last = g->epilogue.last;
 	} else {
-		hop_l_store(b, g->dtype, &g->c, sum);
+		hop_l_store(b, g->dtype, &c[1], sum);
 	}
 	b->block = top;
+	return true;
+}
+
+/* A part of k, from p * its length on, or from the last whole one's end. */
+static bool put_part(hop_lbuild *b, hop_gemm g, hop_reg p, int64_t from, int64_t k, hop_addr to,
+                     int64_t beside)
+{
+	hop_size step = hop_size_int(k);
+	if (p && !(add_term(b->a, &g.a, p, hop_size_mul(b->env, step, g.as[1])) &&
+	           add_term(b->a, &g.b, p, hop_size_mul(b->env, step, g.bs[0]))))
+		return false;
+	g.a.offset = hop_size_add(b->env, g.a.offset, hop_size_mul(b->env, hop_size_int(from), g.as[1]));
+	g.b.offset = hop_size_add(b->env, g.b.offset, hop_size_mul(b->env, hop_size_int(from), g.bs[0]));
+	g.k = step;
+	g.c = to;
+	g.cs[0] = g.n;
+	g.cs[1] = hop_size_int(1);
+	g.beta = false;
+	g.em = g.en = g.ev = 0;                /* are the epilogue's, which is not there */
+	g.epilogue = (hop_block){ 0 };
+	hop_stmt *s = hop_l_gemm(b, &g);
+	s->bind = (hop_bind){ .place = HOP_PLACE_GRID, .least = beside };
 	return true;
 }
 
@@ -289,26 +318,22 @@ bool hop_gemm_split(hop_lbuild *b, const hop_stmt *tile, int parts, int scratch,
                     hop_block *then)
 {
 	hop_block *top = b->block;
-	hop_gemm g = hop_gemm_of(tile->tile), q = g;
-	hop_reg p = hop_l_reg(b);
-	hop_stmt *s;
-	q.k = hop_size_int(g.k.k / parts);
-	q.c = (hop_addr){ .buf = scratch };
-	q.cs[0] = g.n;
-	q.cs[1] = hop_size_int(1);
-	q.beta = false;
-	q.epilogue = (hop_block){ 0 };
-	if (!add_term(b->a, &q.a, p, hop_size_mul(b->env, q.k, g.as[1])) ||
-	    !add_term(b->a, &q.b, p, hop_size_mul(b->env, q.k, g.bs[0])) ||
-	    !join(b, &g, parts, (hop_addr){ .buf = scratch }, then))
+	hop_gemm   g = hop_gemm_of(tile->tile);
+	int64_t    k = g.k.k / parts, left = g.k.k % parts, n = g.m.k * g.n.k;
+	int64_t    beside = tile->bind.least > 1 ? tile->bind.least : 1;
+	int        slots = hop_gemm_slots(tile, parts);
+	hop_addr   at = { .buf = scratch, .offset = hop_size_int(0) }, to = at;
+
+	if (!join(b, &g, slots, at, then))
 		return false;
-	hop_addr_add(b->a, &q.c, p, hop_size_mul(b->env, g.m, g.n));
 	b->block = first;
-	s = hop_l_loop(b, HOP_LOOP_PAR, hop_size_int(parts), p);
+	hop_stmt *s = hop_l_loop(b, HOP_LOOP_PAR, hop_size_int(parts), hop_l_reg(b));
 	s->bind.place = HOP_PLACE_BLOCK_Y;
-	s = hop_l_gemm(b, &q);
-	s->bind.place = HOP_PLACE_GRID;
-	s->bind.least = parts * (tile->bind.least > 1 ? tile->bind.least : 1);
+	hop_addr_add(b->a, &to, s->dst, hop_size_int(n));
+	bool ok = put_part(b, g, s->dst, 0, k, to, parts * beside);
+	b->block = first;
+	at.offset = hop_size_int(parts * n);
+	ok = ok && (!left || put_part(b, g, 0, parts * k, left, at, beside));
 	b->block = top;
-	return true;
+	return ok;
 }

@@ -41,11 +41,14 @@ hop_gemm_plan hop_gemm_plan_of(const hop_stmt *s, const hop_team *team);
 /* Tiles of C. */
 hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan *p);
 
-/* A long sum for few elements: into how many parts k is worth to be cut, which divide it; 1 = none.
+/* A long sum for few elements: into how many parts of equal length k is worth to be cut; 1 = none. With
+ * what is left over of it they are hop_gemm_slots.
  * hop_gemm_split appends to `first` a loop over the parts, bound to BLOCK_Y, of products into buffer
- * `scratch` of its dtype and parts * m * n elements, and to `then`, for another kernel, the loops that
- * add them in order and do what is done with the sums. False: an address has no room for it. */
+ * `scratch` of its dtype and slots * m * n elements, and the product of what is left over; and to
+ * `then`, for another kernel, the loops that add them in order and do what is done with the sums.
+ * False: an address has no room for it. */
 int  hop_gemm_parts(const hop_stmt *s);
+int  hop_gemm_slots(const hop_stmt *s, int parts);
 bool hop_gemm_split(hop_lbuild *b, const hop_stmt *s, int parts, int scratch, hop_block *first,
                     hop_block *then);
 

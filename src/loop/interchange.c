@@ -2,7 +2,8 @@
  * meet. Threads may then share the lanes and go through all steps, instead of waiting for each
  * other after every step: such a loop is marked. Where the steps of a lane are neighbours in
  * memory, the lane is the outer loop; where lanes are, and carry more than stays near, tiles of
- * them are. Joins no loops so that more would fit: fuse.c has done that.
+ * them are. On a device many lanes are the outer loop, whatever lies beside what: each is a thread's.
+ * Joins no loops so that more would fit: fuse.c has done that.
  *
  * Why it is right. Steps of one lane stay in order. An element that is written in the loop has
  * the address  big + stride * lane + rest,  where big is a multiple of stride * lanes and rest
@@ -11,10 +12,16 @@
  *
  * needs: fused, collapsed loops, carries.  keeps: meaning.  fills: apart; breaks: register
  * numbers in order */
+#include "loop/device.h"
 #include "loop/fuse.h"
 #include "loop/lanes.h"
 
 enum {
+	MANY = 1024,                 /* lanes that have use for more than a block of a device */
+	MOST = 512,                  /* statements of a lane's step that one thread may well do, */
+	PLENTY = 1 << 16,            /* unless there are so many lanes */
+	BLOCK = 4096, SHORT = 32,    /* lanes that a block may well have, for steps that are not worth a
+	                                kernel of their own */
 	NEAR = 1 << 14,              /* bytes of a tile's carries: half of what is nearest */
 	NEW = 8                      /* registers that a loop over tiles needs at most */
 };
@@ -209,6 +216,29 @@ static int64_t tile_of(swap *w, const hop_fentry *x, const hop_stmt *par)
 	return tile;
 }
 
+/* Data choose what is written: device_order.c puts such steps side by side. Behind legal(). */
+static bool is_chosen(const swap *w, const hop_fentry *x)
+{
+	const hop_fpass *p = &w->p;
+	for (size_t i = 0; i < x->nacc; i++)
+		for (int k = 0; x->acc[i].is_write && k < x->acc[i].at->nterm; k++) {
+			hop_reg r = x->acc[i].at->term[k].reg;
+			if (p->mark[r] == p->stamp && hop_size_is(p->extent[r], -1))
+				return true;
+		}
+	return false;
+}
+
+/* On a device: a lane a thread. */
+static bool by_threads(const swap *w, const hop_fentry *x, const hop_stmt *par)
+{
+	double n = hop_loop_trips(par);
+	if (w->m->small)
+		return n > (double)w->m->small && !is_chosen(w, x);
+	bool many = n >= (hop_loop_trips(x->s) < SHORT ? BLOCK + 1 : MANY);
+	return many && (n >= PLENTY || hop_nest_work(par) <= n * MOST) && !is_chosen(w, x);
+}
+
 /* ---- doing it ---- */
 
 /* Steps in the lane: what stands before the loop of lanes is done by each. */
@@ -226,6 +256,7 @@ static hop_stmt *inside_out(hop_stmt *seq, hop_stmt *par)
 	step.last = par->body.last;
 	seq->body = step;
 	par->body = (hop_block){ 0 };
+	par->apart = true;
 	hop_block_append(&par->body, seq);
 	return par;
 }
@@ -328,14 +359,16 @@ static hop_stmt *visit_loop(swap *w, hop_stmt *s)
 	hop_stmt *par = only_loop(s), *out = s;
 	hop_fentry x = hop_fuse_describe(&w->p, s);
 	if (par && hop_block_weight(&s->body) <= 2 * hop_loop_part_weight() && legal(w, &x, par)) {
-		int64_t n = tile_of(w, &x, par);
-		hop_stmt *tiles = n && !runs_along(w, &x, par) ? in_tiles(w, s, par, n) : NULL;
+		bool device = w->m && w->m->blocks;
+		bool turned = device ? by_threads(w, &x, par) : runs_along(w, &x, par);
+		int64_t n = turned || device ? 0 : tile_of(w, &x, par);
+		hop_stmt *tiles = n ? in_tiles(w, s, par, n) : NULL;
 		if (tiles)
 			out = tiles;
-		else if (runs_along(w, &x, par))
+		else if (turned)
 			out = inside_out(s, par);
 		else
-			s->apart = true;
+			s->apart = !device;
 	}
 	hop_rewind(&w->p.e->tmp, m);
 	return out;

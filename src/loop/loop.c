@@ -14,6 +14,16 @@ const hop_soprow hop_soptab[HOP_NSOP] = {
 #include "loop/sops.def"
 };
 
+bool hop_sop_memory(enum hop_sop s)
+{
+	return s == HOP_SOP_load || hop_sop_writes(s);
+}
+
+bool hop_sop_writes(enum hop_sop s)
+{
+	return s == HOP_SOP_store || s == HOP_SOP_count;
+}
+
 bool hop_sop_takes(enum hop_sop s, int dtype)
 {
 	return hop_soptab[s].on >> hop_dtype_class((hop_dtype)dtype) & 1;
@@ -40,6 +50,17 @@ void hop_block_append(hop_block *b, hop_stmt *s)
 	else
 		b->first = s;
 	b->last = s;
+}
+
+void hop_block_join(hop_block *b, const hop_block *what)
+{
+	if (!what->first)
+		return;
+	if (b->last)
+		b->last->next = what->first;
+	else
+		b->first = what->first;
+	b->last = what->last;
 }
 
 hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k)
@@ -213,6 +234,7 @@ static void put_op(hop_buf *o, const hop_stmt *s)
 		break;
 	case HOP_SOP_load:
 	case HOP_SOP_store:
+	case HOP_SOP_count:
 		hop_putc(o, ' ');
 		put_addr(o, &s->u.addr);
 		break;

@@ -36,6 +36,8 @@ typedef struct hop_soprow {
 } hop_soprow;
 extern const hop_soprow hop_soptab[HOP_NSOP];
 bool hop_sop_takes(enum hop_sop s, int dtype);         /* gives it as a result */
+bool hop_sop_memory(enum hop_sop s);                   /* it has an address */
+bool hop_sop_writes(enum hop_sop s);                   /* memory */
 
 /* Rough instructions: 0 for constants, from HOP_SOP_DEAR on for functions of many. */
 enum { HOP_SOP_DEAR = 8 };
@@ -276,8 +278,8 @@ enum hop_place {
 	HOP_PLACE_BLOCK_X, /* blocks along an axis of the grid; then threads of the block run the body */
 	HOP_PLACE_BLOCK_Y, /* together */
 	HOP_PLACE_BLOCK_Z,
-	HOP_PLACE_WARP,    /* warps of all blocks (along x), in a loop over blocks those of the block; then
-	                      lanes run the body together */
+	HOP_PLACE_WARP,    /* warps of all blocks (along x), in a loop over blocks and behind a
+	                      BARRIER_LAST those of the block; then lanes run the body together */
 	HOP_PLACE_THREAD,  /* threads of the block */
 	HOP_PLACE_LANE     /* threads of the warp */
 };
@@ -302,6 +304,7 @@ struct hop_stmt {
 	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,
 	                                   and nothing is passed */
 	bool              hosted : 1;   /* WHILE: of a host's list, see hop_level */
+	bool              rare : 1;     /* IF, for a device: hardly ever taken */
 	hop_loc           loc;
 	hop_reg           dst;          /* OP result, LOOP variable */
 	hop_reg           a[3];
@@ -432,6 +435,7 @@ hop_reg   hop_l_load(hop_lbuild *b, hop_dtype d, const hop_addr *at);
 void      hop_l_store(hop_lbuild *b, hop_dtype d, const hop_addr *at, hop_reg v);
 /* At the end of the block; nothing happens if that is NULL. */
 void      hop_block_append(hop_block *b, hop_stmt *s);
+void      hop_block_join(hop_block *b, const hop_block *what);         /* behind it */
 hop_stmt *hop_l_stmt(hop_lbuild *b, enum hop_lkind k);      /* appended, zeroed */
 hop_stmt *hop_l_tile(hop_lbuild *b, hop_tile *t);
 /* A loop; what follows goes into it until the caller puts the block back. */

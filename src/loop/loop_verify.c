@@ -133,6 +133,12 @@ static hop_status check_op(scope *v, const hop_stmt *s)
 	case HOP_SOP_store:
 		HOP_TRY(check_args(v, s, s->dtype, 1, 2));
 		return check_access(v, s, 1);
+	case HOP_SOP_count:
+		HOP_TRY(check_args(v, s, s->dtype, 0, 0));
+		HOP_TRY(check_access(v, s, 0));
+		HOP_TRY(want(v, s, s->dtype == HOP_i32 && v->f->level >= HOP_LEVEL_KERNEL &&
+		             v->f->buf[s->u.addr.buf].space == HOP_SPACE_SCRATCH));
+		break;
 	case HOP_SOP_cast: case HOP_SOP_bitcast:
 		if (s->na != 1 || d == HOP_NDTYPE)
 			return bad(v, s, "loop program: cast of a register not in scope");
@@ -294,6 +300,11 @@ static hop_status check_hole(scope *v, const hop_stmt *s, int i)
 {
 	const hop_hole *h = &s->tile->hole[i];
 	int npos = s->tile->of->hole[i].npos, n = npos + s->tile->of->hole[i].nval;
+	for (int k = 0; k < n && !h->body.first; k++)
+		if (h->reg[k])
+			return bad(v, s, "loop program: r%d of a hole that is empty", h->reg[k]);
+	if (!h->body.first)
+		return HOP_OK;
 	for (int k = 0; k < n; k++)
 		HOP_TRY(define(v, s, h->reg[k], k < npos ? HOP_i64 : s->tile->dtype));
 	HOP_TRY(check_block(v, &h->body));
@@ -320,8 +331,7 @@ static hop_status check_tile(scope *v, const hop_stmt *s)
 			           t->of->arg[i].name);
 	}
 	for (int i = 0; i < t->of->nhole; i++)
-		if (t->hole[i].body.first)
-			HOP_TRY(check_hole(v, s, i));
+		HOP_TRY(check_hole(v, s, i));
 	return HOP_OK;
 }
 

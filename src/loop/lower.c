@@ -172,7 +172,7 @@ static void finish(hop_lower *l)
 		hop_loop_forward(l->env, l->q.a, f);
 		hop_loop_reuse(l->env, f);
 		hop_loop_carries(l->env, l->q.a, f);
-		if (l->opt->machine && !is_device(l))
+		if (l->opt->machine)
 			hop_loop_interchange(l->env, l->q.a, l->opt->machine, f, l->range);
 	}
 	renumber_func(l, f);

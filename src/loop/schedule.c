@@ -133,51 +133,6 @@ static double bind_loop(sched *c, hop_stmt *s)
 	return cost;
 }
 
-/* ---- who writes what ---- */
-
-static bool moves_with(const hop_addr *a, hop_reg var)
-{
-	int i = hop_addr_term(a, var);
-	return i >= 0 && !hop_size_is(a->term[i].stride, 0);
-}
-
-static bool owns(const hop_block *b, hop_reg var);
-
-static bool owns_tile(const hop_tile *t, hop_reg var)
-{
-	for (int i = 0; i < t->of->narg; i++)
-		if (t->arg[i].access & HOP_WRITE && !moves_with(&t->arg[i].at, var))
-			return false;
-	for (int i = 0; i < t->of->nhole; i++)
-		if (!owns(&t->hole[i].body, var))
-			return false;
-	return true;
-}
-
-/* All that is written must be this iteration's own, by a visible term. */
-static bool owns(const hop_block *b, hop_reg var)
-{
-	for (const hop_stmt *s = b->first; s; s = s->next) {
-		switch (s->kind) {
-		case HOP_L_OP:
-			if (s->sop == HOP_SOP_store && !moves_with(&s->u.addr, var))
-				return false;
-			break;
-		case HOP_L_LOOP: case HOP_L_IF: case HOP_L_WHILE:
-			if (s->ncarry || !owns(&s->body, var) || !owns(&s->other, var))
-				return false;
-			break;
-		case HOP_L_TILE:
-			if (!owns_tile(s->tile, var))
-				return false;
-			break;
-		default:
-			return false;
-		}
-	}
-	return true;
-}
-
 /* ---- what stands, from the outside in ---- */
 
 static void settle_block(sched *c, hop_block *b);
@@ -188,9 +143,9 @@ static void settle_forks(const sched *c, hop_stmt *s)
 	if (s->bind.thread && s->loop == HOP_LOOP_SEQ)
 		s->bind.thread = !c->nest && !c->forked;
 	else if (s->bind.thread)
-		s->bind.thread = !c->vector && !c->forked && owns(&s->body, s->dst);
+		s->bind.thread = !c->vector && !c->forked && hop_block_owns(&s->body, s->dst);
 	if (s->bind.blocks)
-		s->bind.blocks = !c->vector && c->nest == 1 && owns(&s->body, s->dst);
+		s->bind.blocks = !c->vector && c->nest == 1 && hop_block_owns(&s->body, s->dst);
 	if (!s->bind.thread && !s->bind.blocks)
 		s->bind.least = 0;
 }

@@ -58,7 +58,7 @@ hop_addr *hop_stmt_addr(hop_stmt *s, int i)
 	hop_targ *o;
 	switch (s->kind) {
 	case HOP_L_OP:
-		return i < (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store) ? &s->u.addr : NULL;
+		return i < hop_sop_memory(s->sop) ? &s->u.addr : NULL;
 	case HOP_L_TILE:
 		o = operand(s->tile, i);
 		return o ? &o->at : NULL;
@@ -73,7 +73,8 @@ int hop_stmt_access(hop_stmt *s, int i)
 {
 	switch (s->kind) {
 	case HOP_L_OP:
-		return s->sop == HOP_SOP_store ? HOP_WRITE : HOP_READ;
+		return s->sop == HOP_SOP_store ? HOP_WRITE : s->sop == HOP_SOP_load ? HOP_READ :
+		       HOP_READ | HOP_WRITE;
 	case HOP_L_TILE:
 		return operand(s->tile, i)->access;
 	case HOP_L_LOOP: case HOP_L_WHILE:
@@ -90,8 +91,8 @@ void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 	hop_addr *a;
 	(void)f;
 	if (s->kind == HOP_L_OP) {                     /* nearly all are */
-		if (s->sop == HOP_SOP_load || s->sop == HOP_SOP_store)
-			fn(user, &s->u.addr, s->sop == HOP_SOP_store);
+		if (hop_sop_memory(s->sop))
+			fn(user, &s->u.addr, hop_sop_writes(s->sop));
 		return;
 	}
 	for (int i = 0; (a = hop_stmt_addr(s, i)); i++)
@@ -214,4 +215,46 @@ int hop_block_count(const hop_block *b)
 	for (const hop_stmt *s = b->first; s; s = s->next)
 		n += 1 + hop_block_count(&s->body) + hop_block_count(&s->other);
 	return n;
+}
+
+/* ---- who writes what ---- */
+
+static bool moves_with(const hop_addr *a, hop_reg var)
+{
+	int i = hop_addr_term(a, var);
+	return i >= 0 && !hop_size_is(a->term[i].stride, 0);
+}
+
+static bool tile_owns(const hop_tile *t, hop_reg var)
+{
+	for (int i = 0; i < t->of->narg; i++)
+		if (t->arg[i].access & HOP_WRITE && !moves_with(&t->arg[i].at, var))
+			return false;
+	for (int i = 0; i < t->of->nhole; i++)
+		if (!hop_block_owns(&t->hole[i].body, var))
+			return false;
+	return true;
+}
+
+bool hop_block_owns(const hop_block *b, hop_reg var)
+{
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		switch (s->kind) {
+		case HOP_L_OP:
+			if (hop_sop_writes(s->sop) && !moves_with(&s->u.addr, var))
+				return false;
+			break;
+		case HOP_L_LOOP: case HOP_L_IF: case HOP_L_WHILE:
+			if (s->ncarry || !hop_block_owns(&s->body, var) || !hop_block_owns(&s->other, var))
+				return false;
+			break;
+		case HOP_L_TILE:
+			if (!tile_owns(s->tile, var))
+				return false;
+			break;
+		default:
+			return false;
+		}
+	}
+	return true;
 }

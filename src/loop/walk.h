@@ -25,5 +25,7 @@ void hop_stmt_inner(hop_stmt *s, hop_reg_fn *fn, void *user);    /* made for its
 void hop_stmt_regs(hop_stmt *s, hop_reg_fn *fn, void *user);     /* with all that is in it */
 void hop_block_regs(hop_block *b, hop_reg_fn *fn, void *user);
 void hop_block_defs(hop_block *b, hop_reg_fn *fn, void *user);   /* what it defines, only */
+/* Everything that writes in b moves with var, by a term that shows it: its iterations are apart. */
+bool hop_block_owns(const hop_block *b, hop_reg var);
 
 #endif

@@ -52,6 +52,9 @@ enum { CU_LAUNCH_ATTRIBUTE_COOPERATIVE = 2 };
 enum { CU_GRAPH_NODE_TYPE_CONDITIONAL = 13, CU_GRAPH_COND_TYPE_WHILE = 1,
        CU_GRAPH_COND_ASSIGN_DEFAULT = 1 };
 
+enum { CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC = 1, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC = 1 };
+typedef struct CUgraphEdgeData { unsigned char from_port, to_port, type, reserved[5]; } CUgraphEdgeData;
+
 typedef struct CUDA_CONDITIONAL_NODE_PARAMS {
 	unsigned long long handle;
 	int type;

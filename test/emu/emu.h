@@ -15,6 +15,7 @@ typedef struct hop_emu {
 	void      (*atomic)(const void *p);    /* before: others may run */
 	void      (*trap)(const char *why);
 	void      (*set)(unsigned long long handle, unsigned value);   /* of a loop in a graph */
+	void      (*early)(void);              /* what ran before has ended, and may be touched */
 } hop_emu;
 
 #endif

@@ -80,6 +80,7 @@ typedef struct emu_launch {
 	unsigned    grid[3], block;
 	size_t      shared;
 	bool        together;              /* all blocks run at once */
+	bool        early;                 /* it may have been started before what is before it ended */
 } emu_launch;
 int  emu_run(const emu_launch *l);     /* a CUresult */
 

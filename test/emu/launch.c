@@ -306,6 +306,33 @@ CUresult cuGraphAddNode_v2(void **out, void *handle, void *const *after, const v
 	*out = own;
 	return CUDA_SUCCESS;
 }
+static bool is_kernel(const node *n)
+{
+	const emu_node *x = &n->g->of.node[n->i];
+	return !x->loop && !x->call.code;
+}
+/* Between kernels, of which the second waits by itself; and not in loops: nobody has tried. */
+CUresult cuGraphAddDependencies_v2(void *handle, void *const *from, void *const *to,
+                                   const CUgraphEdgeData *what, size_t n)
+{
+	graph *g = handle;
+
+	for (size_t i = 0; i < n; i++) {
+		node *a = from[i], *b = to[i];
+		emu_node *x = &g->of.node[b->i];
+		int *after = realloc(x->after, (x->nafter + 2) * sizeof *after);
+		if (!after)
+			return CUDA_ERROR_OUT_OF_MEMORY;
+		x->after = after;
+		if (a->g != g || b->g != g || g->inner || !is_kernel(a) || !is_kernel(b) ||
+		    what[i].type != CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC || what[i].to_port ||
+		    what[i].from_port != CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC)
+			return CUDA_ERROR_INVALID_VALUE;
+		x->after[x->nafter++] = a->i;
+		x->launch.early = true;
+	}
+	return CUDA_SUCCESS;
+}
 CUresult cuGraphKernelNodeSetAttribute(void *handle, int attribute, const CUlaunchAttributeValue *v)
 {
 	node *n = handle;

@@ -25,6 +25,7 @@ typedef struct fiber {
 	const void *site;
 	unsigned    mask;
 	uint64_t    value;
+	bool        early;                      /* it has not waited for what ran before */
 	emu_who     who;
 } fiber;
 
@@ -263,10 +264,21 @@ static const unsigned long long *meet(unsigned mask, unsigned long long value, c
 	return (const unsigned long long *)&b->met[first];
 }
 
+static void early(void)
+{
+	R.now->early = false;
+}
+static void look_early(const fiber *f)
+{
+	if (f->early)
+		emu_fail("a kernel that was started early touches memory before it waits");
+}
+
 static void atomic(const void *p)
 {
 	fiber *f = R.now;
 
+	look_early(f);
 	if (++R.idle > PATIENCE)
 		emu_fail("nothing happens but that threads wait in loops");
 	/* Most often others go first; a thread that goes on now and then finds what needs two steps. */
@@ -288,6 +300,7 @@ static void touch(const void *p, unsigned long n, int writes, const void *site)
 	f->who.site = (uint32_t)((const char *)site - R.l->object);
 	if (at >= R.stacks && at < R.stacks + R.nstack)
 		emu_fail("a thread touches the local memory of another");
+	look_early(f);
 	if (emu_settings()->check)
 		emu_check_access(&f->who, p, n, writes);
 }
@@ -346,7 +359,7 @@ static void begin_block(int slot)
 	}
 	for (unsigned i = 0; i < l->block; i++) {
 		fiber *f = &b->thread[i];
-		*f = (fiber){ .slot = slot, .who = { .block = b->number, .thread = i } };
+		*f = (fiber){ .slot = slot, .early = R.l->early, .who = { .block = b->number, .thread = i } };
 		f->sp = prepare(R.stacks + ((size_t)(f - R.fibers) + 1) * STACK, fiber_main);
 		wake(f);
 	}
@@ -493,7 +506,8 @@ int emu_run(const emu_launch *l)
 	R.nslot = R.nslot > (int)n ? (int)n : R.nslot;
 	R.emu = (hop_emu){
 		.block_dim = { l->block, 1, 1 }, .grid_dim = { l->grid[0], l->grid[1], l->grid[2] },
-		.barrier = barrier, .meet = meet, .touch = touch, .atomic = atomic, .trap = trap, .set = set
+		.barrier = barrier, .meet = meet, .touch = touch, .atomic = atomic, .trap = trap, .set = set,
+		.early = early
 	};
 	*l->now = &R.emu;
 	if (!begin(l)) {

@@ -277,6 +277,7 @@ EMU_CALLED uint32_t emu_shuffle_xor(uint32_t v, int m)
 }
 EMU_OWN uint32_t hop_arrive(uint32_t *p, uint32_t n) { return atomicAdd(p, n); }
 EMU_OWN uint32_t hop_look(const uint32_t *p) { return emu_load(p); }
+EMU_OWN int32_t hop_count(int32_t *p) { return atomicAdd(p, 1); }
 EMU_OWN uint32_t hop_ticket(uint32_t *p, uint32_t last) { return atomicInc(p, last); }
 EMU_OWN float hop_most_f32(float v, float w)
 {
@@ -284,6 +285,7 @@ EMU_OWN float hop_most_f32(float v, float w)
 }
 EMU_OWN float hop_least_f32(float v, float w) { return -hop_most_f32(-v, -w); }
 EMU_OWN void hop_go_on(unsigned long long loop, bool v) { hop_emu_now->set(loop, v); }
+EMU_OWN void hop_early() { hop_emu_now->early(); }
 #define hop_global(a) ((void *)(a))
 EMU_OWN float hop_recip_f32(float a) { return 1 / a; }
 

@@ -299,16 +299,15 @@ static void release(int n, hop_array **a)
 		hop_array_release(a[i]);
 }
 
-/* Do results that the rounding of an input moves this far say anything? Where sines of large numbers
- * go round in loops they do not: then native code, which rounds otherwise, may differ as well. */
-static bool unsteady(struct judge *j, hop_fn *f, int n, hop_array **want)
+/* What f gives for inputs that are so much larger is not the same. */
+static bool moves(struct judge *j, hop_fn *f, int n, hop_array **want, double by)
 {
 	hop_array *in[NIN] = { NULL }, *out[MAXOUT] = { NULL };
 	bool moved = false;
 	for (int i = 0; i < NIN; i++) {
 		double v[4 * LEN];
 		for (int64_t k = 0; k < hop_array_count(j->in[i]); k++)
-			v[k] = hop_array_at(j->in[i], k) * (1 + 1e-15);
+			v[k] = hop_array_at(j->in[i], k) * (1 + by);
 		int64_t dim[2] = { 4, LEN }, one = LEN;
 		if (hop_array_new(j->c, HOP_f64, i == 2 ? 2 : 1, i == 2 ? dim : &one, v, &in[i]))
 			in[i] = NULL;
@@ -320,6 +319,14 @@ static bool unsteady(struct judge *j, hop_fn *f, int n, hop_array **want)
 	release(n, out);
 	release(NIN, in);
 	return moved;
+}
+
+/* Do results that rounding moves this far say anything? Where sines of large numbers go round in loops
+ * they do not: then native code, which rounds otherwise, may differ as well. It does so at each of some
+ * hundred operations, so that inputs are moved by as many roundings, not by one. */
+static bool unsteady(struct judge *j, hop_fn *f, int n, hop_array **want)
+{
+	return moves(j, f, n, want, 1e-15) || moves(j, f, n, want, 1e-13) || moves(j, f, n, want, -1e-13);
 }
 
 /* f interpreted and native; what it gives interpreted. */

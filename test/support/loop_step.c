@@ -162,6 +162,10 @@ static void op(run_frame *t, const hop_stmt *s)
 		if ((p = at(t, &s->u.addr, false)))
 			r = run_get(s->dtype, p);
 		break;
+	case HOP_SOP_count:
+		if ((p = at(t, &s->u.addr, true)))
+			r.i = (*(int32_t *)p)++;
+		break;
 	case HOP_SOP_store:
 		if (s->na > 1 && !a[1].i)
 			return;

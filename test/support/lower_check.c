@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "text/text.h"
+#include "opt/opt.h"
 #include "target/cuda/cuda.h"
 #include "support/loop_run.h"
 #include "support/program.h"
@@ -178,7 +179,47 @@ static bool is_turn(void)
 	return !every || atoi(every) < 2 || n++ % atoi(every) == 0;
 }
 
-int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed)
+/* ---- machines ---- */
+
+/* On machines of a CPU: where all that may be forked is, and where nothing is. */
+static int on_cpus(hop_interp *ip, const hop_graph *g, const int64_t *syms, hop_array **in,
+                   hop_array **want)
+{
+	static const hop_machine forks = { .vbits = 512, .nvreg = 32, .halves = true, .threads = true,
+	                                   .fork = 1, .cache = 1 << 20 };
+	static const hop_machine alone = { .vbits = 256, .nvreg = 16, .halves = true, .fork = 1,
+	                                   .cache = 1 << 20 };
+	hop_lower_opts plain = { .no_fuse = true }, tiled = { .tile_all = true, .room_all = true };
+	hop_lower_opts one = { .machine = &alone }, many = { .machine = &forks, .room_all = true };
+	const hop_lower_opts *all[] = { &plain, &tiled, NULL, &one, &many };
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		int bad = compare(ip, g, all[i], syms, in, want);
+		if (bad)
+			return bad;
+	}
+	return 0;
+}
+
+/* Of a device: as it is, where little is much, and where loops and branches are of lists besides. */
+enum { DEVICES = 3 };
+static int on_device(hop_interp *ip, const hop_graph *g, const int64_t *syms, hop_array **in,
+                     hop_array **want, int which)
+{
+	static const hop_machine device[DEVICES] = {
+		{ .blocks = 132, .warp = 32, .shared = 48 << 10 },
+		{ .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4 },
+		{ .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4, .loops = 1 },
+	};
+	hop_lower_opts o = { .machine = &device[which] };
+	if (hop_opt_threads(ip->env, g, &g)) {
+		fprintf(stderr, "not for a device: %s\n", ip->env->diag.text ? ip->env->diag.text : "?");
+		return 1;
+	}
+	return compare(ip, g, &o, syms, in, want);
+}
+
+/* every: on all devices, else on one that the seed draws. */
+static int check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed, bool every)
 {
 	hop_interp   ip;
 	hop_array **in = calloc(g->nparam + 1, sizeof *in);
@@ -202,32 +243,24 @@ int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigne
 		hop_diag_clear(e);
 		bad = -1;
 	} else {
-		/* machines where all that may be forked is, and where nothing is */
-		static const hop_machine forks = { .vbits = 512, .nvreg = 32, .halves = true, .threads = true,
-		                                   .fork = 1, .cache = 1 << 20 };
-		static const hop_machine alone = { .vbits = 256, .nvreg = 16, .halves = true, .fork = 1,
-		                                   .cache = 1 << 20 };
-		static const hop_machine device = { .blocks = 132, .warp = 32, .shared = 48 << 10 };
-		hop_lower_opts plain = { .no_fuse = true }, tiled = { .tile_all = true, .room_all = true };
-		hop_lower_opts one = { .machine = &alone }, many = { .machine = &forks, .room_all = true };
-		static const hop_machine grid = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4 };
-		static const hop_machine lists = { .blocks = 5, .warp = 32, .shared = 48 << 10, .small = 4,
-		                                   .loops = 1 };
-		hop_lower_opts away = { .machine = seed >> 16 & 1 ? &device : seed >> 17 & 1 ? &grid : &lists };
-		bad = compare(&ip, g, &plain, syms, in, want);
-		if (!bad)
-			bad = compare(&ip, g, &tiled, syms, in, want);
-		if (!bad)
-			bad = compare(&ip, g, NULL, syms, in, want);
-		if (!bad)
-			bad = compare(&ip, g, &one, syms, in, want);
-		if (!bad)
-			bad = compare(&ip, g, &many, syms, in, want);
-		if (!bad && is_turn())
-			bad = compare(&ip, g, &away, syms, in, want);
+		bad = on_cpus(&ip, g, syms, in, want);
+		for (int k = 0; every && !bad && k < DEVICES; k++)
+			bad = on_device(&ip, g, syms, in, want, k);
+		if (!every && !bad && is_turn())
+			bad = on_device(&ip, g, syms, in, want, seed >> 16 & 1 ? 0 : seed >> 17 & 1 ? 1 : 2);
 	}
 	hop_interp_fini(&ip);
 	free(in);
 	free(want);
 	return bad;
+}
+
+int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed)
+{
+	return check(e, g, syms, seed, false);
+}
+
+int hop_lower_check_all(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed)
+{
+	return check(e, g, syms, seed, true);
 }

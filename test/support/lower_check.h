@@ -9,5 +9,7 @@
  * syms: values of its size parameters. On a difference the graph, the loop program and
  * the first wrong element are printed. */
 int hop_lower_check(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed);
+/* The same on every machine of a device, not on one that the seed draws. */
+int hop_lower_check_all(hop_env *e, const hop_graph *g, const int64_t *syms, unsigned seed);
 
 #endif

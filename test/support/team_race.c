@@ -70,7 +70,7 @@ static bool before(const team_touch *it, const team_touch *me, const team_seen *
 {
 	int a = it->thread - 1, b = me->thread - 1;
 
-	if (!it->thread || a == b)
+	if (!it->thread || a == b || (it->counts && me->counts))
 		return true;
 	if (a / seen->threads != b / seen->threads) {
 		int apart = a / seen->threads - b / seen->threads;

@@ -8,6 +8,7 @@
 typedef struct team_touch {
 	int              thread;    /* 1 + its number in the kernel; 0: nobody */
 	uint64_t         time;
+	bool             counts;    /* at once with others that do */
 	const hop_lfunc *f;
 	const hop_stmt  *s;
 } team_touch;

@@ -211,7 +211,8 @@ static bool touch(run_frame *t, const hop_lbuf *b, const void *p, bool write)
 
 	team      *k = x->of;
 	team_seen  seen = { .threads = k->threads, .all = k->all.time };
-	team_touch me = { 1 + x->b->number * k->threads + x->lane, ++k->d->clock, t->f, t->now };
+	team_touch me = { 1 + x->b->number * k->threads + x->lane, ++k->d->clock,
+	                  t->now->sop == HOP_SOP_count, t->f, t->now };
 	uint64_t   key = (uint64_t)(uintptr_t)p;
 	seen.across = x->b->last_y ? k->grid[0] : 0;
 	seen.column = x->b->all.time;
@@ -268,6 +269,12 @@ static void *space(run_frame *t, const hop_lbuf *b, int64_t at, int64_t bytes)
 /* Iterations of a sharer: from, from + step .., `each` of them at distance `near` each time. */
 typedef struct part { int64_t from, step, near; int each; } part;
 
+/* Warps that share a loop are those of one block. */
+static bool is_by_block(const team_thread *x)
+{
+	return x->who == BLOCK || x->b->last;
+}
+
 static part part_of(const team_thread *x, const hop_bind *b)
 {
 	const team *k = x->of;
@@ -281,7 +288,7 @@ static part part_of(const team_thread *x, const hop_bind *b)
 			return (part){ (int64_t)x->lane * b->width, T * b->width, 1, b->width };
 		return (part){ x->lane, T * each, T, (int)each };
 	case HOP_PLACE_WARP:
-		if (x->who == BLOCK)
+		if (is_by_block(x))
 			return (part){ x->lane / WARP, T / WARP, 0, 1 };
 		return (part){ bx * (T / WARP) + x->lane / WARP, gx * (T / WARP), 0, 1 };
 	case HOP_PLACE_LANE: return (part){ x->lane % WARP, WARP, 0, 1 };
@@ -293,7 +300,7 @@ static part part_of(const team_thread *x, const hop_bind *b)
 static int inside(const team_thread *x, enum hop_place p)
 {
 	bool block = p >= HOP_PLACE_BLOCK_X && p <= HOP_PLACE_BLOCK_Z;
-	bool blocks = block || p == HOP_PLACE_GRID || (p == HOP_PLACE_WARP && x->who != BLOCK);
+	bool blocks = block || p == HOP_PLACE_GRID || (p == HOP_PLACE_WARP && !is_by_block(x));
 
 	if (x->who == ALONE || (x->who == LANES && p != HOP_PLACE_LANE))
 		return -1;

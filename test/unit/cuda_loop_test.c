@@ -1,28 +1,16 @@
-/* cuda_loop_test.c -- loops of a host's list: their trips are kernels of a graph, and the device decides
- * whether there is another. HOP_CUDA_LOOPS=1 makes one of every loop that can be. Needs a device, or the
- * emulated one; without it all are skipped. */
-#include <pthread.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "numbers_rig.h"
+/* cuda_loop_test.c -- loops and branches of a host's list: their trips are kernels of a graph, and the
+ * device decides whether there is another. HOP_CUDA_LOOPS=1 makes one of every loop and branch that can
+ * be. Needs a device, or the emulated one; without it all are skipped. */
+#include "cuda_rig.h"
 
 #include "hop/host.h"
-#include "hop/run.h"
 
 enum { N = 300, M = 20 };
-static hop_device far;
-static bool absent;
 
-static int open_cuda(void **state)
+static int open_lists(void **state)
 {
 	setenv("HOP_CUDA_LOOPS", "1", 1);
-	if (open_ctx(state))
-		return 1;
-	absent = hop_device_find(ctx, "cuda", &far) != HOP_OK;
-	if (absent)
-		print_message("skipped: no device (%s)\n", hop_message(ctx));
-	return 0;
+	return open_cuda(state);
 }
 
 static hop_array *ramp(double first)
@@ -41,8 +29,7 @@ static void judge(hop_body *body, int count, const double *first)
 {
 	hop_spec s = hop_spec1(HOP_f64, N);
 	hop_fn *f;
-	if (absent)
-		skip();
+	NEED_CUDA();
 	ok(hop_capture(ctx, body, NULL, 1, &s, &f));
 	for (int k = 0; k < 3 * count; k++) {
 		hop_array *x = ramp(first[k % count]), *dx, *dy, *y, *want;
@@ -170,6 +157,77 @@ static void test_around(void **state)
 	assert_int_equal(asked, absent ? 0 : 12);
 }
 
+/* ---- branches ---- */
+
+/* Both sides, one of them with a loop in it; then one side that leaves everything as it is. */
+static void branches(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_IF(t, hop_lt(t, hop_sum_all(t, x), hop_f(t, 700)), x) {
+		HOP_FOR(t, i, 3, x)
+			x = near(t, x);
+		x = hop_softmax(t, x, 0);
+	} else {
+		x = hop_mulf(t, near(t, x), 0.5);
+	}
+	HOP_IF(t, hop_lt(t, hop_index(t, x, 0, 3), hop_f(t, 0.1)), x)
+		x = near(t, hop_addf(t, x, 1));
+	hop_return(t, x);
+}
+
+static void test_branches(void **state)
+{
+	(void)state;
+	judge(branches, 3, (const double[]){ 0, 1, 4 });
+}
+
+/* Trips take either side, and trips that are told and are not there take none. */
+static void turns(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], n = hop_scalar(t, HOP_f64, 0);
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, n, hop_index(t, in[0], 0, 0)), x, n) {
+		hop_value even = hop_lt(t, hop_sub(t, hop_mulf(t, n, 0.5), hop_floor(t, hop_mulf(t, n, 0.5))),
+		                        hop_f(t, 0.25));
+		HOP_IF(t, even, x)
+			x = near(t, x);
+		else
+			x = hop_addf(t, near(t, hop_mulf(t, x, 0.75)), 0.125);
+		n = hop_addf(t, n, 1);
+	}
+	hop_return(t, x);
+}
+
+static void test_turns(void **state)
+{
+	(void)state;
+	judge(turns, 4, (const double[]){ 0, 1, 5, 12 });
+}
+
+/* ---- kernels that start early ---- */
+
+/* Nests one after the other, that read what others wrote; behind a sum, around a loop. */
+static void rows(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = near(t, in[0]);
+	(void)user;
+	x = near(t, hop_div(t, x, hop_sum_all(t, hop_mul(t, x, x))));
+	HOP_FOR(t, i, 3, x)
+		x = near(t, x);
+	hop_return(t, near(t, near(t, x)));
+}
+
+/* It is asked for when a program is compiled; the second run of it is a graph. */
+static void test_early(void **state)
+{
+	(void)state;
+	setenv("HOP_CUDA_EARLY", "1", 1);
+	judge(rows, 2, (const double[]){ 0, 3 });
+	judge(turns, 2, (const double[]){ 1, 6 });
+	unsetenv("HOP_CUDA_EARLY");
+}
+
 /* ---- stopped ---- */
 
 static void endless(hop_trace *t, const hop_value *in, void *user)
@@ -184,35 +242,18 @@ static void endless(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, x);
 }
 
-static void *stop_soon(void *c)
-{
-	struct timespec w = { .tv_nsec = 40000000 };
-	nanosleep(&w, NULL);
-	hop_cancel_set(c);
-	return NULL;
-}
-
 /* The loop around one that was stopped ends too, and the function can be run again. */
 static void test_canceled(void **state)
 {
 	hop_spec s = hop_spec1(HOP_f64, N);
-	hop_array *x, *dx, *y = NULL;
+	hop_array *x, *dx;
 	hop_fn *f;
-	pthread_t th;
 	(void)state;
-	if (absent)
-		skip();
+	NEED_CUDA();
 	ok(hop_capture(ctx, endless, NULL, 1, &s, &f));
 	x = ramp(0);
 	ok(hop_array_to(x, far, &dx));
-	for (int k = 0; k < 2; k++) {
-		hop_cancel c = { 0 };
-		alarm(100);
-		assert_int_equal(pthread_create(&th, NULL, stop_soon, &c), 0);
-		assert_int_equal(hop_call_with(f, 1, &dx, 1, &y, HOP_RUN_OPTS(.cancel = &c)), HOP_ECANCELED);
-		pthread_join(th, NULL);
-		alarm(0);
-	}
+	judge_canceled(f, dx);
 	hop_array_release(dx);
 	hop_array_release(x);
 	hop_fn_release(f);
@@ -221,11 +262,14 @@ static void test_canceled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_steps, open_cuda, close_ctx),
-		cmocka_unit_test_setup_teardown(test_decide, open_cuda, close_ctx),
-		cmocka_unit_test_setup_teardown(test_nested, open_cuda, close_ctx),
-		cmocka_unit_test_setup_teardown(test_around, open_cuda, close_ctx),
-		cmocka_unit_test_setup_teardown(test_canceled, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_steps, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_decide, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_nested, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_around, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_branches, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_turns, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_early, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_canceled, open_lists, close_ctx),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -256,6 +256,52 @@ static void behind_a_print(void **state)
 	expect(&s, HOP_f32, 0);
 }
 
+/* In a branch of the list, which runs where the device has decided so: part of its graph. */
+static void in_a_branch(void **state)
+{
+	static const char text[] =
+		"hop 1\n"
+		"graph @f(%0: f32[70, 40], %1: f32[40, 66], %2: f32) -> f32[70, 66] {\n"
+		"  %3 = constant {value = f32 0.0}\n"
+		"  %4 = lt %3, %2\n"
+		"  %5 = cond %4, %0, %1, %2 : f32[70, 66] {\n"
+		"    then(%0: f32[70, 40], %1: f32[40, 66], %2: f32) -> f32[70, 66] {\n"
+		"      %3 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [1], rsum = [0]}\n"
+		"      return %3\n"
+		"    }\n"
+		"    else(%0: f32[70, 40], %1: f32[40, 66], %2: f32) -> f32[70, 66] {\n"
+		"      %3 = broadcast %2 {dims = [70, 66], axes = []}\n"
+		"      return %3\n"
+		"    }\n"
+		"  }\n"
+		"  return %5\n"
+		"}\n";
+	const int64_t dim[2][3] = { { 1, 70, 40 }, { 1, 40, 66 } };
+	hop_array *x[3], *y, *want;
+	hop_fn *f;
+	NEED_DEVICE();
+	(void)state;
+	setenv("HOP_CUDA_LOOPS", "1", 1);
+	int was = products ? products(1) : 0;
+	ok(hop_fn_parse(ctx, text, sizeof text - 1, NULL, &f));
+	for (int i = 0; i < 2; i++) {
+		hop_array *a = filled(HOP_f32, dim[i], 3 + i);
+		ok(hop_array_new(ctx, HOP_f32, 2, dim[i] + 1, hop_array_data(a), &x[i]));
+		hop_array_release(a);
+	}
+	for (int i = 0; i < 6; i++) {
+		float p = i % 2 ? -1 : 1;
+		ok(hop_array_new(ctx, HOP_f32, 0, NULL, &p, &x[2]));
+		ok(hop_call(f, 3, x, 1, &y));
+		ok(hop_call_with(f, 3, x, 1, &want, HOP_RUN_OPTS(.interpret = true)));
+		assert_memory_equal(hop_array_data(y), hop_array_data(want), 70 * 66 * 4);
+		hop_array_release(y), hop_array_release(want), hop_array_release(x[2]);
+	}
+	assert_true(!products || products(1) > was);
+	hop_array_release(x[0]), hop_array_release(x[1]), hop_fn_release(f);
+	unsetenv("HOP_CUDA_LOOPS");
+}
+
 /* ---- again ---- */
 
 static void again(void **state)
@@ -382,6 +428,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_gpu, close_ctx)
 	const struct CMUnitTest tests[] = {
 		TEST(missing), TEST(turned), TEST(batched), TEST(small), TEST(ends), TEST(behind_a_print),
+		TEST(in_a_branch),
 		TEST(again), TEST(skewed), TEST(no_way), TEST(failing), TEST(no_room),
 	};
 	const char *own = getenv("HOP_CUBLASLT");

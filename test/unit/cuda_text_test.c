@@ -551,6 +551,60 @@ static void alone(void **state)
 	end(r);
 }
 
+/* Calls that are alike, a barrier behind each, are a loop over what they are given: each reads what the
+ * one before it wrote. The one behind them, without a barrier, stands alone. */
+static void calls(void **state)
+{
+	enum { N = 40, TIMES = 7 };
+	static double x[N], o[N * TIMES];
+	host          h;
+	rig          *r = begin(1, 1, 0, (hop_team){ .threads = 64, .blocks = { K(1) } });
+	hop_stmt     *l, *c;
+	hop_reg       sum, zero;
+	(void)state;
+	rig_param(r, 0, HOP_f64, K(N), false);
+	rig_param(r, 1, HOP_f64, K(N * TIMES), true);
+	for (int i = 0; i < TIMES; i++) {
+		c = hop_l_stmt(&r->b, HOP_L_CALL);
+		c->callee = 2;
+		c->nacc = 1;
+		c->narg = 2;
+		c->args = HOP_NEWN(&r->a, hop_addr, 2);
+		c->args[0] = i ? rig_at(1, N * (i - 1), 0) : rig_at(0, 0, 0);
+		c->args[1] = rig_at(1, N * i, 0);
+		if (i < TIMES - 1)
+			wait(r, HOP_BARRIER_BLOCK);
+	}
+	rig_func(r, 2, 1, 1, 0);
+	r->f[2].level = HOP_LEVEL_TEAM;
+	rig_param(r, 0, HOP_f64, K(N), false);
+	rig_param(r, 1, HOP_f64, K(N), true);
+	zero = hop_l_constf(&r->b, HOP_f64, 0);
+	l = share(r, HOP_LOOP_RED, K(N), HOP_PLACE_THREAD, 0);
+	sum = rig_load(r, HOP_f64, rig_at(0, 0, l->dst, K(1), 0));
+	rig_end(r);
+	sum = rig_acc(r, l, HOP_RED_add, HOP_f64, zero, sum);
+	l = share(r, HOP_LOOP_PAR, K(N), HOP_PLACE_THREAD, 0);
+	rig_store(r, HOP_f64, rig_at(1, 0, l->dst, K(1), 0),
+	          rig_op2(r, HOP_SOP_add, HOP_f64, sum,
+	                  rig_load(r, HOP_f64, rig_at(0, 0, l->dst, K(1), 0))));
+	rig_end(r);
+	write_text(r);
+	has("for (int call = 0; call < 6; call++)");
+	assert_int_equal(count("t_2(a, state);"), 2);
+	for (int i = 0; i < N; i++)
+		x[i] = i;
+	if (run(r, &h, (void *[]){ x, o }, NULL) == 0)
+		for (int i = 0; i < N * TIMES; i++) {
+			const double *from = i < N ? x : o + i / N * N - N;
+			double        want = 0;
+			for (int k = 0; k < N; k++)
+				want += from[k];
+			assert_true(o[i] == from[i % N] + want);
+		}
+	end(r);
+}
+
 /* ---- what has no text ---- */
 
 static void refused(void **state)
@@ -579,7 +633,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(several), cmocka_unit_test(symbolic), cmocka_unit_test(rows),
 		cmocka_unit_test(long_sum), cmocka_unit_test(last), cmocka_unit_test(leaving),
-		cmocka_unit_test(chain), cmocka_unit_test(alone), cmocka_unit_test(refused),
+		cmocka_unit_test(chain), cmocka_unit_test(alone), cmocka_unit_test(calls),
+		cmocka_unit_test(refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

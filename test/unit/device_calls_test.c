@@ -307,6 +307,32 @@ static void functions(void **state)
 	hop_array_release(x);
 }
 
+/* What is dear to make stays with the device: the first run of a program finds it, unless many others
+ * have theirs. */
+static void first_runs(void **state)
+{
+	enum { SOME = 5 };
+	NEED_DEVICE();
+	hop_array *x = numbers((hop_device){ 0 });
+	hop_fn *f[SOME];
+	long locked = 0;
+	(void)state;
+	for (int i = 0; i < SOME; i++) {
+		f[i] = captured(some, hop_spec1(HOP_f64, SIZE));
+		ok(hop_fn_compile(f[i], HOP_COMPILE_OPTS(.target = "cuda", .no_cache = true)));
+		call(f[i], 0, &x, NULL);
+		if (!i)
+			locked = now.locked;
+	}
+	assert_true(now.locked <= locked + 1);
+	stock before = now;
+	for (int i = 0; i < SOME; i++)
+		hop_fn_release(f[i]);
+	assert_int_equal(before.locked, now.locked);
+	assert_int_equal(before.streams, now.streams);
+	hop_array_release(x);
+}
+
 static int setup(void **state)
 {
 	const hop_cu *cu;
@@ -329,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arrays_there), cmocka_unit_test(arrays_here), cmocka_unit_test(streams),
 		cmocka_unit_test(sizes), cmocka_unit_test(tapes), cmocka_unit_test(functions),
+		cmocka_unit_test(first_runs),
 	};
 	unsetenv("HOP_TARGET");                /* tests say where */
 	return cmocka_run_group_tests(tests, setup, close_ctx);

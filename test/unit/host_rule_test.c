@@ -12,6 +12,8 @@
 
 #include <hop/hop.h>
 
+#include "device_rig.h"
+
 static hop_ctx *ctx;
 
 enum way { COMPILED, INTERPRETED, EAGER, NWAY };
@@ -353,6 +355,7 @@ static void test_memory(void **state)
 	hop_fn *f;
 	hop_array *x, *y;
 	(void)state;
+	NOT_ON_A_DEVICE("what a host function is given comes from there");
 	OK(hop_capture(ctx, looks, NULL, 1, &spec, &f));
 	OK(hop_array_new(ctx, HOP_f64, 1, (int64_t[]){ 3 }, v, &x));
 	OK(hop_call(f, 1, &x, 1, &y));

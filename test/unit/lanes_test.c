@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device_rig.h"
 #include "hop/hop.h"
 #include "ops/philox.h"
 
@@ -138,6 +139,8 @@ static hop_fn *lanes_of(hop_fn *f, int64_t n)
 	return g;
 }
 
+static const char bits[] = "forms of a loop have other multiply-adds, and other bits";
+
 /* Equal bits, and equal sizes. */
 static void same(hop_array *a, hop_array *b)
 {
@@ -216,6 +219,7 @@ static void test_bits(void **state)
 {
 	static const struct ask kind[] = { { 0 }, { .bound = 7 }, { .inner = true } };
 	(void)state;
+	NOT_ON_A_DEVICE(bits);
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		for (size_t k = 0; k < 3; k++) {
 			struct data d = data_of(counts[i], 20);
@@ -277,6 +281,7 @@ static void test_derivatives(void **state)
 	struct data d = data_of(n, 10);
 	hop_array *in[NIN + 2];
 	(void)state;
+	NOT_ON_A_DEVICE(bits);
 	arrays(&d, n, in);
 	for (size_t k = 0; k < 2; k++) {
 		ok(hop_array_new(ctx, HOP_f64, 1, one, d.limit, &in[4]));

@@ -3,6 +3,8 @@
  * without options; how code comes out is in test/golden/text/no_fuse.hop and test/golden/opt. */
 #include "trace_rig.h"
 
+#include "device_rig.h"
+
 enum { N = 3, STEPS = 5 };
 struct state { hop_value h; };
 HOP_TREE(state_tree, struct state, h);
@@ -181,6 +183,7 @@ static void test_otherwise(void **state)
 static void test_parts(void **state)
 {
 	(void)state;
+	NOT_ON_A_DEVICE("parts are kernels and lists");
 	struct net n = { .how = FUNCTION, .opts = options[1] };
 	hop_exec_part p[4];
 	hop_fn *f = captured(&n);

@@ -18,6 +18,7 @@
 #include "hop/ctx.h"
 #include "text/text.h"
 #include "support/native_run.h"
+#include "device_rig.h"
 
 /* ---- LAPACK, as small as it can be ---- */
 
@@ -501,6 +502,7 @@ static void test_library(void **state)
 	char said[2000];
 	const char *at;
 	(void)state;
+	NOT_ON_A_DEVICE("no library of this process is asked");
 	child("", true, said, sizeof said);      /* in this program */
 	assert_string_equal(said, "");
 	child("0", false, said, sizeof said);

@@ -1,6 +1,7 @@
 /* transform_test.c -- transforms on top of the four: inside bodies, inside each other and inside
  * loops, with chunks, names and no elements; and what each refuses. Numbers of torch.func are in
  * torch_transforms_test.c. */
+#include "device_rig.h"
 #include "trace_rig.h"
 
 #include "transform_bodies.h"
@@ -365,6 +366,7 @@ static void chunks_bound_memory(void **state)
 	hop_spec s = hop_spec1(HOP_f64, 64);
 	hop_fn *f, *all, *some, *full, *part;
 	(void)state;
+	NOT_ON_A_DEVICE("the workspace of this process is not what a program has there");
 	must(hop_capture(ctx, wide, NULL, 1, &s, &f));
 	must(hop_vmap(f, (const bool[]){ true }, LANES, &all));
 	must(hop_vmap_with(f, HOP_VMAP_OPTS(.nin = 1, .in = &(int){ 0 }, .n = LANES, .chunk = 4), &some));

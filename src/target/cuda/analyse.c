@@ -48,6 +48,13 @@ bool hop_cuda_polls(const hop_stmt *s)
 	       (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ && (n < 0 || n > FEW));
 }
 
+bool hop_cuda_watches(const hop_stmt *s)
+{
+	int64_t n = hop_cuda_known(s);
+	return s->kind == HOP_L_WHILE || (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ &&
+	                                  (n < 0 || n > 1 << 24));
+}
+
 static enum hop_who within(enum hop_who who, const hop_stmt *s)
 {
 	if (s->kind != HOP_L_LOOP)
@@ -72,6 +79,7 @@ static void look_up(walk *w, const hop_block *b, enum hop_who who)
 
 		w->me->leaves |= s->kind == HOP_L_EFFECT || s->kind == HOP_L_GROW || s->kind == HOP_L_CHECK;
 		w->me->polls |= who == HOP_WHO_TEAM && hop_cuda_polls(s);
+		w->me->watches |= who == HOP_WHO_ONE && hop_cuda_watches(s);
 		w->me->tells |= s->kind == HOP_L_OP && s->sop == HOP_SOP_store &&
 		                w->f->buf[s->u.addr.buf].decides;
 		w->me->lasts |= s->kind == HOP_L_BARRIER && s->callee == HOP_BARRIER_LAST;
@@ -82,6 +90,7 @@ static void look_up(walk *w, const hop_block *b, enum hop_who who)
 			const hop_cufunc *c = &w->func[s->callee];
 			w->me->leaves |= c->leaves;
 			w->me->polls |= c->polls;
+			w->me->watches |= c->watches;
 			w->me->meets |= c->meets;
 		}
 		for (int i = 0; i < k; i++)

@@ -12,8 +12,10 @@
 typedef struct hop_cuda_kernel {
 	int64_t shared;            /* bytes of its `extern __shared__` array: SPACE_SHARED, then scratch of
 	                              reductions and tiles */
-	bool    looks;             /* at the state's code: it, or what it calls, can leave or end the run */
+	bool    looks;             /* at the state's code: some kernel can leave or end the run */
+	bool    leaves;            /* it, or what it calls, can leave, and goes on where it left */
 	bool    cancels;           /* it reads *cancel: the host must hear of it while it waits */
+	bool    early;             /* it waits itself for what ran before */
 } hop_cuda_kernel;
 
 /* What the text needs of a run. */
@@ -28,6 +30,10 @@ typedef struct hop_cuda_needs {
  * `extern "C" __device__ const ... NAME_c<function>_<buffer>[]`. */
 hop_status hop_cuda_text(hop_env *e, const hop_prog *p, const char *name, hop_buf *out,
                          hop_cuda_kernel *kernel, hop_cuda_needs *needs);
+
+/* Kernels start while the one before them ends, and wait for it themselves: HOP_CUDA_EARLY asks for it,
+ * of a device and a driver that can (target.c). */
+bool hop_cuda_early(void);
 
 /* ---- for --emit (target.c) ---- */
 

@@ -190,6 +190,7 @@ static int start_over(hop_cuda *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->nkept = 0;
+	d->spare = NULL;
 	pthread_mutex_unlock(&d->lock);
 	d->cu->context_release(d->dev);
 	d->cu->context_reset(d->dev);

@@ -20,6 +20,11 @@ typedef struct hop_cuda_hoard {
 	struct hop_cuda_hoard *next, **at;
 } hop_cuda_hoard;
 
+/* What a run has for itself beside that: see kit.c. */
+enum { HOP_CUDA_LOCKED = 1 << 15 };            /* bytes of locked memory of this process */
+typedef struct hop_cuda_kit { void *stream, *event; char *locked; } hop_cuda_kit;
+typedef struct hop_cuda_spare hop_cuda_spare;
+
 typedef struct hop_cuda {
 	const hop_cu *cu;
 	void    *context;
@@ -40,6 +45,7 @@ typedef struct hop_cuda {
 	int            nkept;
 	hop_cuda_block kept[HOP_CUDA_KEPT];    /* the longest kept first */
 	hop_cuda_hoard *hoards;
+	hop_cuda_spare *spare;                 /* kits that nobody uses */
 } hop_cuda;
 
 /* ---- device.c. Texts say what is wrong and stay; NULL = nothing ---- */
@@ -75,6 +81,13 @@ void hop_cuda_give(hop_cuda *d, unsigned gen, hop_cuda_block *b);
 void hop_cuda_relieve(hop_cuda *d);
 void hop_cuda_hoard_add(hop_cuda *d, hop_cuda_hoard *h);
 void hop_cuda_hoard_remove(hop_cuda *d, hop_cuda_hoard *h);
+
+/* ---- kit.c ---- */
+
+/* A kit, all of it or none: 0, or the driver's error. */
+int  hop_cuda_kit_take(hop_cuda *d, hop_cuda_kit *out);
+/* Back: nothing that its stream was given is left, nothing reads its memory. gen: when it was taken. */
+void hop_cuda_kit_give(hop_cuda *d, unsigned gen, hop_cuda_kit *k);
 
 /* ---- memory.c ---- */
 

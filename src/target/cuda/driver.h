@@ -21,7 +21,8 @@ enum { HOP_CU_FUNC_THREADS = 0, HOP_CU_FUNC_STATIC = 1, HOP_CU_FUNC_LOCAL = 3, H
 enum { HOP_CU_POOL_KEEP = 4, HOP_CU_POINTER_TYPE = 2, HOP_CU_HOST = 1, HOP_CU_DEVICE = 2,
        HOP_CU_UNIFIED = 4, HOP_CU_NODE_COOPERATIVE = 2, HOP_CU_NONBLOCKING = 1, HOP_CU_NOTIMING = 2,
        HOP_CU_PORTABLE = 1, HOP_CU_MAPPED = 2, HOP_CU_PINNED = 1, HOP_CU_READWRITE = 3,
-       HOP_CU_CAPTURE_RELAXED = 2, HOP_CU_CONDITIONAL = 13, HOP_CU_WHILE = 1, HOP_CU_ASSIGN = 1 };
+       HOP_CU_CAPTURE_RELAXED = 2, HOP_CU_CONDITIONAL = 13, HOP_CU_WHILE = 1, HOP_CU_ASSIGN = 1,
+       HOP_CU_EARLY = 1 };
 #define HOP_CU_LEGACY ((void *)1)              /* the stream of users who name none */
 
 typedef struct hop_cucopy {                    /* CUDA_MEMCPY2D */
@@ -63,6 +64,10 @@ typedef struct hop_cunodes {                   /* CUgraphNodeParams, of a condit
 	void    *context;
 	long long rest[26];
 } hop_cunodes;
+
+typedef struct hop_cuedge {                    /* CUgraphEdgeData */
+	unsigned char from, to, type, pad[5];  /* HOP_CU_EARLY of both: see graph.c */
+} hop_cuedge;
 
 typedef union hop_cuvalue {                    /* CUlaunchAttributeValue */
 	char pad[64];

@@ -107,6 +107,8 @@ static void emit_op(hop_cuemit *e, const hop_stmt *s)
 		t = hop_cuda_value(e, &s->u.addr);
 		if (mask)
 			t = hop_c_text(e, strstr(mask, "||") ? "(%s) ? %s : 0" : "%s ? %s : 0", mask, t);
+	} else if (s->sop == HOP_SOP_count) {
+		t = hop_c_text(e, "hop_count(&%s)", hop_cuda_at(e, &s->u.addr));
 	} else {
 		t = hop_c_value(e, s);
 	}
@@ -282,14 +284,22 @@ static void emit_stmt(hop_cuemit *e, const hop_stmt *s)
 		emit_low(e, s);
 	else
 		emit_plain(e, s);
+	if (s->kind != HOP_L_OP)
+		e->cu->met = s->kind == HOP_L_BARRIER && s->callee != HOP_BARRIER_WARP;
 }
 
 void hop_cuda_all(hop_cuemit *e, const hop_block *b, bool high)
 {
 	bool was = e->cu->high;
 	e->cu->high = high;
-	for (const hop_stmt *s = b->first; s; s = s->next)
-		emit_stmt(e, s);
+	e->cu->met = false;                    /* a loop may come here from its end */
+	for (const hop_stmt *s = b->first; s; s = s->next) {
+		const hop_stmt *last = hop_cuda_calls(e, s);
+		if (last)
+			s = last;
+		else
+			emit_stmt(e, s);
+	}
 	e->cu->high = was;
 }
 
@@ -379,6 +389,8 @@ static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 	const hop_cufunc *me = &e->cu->func[e->index];
 	bool              kernel = e->f->level == HOP_LEVEL_KERNEL;
 
+	if (kernel && e->cu->waits)
+		hop_put(o, "\thop_early();\n");
 	if (kernel && me->tells)
 		hop_put(o, "\tif (hop_is_over(state, loop))\n\t\treturn;\n");
 	else if (kernel && e->cu->looks && !when)
@@ -415,6 +427,7 @@ static void begin_func(hop_cuemit *e, int i, hop_buf *body)
 	*e = (hop_cuemit){ .env = e->env, .p = e->p, .name = e->name, .f = &e->p->func[i], .index = i,
 	                   .o = body, .indent = 1, .cu = cu };
 	*cu = (struct hop_cuda){ .func = cu->func, .needs = cu->needs, .st = cu->st, .looks = cu->looks,
+	                         .waits = cu->waits,
 	                         .data = cu->data, .ndata = cu->ndata,
 	                         .resume = cu->resume, .copy = "" };
 	e->reg = HOP_NEWN(a, const char *, n);
@@ -512,8 +525,10 @@ static void describe(hop_cuemit *e, hop_cuda_kernel *kernel)
 		hop_mark m = hop_mark_at(&e->env->tmp);
 		bool    *done = HOP_NEWN(&e->env->tmp, bool, p->nfunc);
 		kernel[i] = (hop_cuda_kernel){ .shared = shared_of(p, e->cu->func, NULL, i, done),
-		                               .looks = e->cu->looks,
-		                               .cancels = e->cu->func[i].polls && e->cu->func[i].ends };
+		                               .looks = e->cu->looks, .leaves = e->cu->func[i].leaves,
+		                               .cancels = (e->cu->func[i].polls && e->cu->func[i].ends) ||
+		                                          e->cu->func[i].watches,
+		                               .early = e->cu->waits };
 		hop_rewind(&e->env->tmp, m);
 	}
 }
@@ -548,7 +563,7 @@ hop_status hop_cuda_prog(hop_env *env, const hop_prog *p, const char *name, hop_
 {
 	hop_mark        m = hop_mark_at(&env->tmp);
 	hop_cufunc     *func = HOP_NEWN(&env->tmp, hop_cufunc, p->nfunc);
-	struct hop_cuda cu = { .func = func, .needs = needs };
+	struct hop_cuda cu = { .func = func, .needs = needs, .waits = hop_cuda_early() };
 	hop_cuemit      e = { .env = env, .p = p, .name = name, .cu = &cu };
 	hop_status      st = check_levels(env, p);
 

@@ -15,9 +15,11 @@
  *	uint32_t  hop_arrive(uint32_t *p, uint32_t n)  *p += n, releasing; what it was
  *	uint32_t  hop_look(const uint32_t *p)          *p, acquiring
  *	uint32_t  hop_ticket(uint32_t *p, uint32_t last)   *p = *p == last ? 0 : *p + 1; what it was
+ *	int32_t   hop_count(int32_t *p)                *p += 1; what it was, for each who counts another
  *	float     hop_most_f32(float, float)           the larger; NaN if one is, and +0 is more than -0
  *	float     hop_least_f32(float, float)          the smaller, the same way
  *	void      hop_go_on(hop_word loop, bool v)     whether a loop of the graph has another turn
+ *	void      hop_early()                          the next kernel may start; the one before has ended
  *	void     *hop_global(hop_word a)               an address in the memory of the device
  *	float     hop_recip_f32(float a)               about 1 / a
  *	          HOP_UNROLL_BY(n)                     before a `for`
@@ -39,6 +41,7 @@ enum hop_who { HOP_WHO_TEAM, HOP_WHO_BLOCK, HOP_WHO_WARP, HOP_WHO_ONE };
 typedef struct hop_cufunc {
 	bool    leaves;            /* it, or what it calls, can leave: it looks at `saved` */
 	bool    polls;             /* it, or what it calls, has loops that may be long, run together */
+	bool    watches;           /* the same of loops that a thread runs alone and that may have no end */
 	bool    lasts;             /* it has a BARRIER_LAST */
 	bool    tells;             /* it decides whether a loop of the host's list goes on */
 	bool    ends;              /* it leaves or it polls: its status counts */
@@ -60,9 +63,11 @@ struct hop_cuda {
 	hop_cufunc     *func;      /* [nfunc] */
 	hop_cuda_needs *needs;
 	bool            looks;     /* kernels look whether the run goes on */
+	bool            waits;     /* kernels may have been started before what they rest on has ended */
 	hop_status      st;        /* why there is no text: the first reason */
 	enum hop_who    who;
 	bool            last;      /* behind a BARRIER_LAST: the team is the block that is left */
+	bool            met;       /* threads of the block have just met: nobody uses scratch */
 	const char    **round;     /* [nreg+1+OWN] of an unrolled loop over threads: which round it is */
 	bool           *touched;   /* [nbuf] it stands in the text */
 	int64_t        *most;      /* [nreg+1+OWN] not 0: the register is an int, less than this */
@@ -98,6 +103,7 @@ struct hop_cuda {
 /* analyse.c */
 hop_status  hop_cuda_analyse(hop_env *e, const hop_prog *p, hop_cufunc *func);
 bool        hop_cuda_polls(const hop_stmt *s);               /* where it is run by all */
+bool        hop_cuda_watches(const hop_stmt *s);             /* by a thread alone */
 bool        hop_cuda_leaves(const hop_prog *p, const hop_cufunc *func, const hop_stmt *s);
 bool        hop_cuda_block_leaves(const hop_prog *p, const hop_cufunc *func, const hop_block *b);
 
@@ -136,7 +142,7 @@ const char *hop_cuda_value(hop_cuemit *e, const hop_addr *a);
 
 /* emit_loop.c, emit_red.c */
 int64_t     hop_cuda_known(const hop_stmt *s);               /* iterations, or -1 */
-bool        hop_cuda_is_simple(const hop_block *b);          /* operations, nothing else */
+bool        hop_cuda_is_simple(const hop_block *b);          /* operations, in any order */
 bool        hop_cuda_meet(const hop_lfunc *f, int a, int b); /* buffers that may be the same memory */
 const char *hop_cuda_extent(hop_cuemit *e, const hop_stmt *s);
 const char *hop_cuda_threads(hop_cuemit *e);                 /* of a block */
@@ -186,6 +192,9 @@ bool        hop_cuda_is_short(const hop_cuemit *e, const hop_block *b);
 
 /* emit_call.c, emit_leave.c */
 void        hop_cuda_call(hop_cuemit *e, const hop_stmt *s);
+/* Calls from s on, a barrier behind each, that differ in what they are given alone, as a loop: the last
+ * statement that is written by then; NULL = none is. */
+const hop_stmt *hop_cuda_calls(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_effect(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_grow(hop_cuemit *e, const hop_stmt *s);
 void        hop_cuda_check(hop_cuemit *e, const hop_stmt *s);

@@ -104,8 +104,8 @@ static void resume(hop_cuemit *e, int point, int n)
 	hop_buf *o = e->cu->resume;
 	int      at = 1;
 	hop_putf(o, "\t\tcase %d:\n", point);
-	if (e->cu->last)                       /* it was one block: now it is the first */
-		hop_put(o, "\t\t\tif (blockIdx.x | blockIdx.y | blockIdx.z)\n\t\t\t\treturn;\n");
+	if (e->cu->last)                       /* it was one block: now it is one to which all have come */
+		hop_putf(o, "\t\t\tif (!hop_is_last(state, %s))\n\t\t\t\treturn;\n", hop_cuda_word(e));
 	for (int i = e->cu->nscope - 1; i >= 0; i--)
 		if (lives(e, i))
 			hop_putf(o, "\t\t\tr%d = %s;\n", e->cu->scope[i], of_word(e, e->cu->scope[i], at++));
@@ -246,8 +246,25 @@ int hop_cuda_between(const hop_cuemit *e, const hop_stmt *s)
 	return e->f->team.resident ? 256 : waits(&s->body) || waits(&s->other) ? 1024 : 8192;
 }
 
+/* A thread that runs steps alone leaves them, and those around them; the host knows that it told it so.
+ * What is asked may be behind a bus, and many ask. */
+static void watch(hop_cuemit *e, const hop_stmt *s)
+{
+	if (!hop_cuda_watches(s))
+		return;
+	e->cu->polls = true;
+	hop_c_open(e, "if ((++trips & 0x1ffff) == 0 && *state->cancel)");
+	hop_c_line(e, "trips--;");
+	hop_c_line(e, "break;");
+	hop_c_close(e);
+}
+
 void hop_cuda_poll(hop_cuemit *e, const hop_stmt *s, const char *trips)
 {
+	if (e->cu->who == HOP_WHO_ONE && e->f->level != HOP_LEVEL_THREAD) {
+		watch(e, s);
+		return;
+	}
 	int         less = hop_cuda_between(e, s) - 1;
 	const char *due = trips ? hop_c_text(e, "((trips += %s) & %d) < %s", trips, less, trips)
 	                        : hop_c_text(e, "(++trips & %d) == 0", less);

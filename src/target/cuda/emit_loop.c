@@ -13,7 +13,7 @@ int64_t hop_cuda_known(const hop_stmt *s)
 bool hop_cuda_is_simple(const hop_block *b)
 {
 	for (const hop_stmt *s = b->first; s; s = s->next)
-		if (s->kind != HOP_L_OP)
+		if (s->kind != HOP_L_OP || s->sop == HOP_SOP_count)
 			return false;
 	return true;
 }
@@ -165,7 +165,7 @@ static share share_of(hop_cuemit *e, const hop_stmt *s, int k)
 		            "hop_thread()");
 		break;
 	case HOP_PLACE_WARP:
-		if (e->cu->who == HOP_WHO_BLOCK) {
+		if (e->cu->who == HOP_WHO_BLOCK || e->cu->last) {
 			x = (share){ "hop_warp()",
 			             t ? hop_c_text(e, "%d", t / HOP_CUDA_WARP) : "(hop_threads() / 32)",
 			             NULL, t / HOP_CUDA_WARP, false, HOP_WHO_WARP };

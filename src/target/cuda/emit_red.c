@@ -6,7 +6,7 @@
 #include "target/cuda/emit.h"
 
 /* Additions to one sum before f64 takes over; as many as that are short. See target/c/emit_loop.c. */
-enum { CHAIN = 32, SHORT = 64, ROW = 8 * HOP_CUDA_WARP };
+enum { CHAIN = 32, SHORT = 32, ROW = 8 * HOP_CUDA_WARP };
 
 #define EACH(e, s, c) \
 	for (const hop_acc *c = (s)->acc; c < (s)->acc + (s)->nacc; c++) \

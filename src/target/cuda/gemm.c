@@ -3,6 +3,7 @@
  * does how much is gemm_plan.h's. Products of a single thread are loops; does not cut k among blocks. */
 #include <stdlib.h>
 
+#include "loop/device.h"
 #include "loop/gemm_plan.h"
 #include "target/cuda/emit.h"
 
@@ -81,15 +82,122 @@ static void put_sums(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p)
 	hop_c_line(e, "\tlast_row - row0, last_col - col0, %s);", hop_c_size(e, g->k));
 }
 
+/* ---- what an element needs beside its sum ---- */
+
+/* Numbers that the epilogue loads and that do not rest on the sum, if a thread has few of them: they
+ * are on their way while threads multiply. Those of the elements' positions, and what is left. */
+enum { AHEAD = 8 };
+typedef struct ahead { int n; hop_stmt *load[AHEAD]; hop_block first, then; } ahead;
+
+typedef struct known { bool *late, rests; } known;
+
+static void rests_on(void *user, hop_reg *r, hop_stmt *def, hop_dtype d)
+{
+	known *k = user;
+	(void)d;
+	k->rests |= !def && k->late[*r];
+}
+
+static void is_late(void *user, hop_reg *r, hop_stmt *def, hop_dtype d)
+{
+	known *k = user;
+	(void)d;
+	if (def)
+		k->late[*r] = true;
+}
+
+/* Registers that rest on the sum, or stand behind a store, which a load must not pass. */
+static void find_late(const hop_gemm *g, bool *late)
+{
+	known k = { .late = late };
+	bool  stored = false;
+	late[g->ev] = true;
+	for (hop_stmt *s = g->epilogue.first; s; s = s->next) {
+		bool op = s->kind == HOP_L_OP && s->sop != HOP_SOP_store;
+		k.rests = !op || (stored && s->sop == HOP_SOP_load);
+		hop_stmt_uses(s, rests_on, &k);
+		if (k.rests)
+			hop_stmt_regs(s, is_late, &k);
+		stored |= !op;
+	}
+}
+
+/* What the loads need, and they, into `first`; all but they into `then`. */
+static void part(hop_cuemit *e, const hop_gemm *g, const bool *late, ahead *x)
+{
+	hop_arena *a = &e->env->tmp;
+	for (hop_stmt *s = g->epilogue.first; s; s = s->next) {
+		bool op = s->kind == HOP_L_OP && s->sop != HOP_SOP_store && !late[s->dst];
+		if (op)
+			hop_block_append(&x->first, hop_stmt_copy(a, s));
+		if (op && s->sop == HOP_SOP_load && e->uses[s->dst])
+			x->load[x->n++] = s;
+		else
+			hop_block_append(&x->then, hop_stmt_copy(a, s));
+	}
+}
+
+static ahead ahead_of(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p)
+{
+	ahead x = { .then = g->epilogue };
+	bool *late = HOP_NEWN(&e->env->tmp, bool, e->f->nreg + 1);
+	int   each = p->groups > 1 ? (p->rows * p->cols + p->workers - 1) / p->workers
+	                           : p->each_row * p->each_col, n = 0;
+	if (!g->epilogue.first)
+		return x;
+	find_late(g, late);
+	for (const hop_stmt *s = g->epilogue.first; s; s = s->next)
+		n += s->kind == HOP_L_OP && s->sop == HOP_SOP_load && !late[s->dst] && e->uses[s->dst];
+	if (!n || n * each > AHEAD)
+		return x;
+	x.then = (hop_block){ 0 };
+	part(e, g, late, &x);
+	return x;
+}
+
+static void open_elements(hop_cuemit *e, const hop_gemm *g)
+{
+	hop_c_line(e, "HOP_UNROLL");
+	hop_c_open(e, "for (int nth = 0; nth < product::EACH; nth++)");
+	hop_c_line(e, "const int64_t row = row0 + product::row(nth), col = col0 + product::col(nth);");
+	hop_c_open(e, "if (product::has(nth) && row < last_row && col < last_col)");
+	if (!g->epilogue.first)
+		return;
+	hop_c_set(e, g->em, HOP_i64, "row");
+	hop_c_set(e, g->en, HOP_i64, "col");
+}
+
+static void close_elements(hop_cuemit *e)
+{
+	hop_c_close(e);
+	hop_c_close(e);
+}
+
+static void put_ahead(hop_cuemit *e, const hop_gemm *g, const ahead *x)
+{
+	if (!x->n)
+		return;
+	for (int i = 0; i < x->n; i++)
+		hop_c_line(e, "%s ahead%d[product::EACH];", hop_c_type((hop_dtype)x->load[i]->dtype),
+		           x->load[i]->dst);
+	open_elements(e, g);
+	hop_cuda_block(e, &x->first);
+	for (int i = 0; i < x->n; i++)
+		hop_c_line(e, "ahead%d[nth] = %s;", x->load[i]->dst, hop_c_reg(e, x->load[i]->dst));
+	close_elements(e);
+	for (int i = 0; i < x->n; i++)
+		hop_c_set(e, x->load[i]->dst, (hop_dtype)x->load[i]->dtype,
+		          hop_c_text(e, "ahead%d[nth]", x->load[i]->dst));
+}
+
 /* What becomes of an element. */
-static void element(hop_cuemit *e, const hop_gemm *g, const char *sum)
+static void element(hop_cuemit *e, const hop_gemm *g, const ahead *x, const char *sum)
 {
 	const char *c = NULL;
-	hop_addr x;
 	if (!g->epilogue.first || g->beta) {
-		x = at(e, &g->c, own(e, ROW), g->cs[0]);
-		x = at(e, &x, own(e, COL), g->cs[1]);
-		c = hop_cuda_at(e, &x);
+		hop_addr to = at(e, &g->c, own(e, ROW), g->cs[0]);
+		to = at(e, &to, own(e, COL), g->cs[1]);
+		c = hop_cuda_at(e, &to);
 	}
 	if (g->beta)
 		sum = hop_c_text(e, "%s + %s", c, sum);
@@ -99,40 +207,32 @@ static void element(hop_cuemit *e, const hop_gemm *g, const char *sum)
 	}
 	if (e->uses[g->ev])
 		hop_c_line(e, "const %s value = %s;", hop_c_type(g->dtype), sum);
-	hop_c_set(e, g->em, HOP_i64, "row");
-	hop_c_set(e, g->en, HOP_i64, "col");
 	hop_c_set(e, g->ev, g->dtype, "value");
-	hop_cuda_block(e, &g->epilogue);
-}
-
-static void put_elements(hop_cuemit *e, const hop_gemm *g)
-{
-	enum hop_who who = e->cu->who;
-	e->cu->who = HOP_WHO_ONE;
-	hop_c_line(e, "HOP_UNROLL");
-	hop_c_open(e, "for (int nth = 0; nth < product::EACH; nth++)");
-	hop_c_line(e, "const int64_t row = row0 + product::row(nth), col = col0 + product::col(nth);");
-	hop_c_open(e, "if (product::has(nth) && row < last_row && col < last_col)");
-	element(e, g, "sum[nth]");
-	hop_c_close(e);
-	hop_c_close(e);
-	e->cu->who = who;
+	hop_cuda_block(e, &x->then);
 }
 
 /* Tiles of a row of tiles follow each other. */
 static void put_tiles(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p, bool grid)
 {
+	ahead x = ahead_of(e, g, p);
+	enum hop_who who = e->cu->who;
 	hop_c_line(e, "const int64_t last_row = %s, last_col = %s;", hop_c_size(e, g->m),
 	           hop_c_size(e, g->n));
 	hop_c_line(e, "const int64_t across = (last_col + %d) / %d;", p->cols - 1, p->cols);
 	hop_c_line(e, "const int64_t tiles = (last_row + %d) / %d * across;", p->rows - 1, p->rows);
-	hop_c_line(e, "hop_barrier_block();");
+	if (!e->cu->met)
+		hop_c_line(e, "hop_barrier_block();");
 	hop_c_open(e, "for (int64_t tile = %s; tile < tiles; tile += %s)", grid ? "hop_block_x()" : "0",
 	           grid ? "hop_blocks_x()" : "1");
 	hop_c_line(e, "const int64_t row0 = tile / across * %d, col0 = tile %% across * %d;", p->rows,
 	           p->cols);
+	e->cu->who = HOP_WHO_ONE;
+	put_ahead(e, g, &x);
 	put_sums(e, g, p);
-	put_elements(e, g);
+	open_elements(e, g);
+	element(e, g, &x, "sum[nth]");
+	close_elements(e);
+	e->cu->who = who;
 	hop_c_close(e);
 }
 

@@ -94,7 +94,7 @@ typedef struct hop_cuda_plan {
 	int      nlaunch, nword, nlt;  /* nlt: launches that a library may do */
 	hop_cuda_launch *launch;
 	hop_cuda_word   *word;
-	bool     looks, cancels;       /* a kernel of it does */
+	bool     looks, cancels, leaves;       /* a kernel of it does */
 	bool     loops;                /* it has some: then it is a graph always */
 } hop_cuda_plan;
 
@@ -111,12 +111,12 @@ typedef struct hop_cuda_trail {        /* a tape */
 enum { HOP_CUDA_EXECS = 8 };
 typedef struct hop_cuda_slot {
 	struct hop_cuda_slot *next;
-	void     *stream, *event;
+	hop_cuda_kit   kit;
 	hop_cuda_block own;            /* state, save, request, ring */
 	hop_cuda_block table, frame, stage;
 	hop_cuptr state, save, request, ring;
 	int64_t   ring_bytes;
-	/* locked memory of this process: what the device reads and writes */
+	/* locked memory of this process: what the device reads and writes. As far as it fits, the kit's */
 	hop_state *want, *is;          /* the state's first 256 bytes: to be there, and last known there */
 	int       *cancel;
 	hop_word  *words;              /* [table_cap] as they are in the table */
@@ -153,6 +153,7 @@ typedef struct hop_cuda_image {
 	hop_cuda_effect *effect;
 	hop_cuda_needs   needs;
 	bool      careful;             /* wait for every kernel, to name the one that fails */
+	bool      early;               /* its kernels may be started before their time: see graph.c */
 	hop_cuda_hoard hoard;
 	pthread_mutex_t lock;          /* of what follows */
 	unsigned  serial;
@@ -171,7 +172,9 @@ typedef struct hop_cuda_run {
 	void           *stream;
 	void *const    *params;
 	void           *rest, *rest_of;        /* a graph of what is left, while it runs */
+	bool            lent;          /* it goes on without us */
 	bool            alone;         /* without libraries */
+	bool            in_turn;       /* no kernel starts before the one before it has ended */
 	size_t          near_in, near_begin, near_end, staged;     /* stage.c */
 	const char     *who;           /* what was tried last, for messages; NULL = one of its kernels */
 } hop_cuda_run;
@@ -228,8 +231,20 @@ int  hop_cuda_stage_out(hop_cuda_run *r);
 int  hop_cuda_tape_grow(hop_cuda_image *i, hop_cuda_trail *t, size_t bytes, void *stream);
 void hop_cuda_tape_drop(hop_cuda_image *i, hop_cuda_trail *t);
 
+/* ---- graph.c ---- */
+
+/* All launches of the run's plan from one on, ready to be launched at once. out_graph: what it was made
+ * of, where that must stay as long; else NULL. */
+int      hop_cuda_graph_make(hop_cuda_run *r, int first, void **out_exec, void **out_graph);
+/* The addresses that it has for good, of those that a library is given. */
+hop_hash hop_cuda_graph_addresses(const hop_cuda_run *r);
+/* A library does the product, unless its arrays, which may be others', lie anyhow; it is done. */
+bool     hop_cuda_by_library(const hop_cuda_run *r, const hop_cuda_launch *l);
+int      hop_cuda_library_run(hop_cuda_run *r, const hop_cuda_launch *l, void *stream);
+
 /* ---- launch.c ---- */
 
+hop_cuptr hop_cuda_base_of(const hop_cuda_run *r, int base);   /* of a hop_cuda_word */
 int  hop_cuda_launch_image(const hop_image *i, void *queue, void *const *params, const int64_t *syms,
                            void *workspace, hop_rt *rt);
 /* Write what the table and the state should hold, if they do not. */

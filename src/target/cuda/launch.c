@@ -1,6 +1,6 @@
 /* launch.c -- run an image: bind its table, launch its kernels, the first time one by one, then as a
- * graph that was made of them, and go on until the device has nothing more to ask. Products that a
- * library does have their operands' addresses in the graph: it serves as long as these stay. */
+ * graph (graph.c), and go on until the device has nothing more to ask. Products that a library does have
+ * their operands' addresses in the graph: it serves as long as these stay. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -11,7 +11,7 @@ enum { HEAD = offsetof(hop_state, pad0), BOUND = offsetof(hop_state, arrived) };
 
 /* ---- what a run is given ---- */
 
-static hop_cuptr base_of(const hop_cuda_run *r, int base)
+hop_cuptr hop_cuda_base_of(const hop_cuda_run *r, int base)
 {
 	if (base < 0)
 		return r->s->tape[-1 - base].p;
@@ -25,7 +25,7 @@ static int bind_table(hop_cuda_run *r)
 	hop_cuda_slot *s = r->s;
 	bool same = s->nword == r->p->nword;
 	for (int k = 0; k < r->p->nword; k++) {
-		hop_word w = base_of(r, r->p->word[k].base) + (hop_word)r->p->word[k].v;
+		hop_word w = hop_cuda_base_of(r, r->p->word[k].base) + (hop_word)r->p->word[k].v;
 		same = same && s->words[k] == w;
 		s->words[k] = w;
 	}
@@ -87,7 +87,7 @@ static int prepare(hop_cuda_run *r)
 	w->ring_bytes = s->ring_bytes;
 	w->scratch = s->frame.p + frame;
 	w->cancel = (uintptr_t)r->rt->cancel;
-	if (!r->i->d->pages) {
+	if (!r->i->d->pages || r->lent) {      /* who called may be gone by then */
 		hop_cuptr p = 0;
 		error = r->i->d->cu->host_address(&p, s->cancel, 0);
 		w->cancel = p;
@@ -97,58 +97,6 @@ static int prepare(hop_cuda_run *r)
 	return error ? error : hop_cuda_bind(r);
 }
 
-/* ---- libraries ---- */
-
-static hop_cuptr at(const hop_cuda_run *r, const hop_cuda_word *w)
-{
-	return base_of(r, w->base) + (hop_cuptr)w->v;
-}
-
-/* Arrays of others may lie anywhere: then it is the kernel's. */
-static bool by_library(const hop_cuda_run *r, const hop_cuda_launch *l)
-{
-	return l->lt && !r->alone &&
-	       !((at(r, &l->at[0]) | at(r, &l->at[1]) | at(r, &l->at[2])) % HOP_LT_ALIGN);
-}
-
-static int library_run(hop_cuda_run *r, const hop_cuda_launch *l, void *stream)
-{
-	r->who = r->i->func[l->func].name;
-	return hop_lt_run(l->lt, at(r, &l->at[0]), at(r, &l->at[1]), at(r, &l->at[2]), r->s->work, stream);
-}
-
-/* As a node of the graph. Relaxed: the library may load its code meanwhile. */
-static int add_library(hop_cuda_run *r, void *graph, int k, void **last)
-{
-	const hop_cu *cu = r->i->d->cu;
-	void *child = NULL, *before = *last;
-	int error = cu->capture_begin(r->s->stream, HOP_CU_CAPTURE_RELAXED), ended;
-	if (error)
-		return error;
-	error = library_run(r, &r->p->launch[k], r->s->stream);
-	ended = cu->capture_end(r->s->stream, &child);
-	if (!error)
-		error = ended;
-	if (!error)
-		error = cu->graph_child(last, graph, before ? &before : NULL, before ? 1 : 0, child);
-	if (child)
-		cu->graph_free(child);
-	return error;
-}
-
-/* What a graph of the plan has for good. */
-static hop_hash addresses(const hop_cuda_run *r)
-{
-	hop_hash h = { r->s->work, (uint64_t)r->p->nlt };
-	for (int k = 0; k < r->p->nlaunch; k++) {
-		const hop_cuda_launch *l = &r->p->launch[k];
-		hop_word w[] = { h.lo, h.hi, at(r, &l->at[0]), at(r, &l->at[1]), at(r, &l->at[2]) };
-		if (l->lt)
-			h = hop_hash_bytes(w, sizeof w);
-	}
-	return h;
-}
-
 /* ---- launching ---- */
 
 static int launch_one(hop_cuda_run *r, int k)
@@ -156,8 +104,8 @@ static int launch_one(hop_cuda_run *r, int k)
 	const hop_cu *cu = r->i->d->cu;
 	const hop_cuda_launch *l = &r->p->launch[k];
 	const hop_cuda_func *f = &r->i->func[l->func];
-	if (by_library(r, l)) {
-		int said = library_run(r, l, r->stream);
+	if (hop_cuda_by_library(r, l)) {
+		int said = hop_cuda_library_run(r, l, r->stream);
 		return said || !r->i->careful ? said : cu->stream_wait(r->stream);
 	}
 	unsigned rec = l->rec, at = (unsigned)k, n = (unsigned)f->team.threads;
@@ -172,99 +120,6 @@ static int launch_one(hop_cuda_run *r, int k)
 	return error || !r->i->careful ? error : cu->stream_wait(r->stream);
 }
 
-/* handle: of the loop that it decides about. */
-static int add_node(hop_cuda_run *r, void *graph, int k, unsigned long long handle, void **last)
-{
-	const hop_cu *cu = r->i->d->cu;
-	const hop_cuda_launch *l = &r->p->launch[k];
-	const hop_cuda_func *f = &r->i->func[l->func];
-	unsigned rec = l->rec, at = (unsigned)k;
-	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state, &handle };
-	hop_cunode what = { .function = f->function, .grid = { l->grid[0], l->grid[1], l->grid[2] },
-		            .block = { (unsigned)f->team.threads, 1, 1 },
-		            .shared = (unsigned)f->is.shared, .params = params };
-	hop_cuvalue together = { .cooperative = 1 };
-	void *before = *last;
-	if (by_library(r, l))
-		return add_library(r, graph, k, last);
-	int error = cu->graph_kernel(last, graph, before ? &before : NULL, before ? 1 : 0, &what);
-	if (!error && f->team.resident)
-		error = cu->graph_set(*last, HOP_CU_NODE_COOPERATIVE, &together);
-	return error;
-}
-
-static int add_list(hop_cuda_run *r, void *graph, int from, int to, unsigned long long handle,
-                    void **last);
-
-/* Some trips at once: a turn of the node is dear, and kernels that find no trip leave. */
-static int add_loop(hop_cuda_run *r, void *graph, int k, unsigned long long handle, void **last)
-{
-	const hop_cuda_launch *l = &r->p->launch[k];
-	hop_cunodes what = { .type = HOP_CU_CONDITIONAL, .handle = handle, .kind = HOP_CU_WHILE, .size = 1,
-		             .context = r->i->d->context };
-	void *before = *last, *end = NULL;
-	int error = r->i->d->cu->graph_node(last, graph, &before, NULL, 1, &what);
-	for (int n = 0; !error && n < l->each; n++)
-		error = add_list(r, what.graph[0], k + 1, k + 1 + l->body, handle, &end);
-	return error;
-}
-
-/* Launches from .. to-1, one after the other. A loop has a kernel right before it. */
-static int add_list(hop_cuda_run *r, void *graph, int from, int to, unsigned long long handle,
-                    void **last)
-{
-	const hop_cuda *d = r->i->d;
-	const hop_cuda_launch *l = r->p->launch;
-	int error = 0;
-	for (int k = from; !error && k < to; k++) {
-		unsigned long long own = handle;
-		bool before = k + 1 < to && l[k + 1].body;
-		if (before)
-			error = d->cu->graph_handle(&own, graph, d->context, 0, HOP_CU_ASSIGN);
-		if (!error)
-			error = add_node(r, graph, k, own, last);
-		if (!before)
-			continue;
-		k++;
-		if (!error)
-			error = add_loop(r, graph, k, own, last);
-		k += l[k].body;
-	}
-	return error;
-}
-
-static int make_once(hop_cuda_run *r, int first, void **out_exec, void **out_graph)
-{
-	const hop_cu *cu = r->i->d->cu;
-	void *graph = NULL, *last = NULL;
-	int error = cu->graph_new(&graph, 0);
-	*out_graph = NULL;
-	if (!error)
-		error = add_list(r, graph, first, r->p->nlaunch, 0, &last);
-	if (!error)
-		error = cu->graph_make(out_exec, graph, 0);
-	if (!error && r->p->loops)
-		*out_graph = graph;
-	else if (graph)
-		cu->graph_free(graph);
-	if (error)
-		*out_exec = NULL;
-	return error;
-}
-
-/* All launches of the plan from one on. Loops belong to the graph that they were made in; there is no
- * way to run them but it, so a library that cannot be part of one is left out. */
-static int make_graph(hop_cuda_run *r, int first, void **out_exec, void **out_graph)
-{
-	int error = make_once(r, first, out_exec, out_graph);
-	if (!error || !r->p->loops || !r->p->nlt)
-		return error;
-	r->alone = true;
-	error = make_once(r, first, out_exec, out_graph);
-	r->alone = false;
-	return error;
-}
-
 /* The slot's place for the plan, and for where libraries find their operands, as the newest. */
 static int exec_of(hop_cuda_run *r)
 {
@@ -272,7 +127,7 @@ static int exec_of(hop_cuda_run *r)
 	__typeof__(s->exec[0]) x = { .serial = r->p->serial };
 	int k = 0;
 	if (r->p->nlt)
-		x.at = addresses(r);
+		x.at = hop_cuda_graph_addresses(r);
 	while (k < s->nexec && (s->exec[k].serial != x.serial || !hop_hash_eq(s->exec[k].at, x.at)))
 		k++;
 	if (k == HOP_CUDA_EXECS) {
@@ -293,7 +148,7 @@ static int exec_of(hop_cuda_run *r)
 static int start_rest(hop_cuda_run *r, int first)
 {
 	r->who = "making a graph";
-	int error = make_graph(r, first, &r->rest, &r->rest_of);
+	int error = hop_cuda_graph_make(r, first, &r->rest, &r->rest_of);
 	if (!error)
 		error = r->i->d->cu->graph_launch(r->rest, r->stream);
 	if (!error)
@@ -319,7 +174,7 @@ static int start(hop_cuda_run *r, int first)
 	int error = 0, runs = first || r->i->careful ? 0 : exec_of(r) + r->p->loops;
 	if (runs && !r->s->exec[0].exec) {
 		r->who = "making a graph";
-		error = make_graph(r, 0, &r->s->exec[0].exec, &r->s->exec[0].graph);
+		error = hop_cuda_graph_make(r, 0, &r->s->exec[0].exec, &r->s->exec[0].graph);
 		if (error && r->p->nlt && !r->p->loops) {      /* launch by launch it worked before */
 			r->s->exec[0].plain = true;
 			error = runs = 0;
@@ -377,6 +232,12 @@ int hop_cuda_stop(hop_cuda_run *r, int error)
 	return r->rt->fail ? r->rt->fail(r->rt, st, text) : 1;
 }
 
+/* Threads that were told so left their loops, and did not say it. */
+static int canceled(const hop_cuda_run *r)
+{
+	return r->p->cancels ? __atomic_load_n(r->rt->cancel, __ATOMIC_RELAXED) : 0;
+}
+
 /* Until the last kernel has ended, and nothing is left to be served. */
 static int legs(hop_cuda_run *r)
 {
@@ -385,16 +246,16 @@ static int legs(hop_cuda_run *r)
 		int error = start(r, first);
 		if (!error && r->p->looks)
 			error = r->i->d->cu->to_host(s->is, s->state, HEAD, r->stream);
-		if (!error && (r->p->looks || !r->staged))     /* else what comes back waits */
+		if (!error && (r->p->looks || r->p->cancels || !r->staged))    /* else what comes back waits */
 			error = wait_for(r);
 		end_rest(r);
 		if (error)
 			return hop_cuda_stop(r, error);
 		if (!r->p->looks)
-			return 0;
+			return canceled(r);
 		int rc = hop_cuda_serve(r);
 		if (rc || !s->is->code)
-			return rc;
+			return rc ? rc : canceled(r);
 		memcpy(s->want, s->is, HEAD);
 		s->want->code = 0;
 		s->want->ring_head = 0;
@@ -407,15 +268,16 @@ static int legs(hop_cuda_run *r)
 
 static int run(hop_cuda_run *r, void *queue, const unsigned char *there)
 {
-	r->stream = queue ? queue : r->s->stream;
+	r->stream = queue ? queue : r->s->kit.stream;
 	int error = hop_cuda_stage_in(r, there), rc;
+	r->lent = queue && !r->staged && !r->p->looks;
 	if (!error) {
 		r->who = "its workspace";
 		error = prepare(r);
 	}
 	if (error)
 		return hop_cuda_stop(r, error);
-	if (queue && !r->staged && !r->p->looks) {             /* it goes on without us */
+	if (r->lent) {
 		error = start(r, 0);
 		if (!error)
 			error = hop_cuda_slot_lend(r->i, r->s, queue);

@@ -46,7 +46,9 @@ hop_status hop_cuda_pack(hop_env *e, int nfunc, const hop_cuda_kernel *kernel,
 	snprintf(h.arch, sizeof h.arch, "%s", arch);
 	memcpy(p, &h, sizeof h);
 	for (int i = 0; i < nfunc; i++) {
-		desc d = { kernel[i].shared, kernel[i].looks | kernel[i].cancels << 1 };
+		desc d = { kernel[i].shared,
+		           kernel[i].looks | kernel[i].cancels << 1 | kernel[i].leaves << 2 |
+		           kernel[i].early << 3 };
 		memcpy(p + sizeof h + (size_t)i * sizeof d, &d, sizeof d);
 	}
 	memcpy(p + n - cubin->n, cubin->s, cubin->n);
@@ -82,7 +84,7 @@ hop_status hop_cuda_copy_arg(hop_env *e, const hop_lfunc *f, const hop_addr *a, 
 		out->base = HOP_BASE_SCRATCH;
 	else
 		return odd(e, f, "memory of a kernel");
-	if (b->kind == HOP_BUF_TEMP && b->space != HOP_SPACE_RESULT)
+	if (b->kind == HOP_BUF_TEMP)
 		out->offset[0] = b->offset;
 	return HOP_OK;
 }
@@ -185,7 +187,11 @@ static hop_status copy_program(hop_env *e, hop_cuda_image *i, const hop_prog *p,
 	i->frame = p->func[0].frame;
 	i->func = HOP_NEWN(&i->a, hop_cuda_func, p->nfunc);
 	for (int k = 0; k < p->nfunc; k++) {
-		i->func[k].is = (hop_cuda_kernel){ d[k].shared, d[k].flags & 1, d[k].flags >> 1 & 1 };
+		i->func[k].is = (hop_cuda_kernel){ .shared = d[k].shared, .looks = d[k].flags & 1,
+			                           .cancels = d[k].flags >> 1 & 1,
+			                           .leaves = d[k].flags >> 2 & 1,
+			                           .early = d[k].flags >> 3 & 1 && i->d->cu->graph_edge };
+		i->early |= i->func[k].is.early;
 		HOP_TRY(copy_func(e, i, p, k));
 	}
 	copy_params(i, &p->func[0]);

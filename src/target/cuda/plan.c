@@ -125,12 +125,12 @@ static bool record_of(walk *w, const hop_cuda_call *c, const record *r, const ho
 static bool enter(walk *w, int func, const record *r);
 
 /* A library may do the product instead. Not behind a kernel that can leave: it would run nevertheless,
- * and again when that has gone on. */
+ * and again when that has gone on. In a run that is canceled it runs for nothing. */
 static void library(walk *w, const hop_cuda_func *f, const record *r, hop_cuda_launch *l)
 {
 	const char *why = w->why;
 	int order[3];
-	if (!f->product || w->p->looks || f->is.looks)
+	if (!f->product || w->p->leaves)
 		return;
 	const hop_lt *lt = hop_cuda_product_way(w->i, f->product, r->syms, r->nsym, order);
 	if (!lt)
@@ -156,6 +156,7 @@ static bool kernel(walk *w, int func, const record *r)
 		w->launch[w->nlaunch] = l;
 	w->nlaunch++;
 	w->p->looks |= f->is.looks;
+	w->p->leaves |= f->is.leaves;
 	w->p->cancels |= f->is.cancels;
 	return true;
 }

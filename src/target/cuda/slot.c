@@ -6,6 +6,14 @@
 
 enum { RING = 1 << 16, PENDING = 8, LINE = 256 };
 
+/* What the locked memory of a kit is for: the state twice, whether to cancel; words; small arrays. */
+enum {
+	STATE = (sizeof(hop_state) + LINE - 1) / LINE * LINE,
+	CANCEL = 2 * STATE, WORDS = CANCEL + LINE, NWORDS = 8 << 10, SMALL = WORDS + NWORDS,
+	NSMALL = HOP_CUDA_LOCKED - SMALL
+};
+_Static_assert(NSMALL >= 16 << 10, "small arrays have most of it");
+
 static size_t aligned(size_t n)
 {
 	return (n + LINE - 1) / LINE * LINE;
@@ -27,22 +35,17 @@ static int place(hop_cuda_image *i, hop_cuda_slot *s)
 	s->save = s->state + state;
 	s->request = s->save + save;
 	s->ring = s->request + request;
-	return i->d->cu->fill(s->state, 0, state, s->stream);
+	return i->d->cu->fill(s->state, 0, state, s->kit.stream);
 }
 
 /* want, is and cancel, which the device may read while it runs. */
-static int lock_memory(hop_cuda_image *i, hop_cuda_slot *s)
+static void lock_memory(hop_cuda_slot *s)
 {
-	void *p = NULL;
-	size_t n = aligned(sizeof(hop_state));
-	int error = i->d->cu->host_alloc(&p, 2 * n + LINE, HOP_CU_PORTABLE | HOP_CU_MAPPED);
-	if (error)
-		return error;
-	memset(p, 0, 2 * n + LINE);
-	s->want = p;
-	s->is = (hop_state *)(void *)((char *)p + n);
-	s->cancel = (int *)(void *)((char *)p + 2 * n);
-	return 0;
+	char *p = s->kit.locked;
+	memset(p, 0, WORDS);
+	s->want = (hop_state *)(void *)p;
+	s->is = (hop_state *)(void *)(p + STATE);
+	s->cancel = (int *)(void *)(p + CANCEL);
 }
 
 static size_t slot_bytes(const hop_cuda_image *i)
@@ -60,27 +63,35 @@ void hop_cuda_slot_forget(hop_cuda_image *i, hop_cuda_slot *s, int k)
 	s->exec[k].exec = s->exec[k].graph = NULL;
 }
 
+/* Memory that the kit had no room for. */
+static void free_words(hop_cuda_image *i, hop_cuda_slot *s)
+{
+	if (s->words && (char *)s->words != s->kit.locked + WORDS)
+		i->d->cu->host_free(s->words);
+	s->words = NULL;
+}
+
+static void free_locked(hop_cuda_image *i, hop_cuda_slot *s)
+{
+	if (s->locked && s->locked != s->kit.locked + SMALL)
+		i->d->cu->host_free(s->locked);
+	s->locked = NULL;
+}
+
 static void slot_free(hop_cuda_image *i, hop_cuda_slot *s)
 {
 	const hop_cu *cu = i->d->cu;
 	bool fit = !hop_cuda_unfit(i->d, i->gen);
-	if (fit && s->stream)
-		cu->stream_wait(s->stream);
+	if (fit && s->kit.stream)
+		cu->stream_wait(s->kit.stream);
 	for (int k = 0; fit && k < s->nexec; k++)
 		hop_cuda_slot_forget(i, s, k);
 	for (int t = 0; fit && t < i->ntape; t++)
 		hop_cuda_tape_drop(i, &s->tape[t]);
 	if (fit) {
-		if (s->stream)
-			cu->stream_free(s->stream);
-		if (s->event)
-			cu->event_free(s->event);
-		if (s->want)
-			cu->host_free(s->want);
-		if (s->words)
-			cu->host_free(s->words);
-		if (s->locked)
-			cu->host_free(s->locked);
+		free_words(i, s);
+		free_locked(i, s);
+		hop_cuda_kit_give(i->d, i->gen, &s->kit);
 		hop_cuda_give(i->d, i->gen, &s->own);
 		hop_cuda_give(i->d, i->gen, &s->table);
 		hop_cuda_give(i->d, i->gen, &s->frame);
@@ -99,50 +110,56 @@ static int slot_new(hop_cuda_image *i, hop_cuda_slot **out_s)
 	s->addr = (hop_cuptr *)(void *)(s->tape + i->ntape);
 	s->at = (int64_t *)(void *)(s->addr + i->nparam);
 	s->kind = (unsigned char *)(s->at + i->nparam);
-	int error = i->d->cu->stream_new(&s->stream, HOP_CU_NONBLOCKING);
-	if (!error)
-		error = i->d->cu->event_new(&s->event, HOP_CU_NOTIMING);
-	if (!error)
+	int error = hop_cuda_kit_take(i->d, &s->kit);
+	if (!error) {
+		lock_memory(s);
 		error = place(i, s);
-	if (!error)
-		error = lock_memory(i, s);
+	}
 	if (!error)                            /* runs may go by other streams */
-		error = i->d->cu->stream_wait(s->stream);
+		error = i->d->cu->stream_wait(s->kit.stream);
 	if (error)
 		slot_free(i, s);
 	*out_s = error ? NULL : s;
 	return error;
 }
 
+static int word_room(hop_cuda_image *i, hop_cuda_slot *s, int nword)
+{
+	size_t bytes = (size_t)nword * sizeof(hop_word), room = NWORDS;
+	for (int k = 0; k < s->nexec; k++)     /* they have its address */
+		hop_cuda_slot_forget(i, s, k);
+	s->nexec = s->nword = s->table_cap = 0;
+	hop_cuda_give(i->d, i->gen, &s->table);
+	free_words(i, s);
+	int error = hop_cuda_take(i->d, bytes, &s->table);
+	if (error)
+		return error;
+	if (bytes <= NWORDS)
+		s->words = (hop_word *)(void *)(s->kit.locked + WORDS);
+	else
+		error = i->d->cu->host_alloc((void **)&s->words, room = s->table.bytes, HOP_CU_PORTABLE);
+	s->table_cap = error ? 0 : (int)(room / sizeof(hop_word));
+	return error;
+}
+
+static int small_room(hop_cuda_image *i, hop_cuda_slot *s, size_t bytes)
+{
+	int error = 0;
+	free_locked(i, s);
+	s->locked_cap = bytes <= NSMALL ? NSMALL : 2 * bytes;
+	if (bytes <= NSMALL)
+		s->locked = s->kit.locked + SMALL;
+	else
+		error = i->d->cu->host_alloc((void **)&s->locked, s->locked_cap, HOP_CU_PORTABLE);
+	if (error)
+		s->locked_cap = 0;
+	return error;
+}
+
 int hop_cuda_slot_room(hop_cuda_image *i, hop_cuda_slot *s, int nword, size_t locked)
 {
-	const hop_cu *cu = i->d->cu;
-	size_t bytes = (size_t)nword * sizeof(hop_word);
-	int error = 0;
-	if (nword > s->table_cap) {
-		for (int k = 0; k < s->nexec; k++)     /* they have its address */
-			hop_cuda_slot_forget(i, s, k);
-		s->nexec = s->nword = s->table_cap = 0;
-		hop_cuda_give(i->d, i->gen, &s->table);
-		if (s->words)
-			cu->host_free(s->words);
-		s->words = NULL;
-		error = hop_cuda_take(i->d, bytes, &s->table);
-		if (!error)
-			error = cu->host_alloc((void **)&s->words, s->table.bytes, HOP_CU_PORTABLE);
-		if (!error)
-			s->table_cap = (int)(s->table.bytes / sizeof(hop_word));
-	}
-	if (!error && locked > s->locked_cap) {
-		if (s->locked)
-			cu->host_free(s->locked);
-		s->locked = NULL;
-		s->locked_cap = 0;
-		error = cu->host_alloc((void **)&s->locked, 2 * locked, HOP_CU_PORTABLE);
-		if (!error)
-			s->locked_cap = 2 * locked;
-	}
-	return error;
+	int error = nword > s->table_cap ? word_room(i, s, nword) : 0;
+	return error || locked <= s->locked_cap ? error : small_room(i, s, locked);
 }
 
 /* ---- lending ---- */
@@ -160,12 +177,12 @@ static hop_cuda_slot *ended(hop_cuda_image *i)
 	hop_cuda_slot *done = NULL;
 	int n = 0;
 	for (hop_cuda_slot **at = &i->pending, *s; (s = *at);) {
-		if (i->d->cu->event_query(s->event) == HOP_CU_NOTREADY && ++n < PENDING) {
+		if (i->d->cu->event_query(s->kit.event) == HOP_CU_NOTREADY && ++n < PENDING) {
 			at = &s->next;
 			continue;
 		}
 		if (n >= PENDING)
-			i->d->cu->event_wait(s->event);
+			i->d->cu->event_wait(s->kit.event);
 		*at = s->next;
 		s->next = done;
 		done = s;
@@ -202,7 +219,7 @@ void hop_cuda_slot_give(hop_cuda_image *i, hop_cuda_slot *s)
 
 int hop_cuda_slot_lend(hop_cuda_image *i, hop_cuda_slot *s, void *stream)
 {
-	int error = i->d->cu->event_record(s->event, stream);
+	int error = i->d->cu->event_record(s->kit.event, stream);
 	if (error)
 		return error;
 	pthread_mutex_lock(&i->lock);
@@ -218,7 +235,7 @@ void hop_cuda_slots_free(hop_cuda_image *i)
 	for (hop_cuda_slot *s = i->pending, *next; s; s = next) {
 		next = s->next;
 		if (fit)
-			i->d->cu->event_wait(s->event);
+			i->d->cu->event_wait(s->kit.event);
 		s->next = i->idle;
 		i->idle = s;
 	}

@@ -36,7 +36,8 @@
  *
  * GOING ON: the host has set code to 0 and launches from `at` on. Every function that can leave looks at
  * `saved` first: not 0, it goes on. All threads read the point and the registers from the top of save; a
- * BARRIER_TEAM; the first thread lowers `saved` by as many words; a BARRIER_TEAM; then goto.
+ * BARRIER_TEAM; the first thread lowers `saved` by as many words; a BARRIER_TEAM; then goto. Where one
+ * block was left (BARRIER_LAST), all have come again: the last to come goes on, when all have looked.
  *
  * RING: records one behind the other, each of a multiple of 8 bytes, written at ring + ring_head, which
  * the first thread then raises:

@@ -19,6 +19,16 @@ static int64_t trip_bytes(int64_t *out_small)
 	return hop_cuda_loops() ? n : 0;
 }
 
+bool hop_cuda_early(void)
+{
+	const char *own = getenv("HOP_CUDA_EARLY");
+	const hop_cu *cu;
+	hop_cuda *d;
+	if (!own || !*own || *own == '0')
+		return false;
+	return hop_cu_open(&cu) || (cu->graph_edge && (hop_cuda_open(&d) || d->major >= 9));
+}
+
 /* What most devices have, whichever is there: the numbers decide bits of sums. */
 static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out_m)
 {
@@ -101,8 +111,8 @@ static void setting(hop_buf *out)
 	char arch[16];
 	int64_t small;
 	hop_cuda_arch(arch);
-	hop_putf(out, "cuda %s %s %s %lld\n", arch, hop_nvrtc_setting(), own ? own : "",
-	         (long long)trip_bytes(&small));
+	hop_putf(out, "cuda %s %s %s %lld%s\n", arch, hop_nvrtc_setting(), own ? own : "",
+	         (long long)trip_bytes(&small), hop_cuda_early() ? " early" : "");
 }
 
 static hop_hash maker(hop_env *e, bool opened)
