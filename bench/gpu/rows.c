@@ -1,5 +1,5 @@
 /* rows.c -- the programs of the benchmark, through the public interface: loops whose predicate stays
- * on the device, chains of branches, products small and large, and nests that memory bounds. */
+ * on the device, lanes, chains of branches, products small and large, and nests that memory bounds. */
 #include "gpu.h"
 
 enum { LOOP = 1024, TRIPS = 2000, CONDS = 32, ITEMS = 256, ITEM = 64, STEPS = 1000, BATCH = 32,
@@ -86,6 +86,45 @@ static void items(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, out[0]);
 }
 
+/* ---- lanes ---- */
+
+/* Angles and speeds, as many steps. */
+static void pendulums(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value a = in[0], w = in[1];
+
+	HOP_FOR(t, i, size_of(user, 1), a, w) {
+		w = hop_sub(t, w, hop_mulf(t, hop_sin(t, a), 0.01));
+		a = hop_add(t, a, hop_mulf(t, w, 0.01));
+	}
+	hop_return(t, hop_add(t, a, w));
+}
+
+/* The same of one that stops by itself. */
+static void stopping(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value a = in[0], w = in[1], n = in[2], i = hop_scalar(t, HOP_i64, 0);
+
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, i, n), a, w, i) {
+		w = hop_sub(t, w, hop_mulf(t, hop_sin(t, a), 0.01));
+		a = hop_add(t, a, hop_mulf(t, w, 0.01));
+		i = hop_add(t, i, hop_i(t, 1));
+	}
+	hop_return(t, hop_add(t, a, w));
+}
+
+/* Each after another number of steps, up to as many. */
+static void unlike(hop_trace *t, const hop_value *in, void *user)
+{
+	int64_t   n = size_of(user, 0), most = size_of(user, 1);
+	hop_value lane = hop_arange(t, HOP_i64, hop_n(n)), out[1] = { { 0, 0 } };
+	hop_value x[3] = { in[0], in[1], hop_rem(t, hop_mul(t, lane, hop_i(t, 7919)), hop_i(t, most + 1)) };
+
+	hop_vmap_at(t, stopping, NULL, 3, x, (const int[]){ 0, 0, 0 }, 1, out);
+	hop_return(t, out[0]);
+}
+
 /* ---- nests ---- */
 
 static void points(hop_trace *t, const hop_value *in, void *user)
@@ -140,6 +179,13 @@ static void product(hop_trace *t, const hop_value *in, void *user)
 {
 	(void)user;
 	hop_return(t, hop_matmul(t, in[0], in[1]));
+}
+
+/* What a gradient of weights is: few elements, a long sum. */
+static void product_long(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_matmul(t, hop_transpose(t, in[0], 0, 1), in[1]));
 }
 
 /* f32 on both ends: what casts take is in it. */
@@ -236,6 +282,24 @@ static gpu_row product_row(const char *name, hop_body *body, int64_t n, double g
 		              .unit = "us a call" };
 }
 
+/* About as long as their arithmetic takes the whole device. */
+static gpu_row lanes_row(const char *name, hop_body *body, int64_t small, double goal)
+{
+	int64_t n = 65536 / small, steps = STEPS / small;
+
+	return (gpu_row){ .name = name, .body = body, .n = { n, steps }, .nin = 2, .per = steps,
+		              .goal = goal, .in = { hop_spec1(HOP_f32, n), hop_spec1(HOP_f32, n) },
+		              .unit = "us a step" };
+}
+
+/* The goal is what a kernel written for it takes. */
+static gpu_row long_row(const char *name, int64_t k, double goal)
+{
+	return (gpu_row){ .name = name, .body = product_long, .nin = 2, .per = 1, .goal = goal,
+		              .in = { hop_spec2(HOP_f32, k, HIDDEN), hop_spec2(HOP_f32, k, HIDDEN) },
+		              .scale = 0.06, .unit = "us a call" };
+}
+
 bool gpu_row_at(int i, int64_t s, gpu_row *out)
 {
 	const int64_t all = (int64_t)(1 << 26) / s / s;
@@ -262,6 +326,9 @@ bool gpu_row_at(int i, int64_t s, gpu_row *out)
 	case 18: *out = product_row("product 4096, f32", product, 4096 / s, 2720); break;
 	case 19: *out = product_row("product 4096, bf16", product_bf16, 4096 / s, 260); break;
 	case 20: *out = wide_row("while 16M, neighbours", while_near, s, 66); break;
+	case 21: *out = long_row("product 256x31968x256, f32", 31968 / s, 134); break;
+	case 22: *out = lanes_row("65536 lanes, 1000 steps", pendulums, s, 0.2); break;
+	case 23: *out = lanes_row("65536 lanes, up to 1000", unlike, s, 0.2); break;
 	default: return false;
 	}
 	return true;
