@@ -29,20 +29,19 @@ static const struct { const char *name; cmd_fn *run; const char *help; } sub[] =
 	{ "show", cmd_show,
 	  "show [FILE] [--after=PASS] [--machine=M] [--locs] [--copies] [--shared]\n"
 	  "        [--regions] [--saved [--budget=B]]\n"
-	  "show [FILE] --html [-p PASS,PASS...] [-o PAGE.html]\n"
+	  "  hop show [FILE] --html [-p PASS,PASS...] [-o PAGE.html]\n"
 	  "    print the text canonically; --after: the graph as it is after that pass of a\n"
 	  "    compilation, or, for lower, the loop program, for schedule the same bound to a\n"
 	  "    machine: this one, or none, sse, avx2, avx512, neon, cuda; for c the program as C without\n"
 	  "    its head; for device the loop program as a device is to run it, for cuda the same as\n"
 	  "    CUDA C without its head; --locs: end lines with where they come from; --copies: every\n"
-	  "    copy, with its\n"
-	  "    bytes and the reason; --shared: which bodies are one, for how many callers, and\n"
-	  "    what keeps those apart that are nearly equal; --regions: the functions that are\n"
-	  "    compiled, the places that call each, and its loop nests; --saved: what the reverse\n"
-	  "    pass keeps of the forward pass and what it computes again, with the reasons, under a\n"
-	  "    budget from 0, nothing, to 1, all that is dear; --html: a page for a browser, one\n"
-	  "    file: nested graphs that unfold, before and after every pass of a compilation, behind\n"
-	  "    those of -p" },
+	  "    copy, with its bytes and the reason; --shared: which bodies are one, for how many\n"
+	  "    callers, and what keeps those apart that are nearly equal; --regions: the functions\n"
+	  "    that are compiled, the places that call each, and its loop nests; --saved: what the\n"
+	  "    reverse pass keeps of the forward pass and what it computes again, with the reasons,\n"
+	  "    under a budget from 0, nothing, to 1, all that is dear; --html: a page for a browser,\n"
+	  "    one file: nested graphs that unfold, before and after every pass of a compilation,\n"
+	  "    behind those of -p" },
 	{ "opt", cmd_opt,
 	  "opt -p PASS,PASS... [FILE]\n"
 	  "    apply passes by name and print; `hop opt --list` names them. Transforms take\n"
