@@ -1,10 +1,11 @@
 /* device_list.c -- loops in order and branches that a host's list holds, each trip kernels of its own:
  * where a trip moves so much that a launch for each nest costs little, and each nest gains by the team
  * that fits it. The device decides whether there is another trip: a byte, written by the last kernel
- * before the loop and by the last of each trip. A branch is a loop of one trip.
+ * before the loop and by the last of each trip. About a branch one before it decides, and that is all.
  *
  *	decide                          store byte
  *	while { load byte } { trip; decide }
+ *	while once { load byte } { side }
  *
  * Where the run time is asked anything they stay in a kernel: only there they can be left.
  *
@@ -276,7 +277,7 @@ static void let_wait(hop_dfunc *d, hop_block *b)
 		}
 		hop_block_append(&out, s);
 	}
-	HOP_ASSERT(!l.held.first);
+	hop_block_join(&out, &l.held);         /* of a branch: nothing decides at its end */
 	*b = out;
 	hop_rewind(&d->e->tmp, m);
 }
@@ -295,7 +296,7 @@ static int decider(hop_dfunc *d)
 	return go;
 }
 
-/* The loop at the end of b: the trip ends in what decides about the next. */
+/* The loop at the end of b: the trip ends in what decides about the next, if there may be one. */
 static hop_stmt *put_loop(hop_lbuild *b, hop_dfunc *d, const hop_dcost *cost, int go, hop_block trip)
 {
 	hop_block other = { 0 }, *out = b->block;
@@ -333,21 +334,16 @@ static void host_loop(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_bloc
 
 /* ---- branches ---- */
 
-/* One side of a branch as a loop that ends after a trip. */
 static void host_side(hop_dfunc *d, const hop_dcost *cost, hop_lbuild *b, hop_reg when, hop_block side)
 {
-	hop_block *out = b->block;
 	int go = decider(d);
 	hop_addr to = whole(go);
 	hop_l_store(b, HOP_bool, &to, when);
 	hop_device_prepare(d, &side);
-	b->block = &side;
-	hop_l_store(b, HOP_bool, &to, hop_l_consti(b, HOP_bool, 0));
-	b->block = out;
-	put_loop(b, d, cost, go, side);
+	put_loop(b, d, cost, go, side)->once = true;
 }
 
-/* Each side by itself: as a loop of the list, or, if it is not worth it, as a branch of a kernel. */
+/* Each side by itself: of the list, or, if it is not worth it, a branch of a kernel. */
 static void host_branch(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_block *out)
 {
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = out, .loc = s->loc };

@@ -394,7 +394,7 @@ static void put_stmt(hop_buf *o, const hop_stmt *s, int depth)
 		hop_putc(o, '}');
 		break;
 	case HOP_L_WHILE:
-		hop_put(o, "while");
+		hop_put(o, s->once ? "while once" : "while");
 		if (s->hosted && s->bind.each > 1)
 			hop_putf(o, " each %d", s->bind.each);
 		hop_put(o, " {\n");

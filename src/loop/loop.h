@@ -304,6 +304,7 @@ struct hop_stmt {
 	bool              is_part : 1;  /* CALL: the callee has our parameters, sizes and frame,
 	                                   and nothing is passed */
 	bool              hosted : 1;   /* WHILE: of a host's list, see hop_level */
+	bool              once : 1;     /* hosted: a branch: its body decides nothing, and is run once */
 	bool              rare : 1;     /* IF, for a device: hardly ever taken */
 	hop_loc           loc;
 	hop_reg           dst;          /* OP result, LOOP variable */
@@ -341,6 +342,7 @@ _Static_assert(sizeof(hop_stmt) <= 128, "two lines of a cache");
  * HOST    a list: calls of kernels and of other lists, libraries, one after the other. A WHILE of a list
  *         has a load as its `other`: what the last kernel before it and the last of each trip decided.
  *         bind.each trips may be told at once: kernels know if there is none (hop_lfunc.when).
+ *         One that is `once` is a branch.
  * KERNEL  all threads of its team, which are started together: one block, blocks that are all there
  *         at once (resident), or any number of blocks that come and go. Statements outside of loops
  *         that are shared (hop_place) run in every thread, with the same values of registers; a store

@@ -403,6 +403,8 @@ static hop_status check_stmt(scope *v, const hop_stmt *s)
 		leave(v, &s->other);
 		return HOP_OK;
 	case HOP_L_WHILE:
+		if (s->once && (!s->hosted || s->bind.each > 1))
+			return bad(v, s, "loop program: a branch of a list that is none, or has trips");
 		HOP_TRY(check_carries(v, s));
 		HOP_TRY(check_block(v, &s->other));
 		HOP_TRY(use(v, s, s->a[0], HOP_bool));

@@ -14,6 +14,7 @@ typedef struct emu_node {
 	int        nafter, *after;     /* numbers of nodes */
 	struct emu_function *function;
 	emu_handle *loop;              /* NULL: a kernel */
+	bool       once;               /* no loop, but a branch: what it goes by stays as it is */
 	struct emu_exec *body;
 } emu_node;
 typedef struct emu_exec { int nnode; emu_node *node; } emu_exec;

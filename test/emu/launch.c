@@ -284,16 +284,17 @@ CUresult cuGraphAddNode_v2(void **out, void *handle, void *const *after, const v
                            size_t nafter, CUgraphNodeParams *what)
 {
 	const CUDA_CONDITIONAL_NODE_PARAMS *c = &what->conditional;
-	emu_node n = { .loop = emu_handle_of(c->handle) };
+	emu_node n = { .loop = emu_handle_of(c->handle), .once = c->type == CU_GRAPH_COND_TYPE_IF };
 	graph *body = calloc(1, sizeof *body);
 	node *own;
 	void *made = NULL;
 
 	if (!body)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	int code = what->type == CU_GRAPH_NODE_TYPE_CONDITIONAL && c->type == CU_GRAPH_COND_TYPE_WHILE &&
-	           c->size == 1 && c->ctx && !edges && n.loop && n.loop->of == handle ?
-	           add(&made, handle, after, nafter, n) : CUDA_ERROR_INVALID_VALUE;
+	int code = what->type == CU_GRAPH_NODE_TYPE_CONDITIONAL &&
+	           (n.once || c->type == CU_GRAPH_COND_TYPE_WHILE) && c->size == 1 && c->ctx && !edges &&
+	           n.loop && n.loop->of == handle ? add(&made, handle, after, nafter, n)
+	                                          : CUDA_ERROR_INVALID_VALUE;
 	if (code) {
 		free(body);
 		return code;

@@ -28,8 +28,11 @@ static int run_node(const emu_node *n)
 		emu_handles_apart();
 		return n->call.code ? n->call.code(n->call.with) : emu_run(&n->launch);
 	}
-	while (n->loop->value && !code)
-		code = run_graph(n->body);
+	do {
+		if (!n->loop->by)
+			emu_fail("the kernel before a loop or a branch does not decide about it");
+		code = n->loop->value ? run_graph(n->body) : 0;
+	} while (n->loop->value && !n->once && !code);
 	return code;
 }
 

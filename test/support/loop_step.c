@@ -250,6 +250,8 @@ static void repeat(run_frame *t, const hop_stmt *s)
 		/* a host tells some ahead: their kernels see that there is no trip */
 		for (int i = 1; s->hosted && i < s->bind.each; i++)
 			run_block(t, &s->body);
+		if (s->once)
+			return;
 		step_ends(t, s);
 	}
 }

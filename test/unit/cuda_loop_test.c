@@ -199,9 +199,25 @@ static void turns(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, x);
 }
 
+/* One side, in the place of what it changes: a trip that is not there must not take the one that
+ * the last trip took. */
+static void in_place(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], n = hop_scalar(t, HOP_f64, 0);
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, n, hop_index(t, in[0], 0, 0)), x, n) {
+		n = hop_addf(t, n, 1);
+		HOP_IF(t, hop_lt(t, hop_sub(t, hop_mulf(t, n, 0.5), hop_floor(t, hop_mulf(t, n, 0.5))),
+		                 hop_f(t, 0.25)), x)
+			x = hop_addf(t, x, 3);
+	}
+	hop_return(t, x);
+}
+
 static void test_turns(void **state)
 {
 	(void)state;
+	judge(in_place, 3, (const double[]){ 0, 1, 4 });
 	judge(turns, 4, (const double[]){ 0, 1, 5, 12 });
 }
 

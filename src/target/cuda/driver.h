@@ -21,8 +21,8 @@ enum { HOP_CU_FUNC_THREADS = 0, HOP_CU_FUNC_STATIC = 1, HOP_CU_FUNC_LOCAL = 3, H
 enum { HOP_CU_POOL_KEEP = 4, HOP_CU_POINTER_TYPE = 2, HOP_CU_HOST = 1, HOP_CU_DEVICE = 2,
        HOP_CU_UNIFIED = 4, HOP_CU_NODE_COOPERATIVE = 2, HOP_CU_NONBLOCKING = 1, HOP_CU_NOTIMING = 2,
        HOP_CU_PORTABLE = 1, HOP_CU_MAPPED = 2, HOP_CU_PINNED = 1, HOP_CU_READWRITE = 3,
-       HOP_CU_CAPTURE_RELAXED = 2, HOP_CU_CONDITIONAL = 13, HOP_CU_WHILE = 1, HOP_CU_ASSIGN = 1,
-       HOP_CU_EARLY = 1 };
+       HOP_CU_CAPTURE_RELAXED = 2, HOP_CU_CONDITIONAL = 13, HOP_CU_IF = 0, HOP_CU_WHILE = 1,
+       HOP_CU_ASSIGN = 1, HOP_CU_EARLY = 1 };
 #define HOP_CU_LEGACY ((void *)1)              /* the stream of users who name none */
 
 typedef struct hop_cucopy {                    /* CUDA_MEMCPY2D */
@@ -58,7 +58,7 @@ typedef struct hop_cunode {                    /* CUDA_KERNEL_NODE_PARAMS_v2 */
 typedef struct hop_cunodes {                   /* CUgraphNodeParams, of a conditional node */
 	int      type, pad[3];                 /* HOP_CU_CONDITIONAL */
 	unsigned long long handle;
-	int      kind;                         /* HOP_CU_WHILE */
+	int      kind;                         /* HOP_CU_IF, HOP_CU_WHILE */
 	unsigned size;                         /* graphs in it: 1 */
 	void   **graph;                        /* the driver's array of them, once it is made */
 	void    *context;

@@ -396,8 +396,11 @@ static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 	else if (kernel && e->cu->looks && !when)
 		hop_put(o, "\tif (state->code)\n\t\treturn;\n");
 	hop_cuda_declare(e, o);
-	if (when)                              /* both are on their way at once */
-		hop_putf(o, "\tif (%s!%s)\n\t\treturn;\n", me->tells ? "" : "(state->code != 0) | ", when);
+	if (when && me->tells)                 /* a branch of an earlier trip may have been taken */
+		hop_putf(o, "\tif (!%s) {\n\t\tif (hop_first_team())\n\t\t\thop_go_on(loop, false);\n"
+		            "\t\treturn;\n\t}\n", when);
+	else if (when)                         /* both are on their way at once */
+		hop_putf(o, "\tif ((state->code != 0) | !%s)\n\t\treturn;\n", when);
 	if (e->cu->row)
 		hop_put(o, "\tint row = 0;\n");
 	if (e->cu->even)

@@ -96,16 +96,17 @@ static int add_node(hop_cuda_run *r, chain *c, int k, unsigned long long handle)
 
 static int add_list(hop_cuda_run *r, chain *c, int from, int to, unsigned long long handle);
 
-/* Some trips at once: a turn of the node is dear, and kernels that find no trip leave. */
+/* Some trips at once: a turn of the node is dear, and kernels that find no trip leave. Or a branch. */
 static int add_loop(hop_cuda_run *r, chain *c, int k, unsigned long long handle)
 {
 	const hop_cuda_launch *l = &r->p->launch[k];
-	hop_cunodes what = { .type = HOP_CU_CONDITIONAL, .handle = handle, .kind = HOP_CU_WHILE, .size = 1,
-		             .context = r->i->d->context };
+	hop_cunodes what = { .type = HOP_CU_CONDITIONAL, .handle = handle, .size = 1,
+		             .kind = l->each ? HOP_CU_WHILE : HOP_CU_IF, .context = r->i->d->context };
+	int trips = l->each ? l->each : 1;
 	void *before = c->last;
 	int error = r->i->d->cu->graph_node(&c->last, c->graph, &before, NULL, 1, &what);
 	chain in = { .graph = error ? NULL : what.graph[0], .loop = true };
-	for (int n = 0; !error && n < l->each; n++)
+	for (int n = 0; !error && n < trips; n++)
 		error = add_list(r, &in, k + 1, k + 1 + l->body, handle);
 	c->early = false;
 	return error;

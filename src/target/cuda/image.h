@@ -20,14 +20,14 @@ typedef struct hop_cuda_arg {
 	hop_size  offset[2];
 } hop_cuda_arg;
 
-/* Or a loop: nbody of them are a trip. */
+/* Or a loop, or a branch: nbody of them are a trip. */
 typedef struct hop_cuda_call {
 	int           callee;
 	bool          is_part;
 	hop_size      frame, *sizes;
 	int           narg;
 	hop_cuda_arg *arg;
-	int           nbody, each;     /* so many trips are told at once */
+	int           nbody, each;     /* so many trips are told at once; 0: a branch */
 	struct hop_cuda_call *body;
 } hop_cuda_call;
 
@@ -75,11 +75,12 @@ typedef struct hop_cuda_effect {
 typedef struct hop_cuda_word { int base; int64_t v; } hop_cuda_word;
 
 /* Of a kernel; or, where its operands lie as the library wants them, of that. Or a loop, whose trip is
- * the `body` launches behind it, and about which the kernel before it and the last of a trip decide. */
+ * the `body` launches behind it, and about which the kernel before it and the last of a trip decide;
+ * or a branch, which is the same without trips. */
 typedef struct hop_cuda_launch {
 	int      func;
 	unsigned grid[3], rec;
-	int      body, each;           /* of a loop; 0 = it is none */
+	int      body, each;           /* body 0 = it is neither; each 0 = a branch */
 	const hop_lt *lt;              /* NULL: always the kernel */
 	hop_cuda_word at[3];           /* its operands: L, R, D */
 } hop_cuda_launch;
