@@ -2,6 +2,7 @@
  * which must not change a bit; the object cache and damaged objects. */
 #include <dirent.h>
 #include <math.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "loop/gemm.h"
@@ -417,5 +418,6 @@ int main(void)
 		cmocka_unit_test(test_library),
 	};
 
+	cmocka_set_test_filter(getenv("UNIT_CASES"));         /* NULL: all */
 	return RIG_EACH_WIDTH(tests);
 }

@@ -178,7 +178,7 @@ static void *small(void *arg)
 	return arg;
 }
 
-static void test_small_stack(void **state)
+static void test_thread_of_small_stack(void **state)
 {
 	pthread_attr_t a;
 	pthread_t t;
@@ -209,7 +209,8 @@ int main(void)
 		cmocka_unit_test(test_apply),
 		cmocka_unit_test(test_bodies),
 		cmocka_unit_test(test_chains),
-		cmocka_unit_test(test_small_stack),
+		cmocka_unit_test(test_thread_of_small_stack),
 	};
+	cmocka_set_test_filter(getenv("UNIT_CASES"));         /* NULL: all */
 	return cmocka_run_group_tests(tests, up, down);
 }

@@ -2,6 +2,7 @@
  * captured and eager, against a model that really shares memory: a view is a list of
  * places in the storage. The number of programs is fixed, and so are they. */
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "trace_rig.h"
 
@@ -368,5 +369,6 @@ int main(void)
 		cmocka_unit_test(threads_capture_the_same),
 		cmocka_unit_test(bodies_that_call_themselves),
 	};
+	cmocka_set_test_filter(getenv("UNIT_CASES"));         /* NULL: all */
 	return cmocka_run_group_tests(tests, rig_up, rig_down);
 }
