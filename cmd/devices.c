@@ -77,7 +77,7 @@ hop_status cmd_cuda_text(cmd *c, const hop_prog *p, hop_buf *out)
 {
 	hop_cuda_needs needs = { 0 };
 	return hop_cuda_prog(c->env, p, "hop_main", out, HOP_NEWN(&c->env->tmp, hop_cuda_kernel, p->nfunc),
-	                     &needs);
+	                     &needs, NULL);
 }
 
 static hop_status write_one(cmd *c, const char *name, bool cubin, const char *path)

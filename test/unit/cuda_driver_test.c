@@ -6,7 +6,7 @@
 #include "native_rig.h"
 
 #include "target/cuda/image.h"
-#include "target/cuda/nvrtc.h"
+#include "target/cuda/pieces.h"
 
 static hop_cuda *dev;
 static bool      no_device;
@@ -30,20 +30,20 @@ typedef struct loaded {
 
 static void compile_text(loaded *l, const char *text)
 {
-	hop_buf all, cubin;
+	hop_buf all;
+	hop_bytes cubin;
 	char arch[16];
 	hop_cuda_arch(arch);
 	hop_buf_open(&all, &l->r.e);
-	hop_buf_open(&cubin, &l->r.e);
 	hop_put(&all, HOP_STATE_TEXT);
 	hop_put(&all, text);
-	hop_status st = hop_nvrtc_cubin(&l->r.e, all.s, all.n, arch, &cubin);
+	hop_status st = hop_cuda_cubins(&l->r.e, 1, &all, arch, &cubin);
 	if (!st)
-		st = hop_cuda_pack(&l->r.e, l->r.p.nfunc, l->kernel, &l->needs, arch, &cubin, &l->bytes);
+		st = hop_cuda_pack(&l->r.e, l->r.p.nfunc, l->kernel, &l->needs, arch, 1, &cubin, &l->bytes);
 	if (st)
 		fprintf(stderr, "%s\n", l->r.e.diag.text);
 	assert_int_equal(st, HOP_OK);
-	hop_buf_free(&cubin);
+	hop_cuda_cubins_free(&l->r.e, 1, &cubin);
 	hop_buf_free(&all);
 }
 
@@ -571,17 +571,18 @@ static void damaged_bytes(void **state)
 static void compiler_says(void **state)
 {
 	rig r;
-	hop_buf out;
+	hop_buf text;
+	hop_bytes out;
 	(void)state;
 	NEED_DEVICE();
 	rig_up(&r, 0, 0, 0);
-	hop_buf_open(&out, &r.e);
-	static const char text[] = "__device__ int fine;\n"
-	                           "__device__ int bad() { return nothing_of_that_name; }\n";
-	assert_int_equal(hop_nvrtc_cubin(&r.e, text, sizeof text - 1, "sm_90a", &out), HOP_ETARGET);
+	hop_buf_open(&text, &r.e);
+	hop_put(&text, "__device__ int fine;\n"
+	               "__device__ int bad() { return nothing_of_that_name; }\n");
+	assert_int_equal(hop_cuda_cubins(&r.e, 1, &text, "sm_90a", &out), HOP_ETARGET);
 	assert_non_null(strstr(r.e.diag.text, "nothing_of_that_name"));
 	assert_non_null(strstr(r.e.diag.text, "line 2: __device__ int bad"));
-	hop_buf_free(&out);
+	hop_buf_free(&text);
 	rig_down(&r);
 }
 

@@ -7,7 +7,7 @@
 #include "native_rig.h"
 
 #include "target/cuda/cuda.h"
-#include "target/cuda/nvrtc.h"
+#include "target/cuda/pieces.h"
 
 /* ---- programs ---- */
 
@@ -57,7 +57,7 @@ static void wait(rig *r, enum hop_barrier which)
 /* The parameters of function 0 are those of its kernel; all texts compile. */
 static void write_text(rig *r)
 {
-	hop_buf cubin;
+	hop_bytes cubin;
 	r->f[0].nbuf = r->f[0].nin + r->f[0].nout;
 	r->f[0].buf = r->f[1].buf;
 	memset(kernels, 0, sizeof kernels);
@@ -73,12 +73,11 @@ static void write_text(rig *r)
 	}
 	if (!getenv("HOP_NVRTC"))
 		return;
-	hop_buf_open(&cubin, &r->e);
-	if (hop_nvrtc_cubin(&r->e, text.s, text.n, "sm_90a", &cubin)) {
+	if (hop_cuda_cubins(&r->e, 1, &text, "sm_90a", &cubin)) {
 		fprintf(stderr, "%s\n%s\n", r->e.diag.text, text.s);
 		fail();
 	}
-	hop_buf_free(&cubin);
+	hop_cuda_cubins_free(&r->e, 1, &cubin);
 }
 
 static void has(const char *what)

@@ -16,6 +16,7 @@ typedef struct hop_cuda_kernel {
 	bool    leaves;            /* it, or what it calls, can leave, and goes on where it left */
 	bool    cancels;           /* it reads *cancel: the host must hear of it while it waits */
 	bool    early;             /* it waits itself for what ran before */
+	int     piece;             /* which of the program's texts it is in (pieces.h) */
 } hop_cuda_kernel;
 
 /* What the text needs of a run. */

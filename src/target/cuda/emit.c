@@ -431,7 +431,7 @@ static void begin_func(hop_cuemit *e, int i, hop_buf *body)
 	                   .o = body, .indent = 1, .cu = cu };
 	*cu = (struct hop_cuda){ .func = cu->func, .needs = cu->needs, .st = cu->st, .looks = cu->looks,
 	                         .waits = cu->waits,
-	                         .data = cu->data, .ndata = cu->ndata,
+	                         .data = cu->data, .ndata = cu->ndata, .with = cu->with,
 	                         .resume = cu->resume, .copy = "" };
 	e->reg = HOP_NEWN(a, const char *, n);
 	e->dtype = HOP_NEWN(a, uint8_t, n);
@@ -545,30 +545,46 @@ static hop_status check_levels(hop_env *e, const hop_prog *p)
 }
 
 /* Callees come after their callers in a program and before them in the text: they are declared first. */
-static void emit_all_funcs(hop_cuemit *e, hop_buf *out)
+static void emit_all_funcs(hop_cuemit *e, hop_buf *out, hop_cuda_slices *at)
 {
 	const hop_prog *p = e->p;
+	int             given = p->nfunc;
 	for (int i = 0; i < p->nfunc; i++)
 		if (p->func[i].level == HOP_LEVEL_TEAM || p->func[i].level == HOP_LEVEL_THREAD) {
+			at->head[i].from = out->n;
 			put_head(out, p, e->cu->func, e->name, i);
 			hop_put(out, ";\n");
+			at->head[i].to = out->n;
 		}
+	at->body[given].from = out->n;
 	for (int i = 0; i < p->nfunc; i++)
 		if (p->func[i].level == HOP_LEVEL_HOST)
 			hop_cuda_given(e, i, out);
+	at->body[given].to = out->n;
 	for (int i = p->nfunc - 1; i >= 0 && !e->cu->st; i--)
-		if (p->func[i].level != HOP_LEVEL_HOST)
+		if (p->func[i].level != HOP_LEVEL_HOST) {
+			at->body[i].from = out->n;
 			emit_func(e, i, out);
+			at->body[i].to = out->n;
+		}
 }
 
 hop_status hop_cuda_prog(hop_env *env, const hop_prog *p, const char *name, hop_buf *out,
-                         hop_cuda_kernel *kernel, hop_cuda_needs *needs)
+                         hop_cuda_kernel *kernel, hop_cuda_needs *needs, hop_cuda_slices *at)
 {
 	hop_mark        m = hop_mark_at(&env->tmp);
 	hop_cufunc     *func = HOP_NEWN(&env->tmp, hop_cufunc, p->nfunc);
 	struct hop_cuda cu = { .func = func, .needs = needs, .waits = hop_cuda_early() };
 	hop_cuemit      e = { .env = env, .p = p, .name = name, .cu = &cu };
+	hop_cuda_slices none = { 0 };
 	hop_status      st = check_levels(env, p);
+
+	if (!at) {
+		at = &none;
+		none.head = HOP_NEWN(&env->tmp, hop_cuda_slice, p->nfunc + 1);
+		none.body = HOP_NEWN(&env->tmp, hop_cuda_slice, p->nfunc + 1);
+	}
+	cu.with = at->with;
 
 	if (!st)
 		st = hop_cuda_analyse(env, p, func);
@@ -579,7 +595,7 @@ hop_status hop_cuda_prog(hop_env *env, const hop_prog *p, const char *name, hop_
 	for (int i = 0; i < p->nfunc; i++)
 		cu.looks |= func[i].ends;
 	hop_cuda_room(&e);
-	emit_all_funcs(&e, out);
+	emit_all_funcs(&e, out, at);
 	for (int i = 0; i < p->nfunc; i++)
 		needs->save = larger(needs->save, func[i].save);
 	describe(&e, kernel);
@@ -594,7 +610,7 @@ hop_status hop_cuda_text(hop_env *e, const hop_prog *p, const char *name, hop_bu
 	hop_status st;
 
 	hop_buf_open(&text, e);
-	st = hop_cuda_prog(e, p, name, &text, kernel, needs);
+	st = hop_cuda_prog(e, p, name, &text, kernel, needs, NULL);
 	if (!st) {
 		hop_cuda_prelude(e, &text, out);
 		hop_putn(out, text.s ? text.s : "", text.n);

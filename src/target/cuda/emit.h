@@ -31,6 +31,7 @@
 #include "target/cuda/cuda.h"
 
 typedef hop_cemit hop_cuemit;
+typedef struct hop_cuda_slices hop_cuda_slices;
 
 enum { HOP_CUDA_WARP = 32 };
 
@@ -87,6 +88,7 @@ struct hop_cuda {
 	bool            result;    /* what a statement gives is declared at the top */
 	struct hop_cudata *data;   /* constants that have a text */
 	int             ndata;
+	int            *with;      /* hop_cuda_slices.with; NULL = nobody wants to know */
 	int64_t         own, below;        /* most words that it pushes, and those that it calls */
 	/* Functions that leave: emit_leave.c. */
 	bool            high;      /* the block holds points to go on at: no variable is declared in it */
@@ -124,9 +126,19 @@ void        hop_cuda_define(hop_cuemit *e, hop_reg r, hop_dtype d, const char *v
 const char *hop_cuda_scratch(hop_cuemit *e, int64_t bytes);
 const char *hop_cuda_row(hop_cuemit *e);                     /* of block reductions: `row` says which */
 const char *hop_cuda_word(hop_cuemit *e);                    /* a word that the block shares */
-/* Programs as texts without a prelude; kernel and needs are filled. */
+/* Programs as texts without a prelude; kernel and needs are filled. at: see pieces.c; or NULL. */
 hop_status  hop_cuda_prog(hop_env *e, const hop_prog *p, const char *name, hop_buf *out,
-                          hop_cuda_kernel *kernel, hop_cuda_needs *needs);
+                          hop_cuda_kernel *kernel, hop_cuda_needs *needs, hop_cuda_slices *at);
+
+/* pieces.c */
+/* Where the parts of a text are, and which of them need each other. */
+typedef struct hop_cuda_slice { size_t from, to; } hop_cuda_slice;
+struct hop_cuda_slices {
+	hop_cuda_slice *head, *body;       /* [nfunc+1] of a function; empty: it has none. Bodies, last: of
+	                                      the constants that lists hand on */
+	int            *with;              /* [nfunc+1] as trees: one that it needs; -1 = none */
+};
+void        hop_cuda_together(int *with, int a, int b);
 
 /* emit_addr.c */
 /* Names of all buffers; constants are put to o. */

@@ -43,11 +43,14 @@ static const char *data_of(hop_cuemit *e, int i, hop_buf *o, bool given)
 	const hop_lbuf    *b = &e->f->buf[i];
 	struct hop_cudata *d = cu->data;
 
-	for (int k = 0; !given && k < cu->ndata; k++, d++)
-		if (d->data == b->data && d->n == b->count.k && d->dtype == b->dtype)
-			return d->given ? hop_c_text(e, "((const %s *)%s)", hop_c_mem(e, b->dtype),
-			                             data_name(e, d->func, d->buf))
-			                : data_name(e, d->func, d->buf);
+	for (int k = 0; !given && k < cu->ndata; k++, d++) {
+		if (d->data != b->data || d->n != b->count.k || d->dtype != b->dtype)
+			continue;
+		const char *name = data_name(e, d->func, d->buf);
+		if (cu->with)
+			hop_cuda_together(cu->with, e->index, d->given ? e->p->nfunc : d->func);
+		return d->given ? hop_c_text(e, "((const %s *)%s)", hop_c_mem(e, b->dtype), name) : name;
+	}
 	cu->data[cu->ndata++] = (struct hop_cudata){ b->data, b->count.k, b->dtype, e->index, i, given };
 	e->base[i] = data_name(e, e->index, i);
 	hop_c_put_data(e, o, i, given ? "HOP_GIVEN" : "HOP_DATA", given);

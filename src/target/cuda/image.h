@@ -3,6 +3,7 @@
 #ifndef HOP_CUDA_IMAGE_H
 #define HOP_CUDA_IMAGE_H
 
+#include "target/beside.h"
 #include "target/cuda/cublaslt.h"
 #include "target/cuda/cuda.h"
 
@@ -145,7 +146,8 @@ typedef struct hop_cuda_image {
 	hop_arena a;
 	hop_cuda *d;
 	unsigned  gen;
-	void     *module;
+	int       nmodule;             /* of each text of the program; 0 of what was never loaded */
+	void     *module[HOP_BESIDE];
 	const char *name;              /* of the entry */
 	int       nfunc, nparam, neffect, ntape, nsym;
 	hop_size  frame;               /* of the entry */
@@ -185,9 +187,9 @@ typedef struct hop_cuda_run {
 hop_status hop_cuda_load(hop_env *e, const hop_bytes *b, const hop_prog *p, const char *entry,
                          hop_image *out_i);
 void       hop_cuda_unload(hop_image *i);
-/* What load takes: header, kernels' descriptions, cubin, seal. */
+/* What load takes: header, kernels' descriptions, cubins each behind its length, seal. */
 hop_status hop_cuda_pack(hop_env *e, int nfunc, const hop_cuda_kernel *kernel,
-                         const hop_cuda_needs *needs, const char *arch, const hop_buf *cubin,
+                         const hop_cuda_needs *needs, const char *arch, int n, const hop_bytes *cubin,
                          hop_bytes *out_b);
 
 /* An address of list f, without its terms; HOP_ETARGET where a list cannot name it. */

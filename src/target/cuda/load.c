@@ -13,11 +13,13 @@ typedef struct header {
 	char     magic[8];
 	char     arch[16];
 	int64_t  save, request, ring;
-	uint64_t nfunc, cubin;         /* descriptions, then so many bytes */
+	uint64_t nfunc, cubins;        /* descriptions, then so many bytes */
 } header;
 
-typedef struct desc { int64_t shared, flags; } desc;
-static const char magic[8] = "hopcu01";
+typedef struct desc { int64_t shared; int32_t flags, piece; } desc;
+typedef struct length { uint64_t n, nothing; } length;         /* of the cubin behind it */
+_Static_assert(sizeof(header) % 16 == 0 && sizeof(desc) == 16 && sizeof(length) == 16, "all is aligned");
+static const char magic[8] = "hopcu02";
 
 static bool is_whole(const hop_bytes *b)
 {
@@ -29,32 +31,44 @@ static bool is_whole(const hop_bytes *b)
 	h = hop_hash_bytes(b->p, b->n - sizeof h);
 	return !memcmp((char *)b->p + b->n - sizeof h, &h, sizeof h) &&
 	       !memcmp(t.magic, magic, sizeof magic) && t.nfunc < b->n / sizeof(desc) &&
-	       b->n == sizeof t + t.nfunc * sizeof(desc) + t.cubin + sizeof h;
+	       b->n == sizeof t + t.nfunc * sizeof(desc) + t.cubins + sizeof h;
+}
+
+static size_t padded(size_t n)
+{
+	return (n + 15) & ~(size_t)15;
 }
 
 hop_status hop_cuda_pack(hop_env *e, int nfunc, const hop_cuda_kernel *kernel,
-                         const hop_cuda_needs *needs, const char *arch, const hop_buf *cubin,
+                         const hop_cuda_needs *needs, const char *arch, int n, const hop_bytes *cubin,
                          hop_bytes *out_b)
 {
 	header h = { .save = needs->save, .request = needs->request, .ring = needs->ring,
-		     .nfunc = (uint64_t)nfunc, .cubin = cubin->n };
-	size_t n = sizeof h + (size_t)nfunc * sizeof(desc) + cubin->n;
-	char *p = hop_raw_try(&e->mem, n + sizeof(hop_hash));
+		     .nfunc = (uint64_t)nfunc };
+	for (int i = 0; i < n; i++)
+		h.cubins += sizeof(length) + padded(cubin[i].n);
+	size_t bytes = sizeof h + (size_t)nfunc * sizeof(desc) + h.cubins;
+	char *p = hop_raw_try(&e->mem, bytes + sizeof(hop_hash)), *to = p + sizeof h;
 	if (!p)
 		return hop_fail(e, 0, HOP_ENOMEM, "no memory for a program");
+	memset(p, 0, bytes);
 	memcpy(h.magic, magic, sizeof magic);
 	snprintf(h.arch, sizeof h.arch, "%s", arch);
 	memcpy(p, &h, sizeof h);
-	for (int i = 0; i < nfunc; i++) {
+	for (int i = 0; i < nfunc; i++, to += sizeof(desc)) {
 		desc d = { kernel[i].shared,
 		           kernel[i].looks | kernel[i].cancels << 1 | kernel[i].leaves << 2 |
-		           kernel[i].early << 3 };
-		memcpy(p + sizeof h + (size_t)i * sizeof d, &d, sizeof d);
+		           kernel[i].early << 3, kernel[i].piece };
+		memcpy(to, &d, sizeof d);
 	}
-	memcpy(p + n - cubin->n, cubin->s, cubin->n);
-	hop_hash seal = hop_hash_bytes(p, n);
-	memcpy(p + n, &seal, sizeof seal);
-	*out_b = (hop_bytes){ p, n + sizeof seal };
+	for (int i = 0; i < n; i++, to += padded(cubin[i - 1].n)) {
+		length l = { cubin[i].n, 0 };
+		memcpy(to, &l, sizeof l);
+		memcpy(to += sizeof l, cubin[i].p, cubin[i].n);
+	}
+	hop_hash seal = hop_hash_bytes(p, bytes);
+	memcpy(p + bytes, &seal, sizeof seal);
+	*out_b = (hop_bytes){ p, bytes + sizeof seal };
 	return HOP_OK;
 }
 
@@ -221,7 +235,7 @@ static hop_status find_room(hop_env *e, hop_cuda_image *i, hop_cuda_func *f)
 	return HOP_OK;
 }
 
-static hop_status find_kernel(hop_env *e, hop_cuda_image *i, int k, const char *entry)
+static hop_status find_kernel(hop_env *e, hop_cuda_image *i, int k, int64_t piece, const char *entry)
 {
 	enum { PLAIN = 48 << 10 };             /* bytes that need not be asked for */
 	const hop_cu *cu = i->d->cu;
@@ -229,7 +243,9 @@ static hop_status find_kernel(hop_env *e, hop_cuda_image *i, int k, const char *
 	char name[256];
 	int most = 0;
 	snprintf(name, sizeof name, "%s_%d", entry, k);
-	int error = cu->module_function(&f->function, i->module, name);
+	if (piece < 0 || piece >= i->nmodule)
+		return hop_fail(e, 0, HOP_ETARGET, "cuda: the compiled program is damaged");
+	int error = cu->module_function(&f->function, i->module[piece], name);
 	if (error)
 		return driver_says(e, i, error, name);
 	if (f->is.shared > i->d->shared)
@@ -260,7 +276,7 @@ static hop_status find_constants(hop_env *e, hop_cuda_image *i, int k, const cha
 			if (a->base)
 				continue;
 			snprintf(name, sizeof name, "%s_c%d_%d", entry, k, a->index);
-			int error = i->d->cu->module_global(&a->fixed, &n, i->module, name);
+			int error = i->d->cu->module_global(&a->fixed, &n, i->module[0], name);
 			if (error)
 				return driver_says(e, i, error, name);
 		}
@@ -268,17 +284,33 @@ static hop_status find_constants(hop_env *e, hop_cuda_image *i, int k, const cha
 	return HOP_OK;
 }
 
-static hop_status open_module(hop_env *e, hop_cuda_image *i, const hop_bytes *b, const char *entry)
+/* Each behind its length. */
+static hop_status open_modules(hop_env *e, hop_cuda_image *i, const char *p, const char *end)
+{
+	length l;
+	for (; end - p >= (ptrdiff_t)sizeof l && i->nmodule < HOP_BESIDE; p += padded(l.n)) {
+		memcpy(&l, p, sizeof l);
+		p += sizeof l;
+		if (l.n > (uint64_t)(end - p))
+			break;
+		int error = i->d->cu->module_load(&i->module[i->nmodule], p);
+		if (error)
+			return driver_says(e, i, error, "loading the program");
+		i->nmodule++;
+	}
+	return p == end ? HOP_OK : hop_fail(e, 0, HOP_ETARGET, "cuda: the compiled program is damaged");
+}
+
+static hop_status open_program(hop_env *e, hop_cuda_image *i, const hop_bytes *b, const char *entry)
 {
 	header h;
 	memcpy(&h, b->p, sizeof h);
-	const char *cubin = (const char *)b->p + sizeof h + h.nfunc * sizeof(desc);
-	int error = i->d->cu->module_load(&i->module, cubin);
-	if (error)
-		return driver_says(e, i, error, "loading the program");
+	const desc *d = (const desc *)(const void *)((const char *)b->p + sizeof h);
+	const char *cubins = (const char *)(d + h.nfunc);
+	HOP_TRY(open_modules(e, i, cubins, cubins + h.cubins));
 	for (int k = 0; k < i->nfunc; k++) {
 		if (i->func[k].level == HOP_LEVEL_KERNEL)
-			HOP_TRY(find_kernel(e, i, k, entry));
+			HOP_TRY(find_kernel(e, i, k, d[k].piece, entry));
 		HOP_TRY(find_constants(e, i, k, entry, i->func[k].call, i->func[k].ncall));
 	}
 	return HOP_OK;
@@ -334,16 +366,17 @@ static hop_status make(hop_env *e, hop_cuda *d, unsigned gen, const hop_bytes *b
 	if (st)
 		return st;
 	bool entered = hop_cuda_enter(d);
-	st = open_module(e, i, b, entry);
+	st = open_program(e, i, b, entry);
 	hop_cuda_leave(d, entered);
 	return st;
 }
 
 static void drop(hop_cuda_image *i)
 {
-	if (i->module && !hop_cuda_unfit(i->d, i->gen)) {
+	if (i->nmodule && !hop_cuda_unfit(i->d, i->gen)) {
 		bool entered = hop_cuda_enter(i->d);
-		i->d->cu->module_unload(i->module);
+		for (int k = 0; k < i->nmodule; k++)
+			i->d->cu->module_unload(i->module[k]);
 		hop_cuda_leave(i->d, entered);
 	}
 	hop_arena_free(&i->a, &i->mem);
@@ -353,7 +386,7 @@ static void drop(hop_cuda_image *i)
 static hop_status find_entry(hop_env *e, hop_cuda_image *i, const char *entry, hop_image *out_i)
 {
 	bool entered = hop_cuda_enter(i->d);
-	int error = i->d->cu->module_function(&out_i->entry, i->module, entry);
+	int error = i->d->cu->module_function(&out_i->entry, i->module[0], entry);
 	hop_cuda_leave(i->d, entered);
 	return error ? driver_says(e, i, error, entry) : HOP_OK;
 }

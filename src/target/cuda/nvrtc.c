@@ -198,16 +198,20 @@ static hop_status result(hop_env *e, program p, hop_bytes *out)
 	return error ? hop_fail(e, 0, HOP_ETARGET, "NVRTC: %s", rt.nvrtcGetErrorString(error)) : HOP_OK;
 }
 
-static hop_status compile(hop_env *e, const char *text, size_t n, const char *arch, hop_bytes *out)
+hop_status hop_nvrtc_open(hop_env *e)
+{
+	const char *missing = load();
+	return missing ? hop_fail(e, 0, HOP_ETARGET, "%s", missing) : HOP_OK;
+}
+
+hop_status hop_nvrtc_cubin(hop_env *e, const char *text, size_t n, const char *arch, hop_bytes *out)
 {
 	char of[32];
-	/* --split-compile would be twice as fast with many kernels; in 13.0 it was seen to wait for itself
-	 * without end, and to fail to read what it wrote, once in some hundred texts */
+	/* --split-compile works on several kernels at once; in 13.0 it was seen to wait for itself without
+	 * end, and to fail to read what it wrote, once in some hundred texts: see pieces.c */
 	const char *option[] = { "--minimal", of };
 	program p = NULL;
-	const char *missing = load();
-	if (missing)
-		return hop_fail(e, 0, HOP_ETARGET, "%s", missing);
+	*out = (hop_bytes){ 0 };
 	snprintf(of, sizeof of, "-arch=%s", arch);
 	int error = rt.nvrtcCreateProgram(&p, text, "program.cu", 0, NULL, NULL);
 	if (error)
@@ -215,24 +219,9 @@ static hop_status compile(hop_env *e, const char *text, size_t n, const char *ar
 	error = rt.nvrtcCompileProgram(p, 2, option);
 	hop_status st = error ? refuse(e, p, error, text, n) : result(e, p, out);
 	rt.nvrtcDestroyProgram(&p);
-	return st;
-}
-
-hop_status hop_nvrtc_cubin(hop_env *e, const char *text, size_t n, const char *arch, hop_buf *out)
-{
-	hop_bytes b = { 0 };
-	hop_frame f;
-	hop_status st = compile(e, text, n, arch, &b);
 	if (st) {
-		hop_raw_free(&e->mem, b.p, b.n);
-		return st;
+		hop_raw_free(&e->mem, out->p, out->n);
+		*out = (hop_bytes){ 0 };
 	}
-	if (HOP_GUARD(e, &f)) {
-		hop_raw_free(&e->mem, b.p, b.n);
-		return hop_guard_nomem(e, &f);
-	}
-	hop_putn(out, b.p, b.n);
-	hop_guard_end(e, &f);
-	hop_raw_free(&e->mem, b.p, b.n);
-	return HOP_OK;
+	return st;
 }

@@ -5,6 +5,7 @@
 
 #include "target/cuda/image.h"
 #include "target/cuda/nvrtc.h"
+#include "target/cuda/pieces.h"
 
 /* Bytes of a trip from which on a loop's trips are kernels of their own: what two copies of a state of
  * 24 MB are. HOP_CUDA_LOOPS says another number; nests that move as much are large then. A driver that
@@ -41,18 +42,6 @@ static hop_status machine(hop_env *e, const hop_target_opts *o, hop_machine *out
 
 /* ---- text and cubin ---- */
 
-static hop_status make(hop_env *e, const hop_prog *p, const char *name, const char *arch,
-                       hop_cuda_kernel *kernel, hop_cuda_needs *needs, hop_buf *out)
-{
-	hop_buf text;
-	hop_buf_open(&text, e);
-	hop_status st = hop_cuda_text(e, p, name, &text, kernel, needs);
-	if (!st)
-		st = hop_nvrtc_cubin(e, text.s, text.n, arch, out);
-	hop_buf_free(&text);
-	return st;
-}
-
 hop_status hop_cuda_emit_text(hop_env *e, const hop_prog *p, const char *name, hop_buf *out)
 {
 	hop_cuda_needs needs = { 0 };
@@ -61,10 +50,43 @@ hop_status hop_cuda_emit_text(hop_env *e, const hop_prog *p, const char *name, h
 
 hop_status hop_cuda_emit_cubin(hop_env *e, const hop_prog *p, const char *name, hop_buf *out)
 {
-	hop_cuda_needs needs = { 0 };
+	hop_bytes cubin;
+	hop_buf text;
 	char arch[16];
 	hop_cuda_arch(arch);
-	return make(e, p, name, arch, HOP_NEWN(&e->tmp, hop_cuda_kernel, p->nfunc), &needs, out);
+	hop_buf_open(&text, e);
+	hop_status st = hop_cuda_emit_text(e, p, name, &text);
+	if (!st)
+		st = hop_cuda_cubins(e, 1, &text, arch, &cubin);
+	hop_buf_free(&text);
+	if (st)
+		return st;
+	hop_frame f;
+	if (HOP_GUARD(e, &f)) {
+		hop_cuda_cubins_free(e, 1, &cubin);
+		return hop_guard_nomem(e, &f);
+	}
+	hop_putn(out, cubin.p, cubin.n);
+	hop_guard_end(e, &f);
+	hop_cuda_cubins_free(e, 1, &cubin);
+	return HOP_OK;
+}
+
+/* n texts as a program, and they are closed. */
+static hop_status finish(hop_env *e, int n, hop_buf *text, int nfunc, const hop_cuda_kernel *kernel,
+                         const hop_cuda_needs *needs, hop_bytes *out_b)
+{
+	hop_bytes cubin[HOP_BESIDE];
+	char arch[16];
+	hop_cuda_arch(arch);
+	hop_status st = hop_cuda_cubins(e, n, text, arch, cubin);
+	for (int i = 0; i < n; i++)
+		hop_buf_free(&text[i]);
+	if (st)
+		return st;
+	st = hop_cuda_pack(e, nfunc, kernel, needs, arch, n, cubin, out_b);
+	hop_cuda_cubins_free(e, n, cubin);
+	return st;
 }
 
 static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
@@ -72,35 +94,21 @@ static hop_status compile(hop_env *e, const hop_prog *p, const hop_machine *m,
 {
 	hop_cuda_kernel *kernel = HOP_NEWN(&e->tmp, hop_cuda_kernel, p->nfunc);
 	hop_cuda_needs needs = { 0 };
-	hop_buf cubin;
-	char arch[16];
+	hop_buf text[HOP_BESIDE];
+	int n, most = o && o->parts ? o->parts : hop_beside_threads(e);
 	(void)m;
-	(void)o;
-	hop_cuda_arch(arch);
-	hop_buf_open(&cubin, e);
-	hop_status st = make(e, p, "hop_main", arch, kernel, &needs, &cubin);
-	if (!st)
-		st = hop_cuda_pack(e, p->nfunc, kernel, &needs, arch, &cubin, out_b);
-	hop_buf_free(&cubin);
-	return st;
+	HOP_TRY(hop_cuda_pieces(e, p, "hop_main", most, kernel, &needs, text, &n));
+	return finish(e, n, text, p->nfunc, kernel, &needs, out_b);
 }
 
 static hop_status take(hop_env *e, const char *text, size_t n, const char *entry, hop_bytes *out_b)
 {
 	hop_cuda_needs none = { 0 };
-	hop_buf cubin, copy;
-	char arch[16];
+	hop_buf copy;
 	(void)entry;
-	hop_cuda_arch(arch);
-	hop_buf_open(&cubin, e);
 	hop_buf_open(&copy, e);                        /* which ends in a zero */
 	hop_putn(&copy, text, n);
-	hop_status st = hop_nvrtc_cubin(e, copy.s, copy.n, arch, &cubin);
-	if (!st)
-		st = hop_cuda_pack(e, 0, NULL, &none, arch, &cubin, out_b);
-	hop_buf_free(&copy);
-	hop_buf_free(&cubin);
-	return st;
+	return finish(e, 1, &copy, 0, NULL, &none, out_b);
 }
 
 /* ---- for the cache ---- */
