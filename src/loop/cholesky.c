@@ -51,8 +51,12 @@ static void lose(hop_mx *q, const hop_mxstep *s)
 
 static void step(hop_mx *q, const hop_mxstep *s)
 {
-	hop_mx_diagonal(q, s->k, root);
-	hop_mx_divide(q, A, s->below, hop_mx_one(s->k), s->k);
+	if (hop_mx_waits(q, s)) {
+		hop_mx_scale(q, s, root(q, hop_mx_get(q, A, s->k, s->k)));
+	} else {
+		hop_mx_diagonal(q, s->k, root);
+		hop_mx_divide(q, A, s->below, hop_mx_one(s->k), s->k);
+	}
 	lose(q, s);
 }
 

@@ -347,7 +347,7 @@ static void bind_red(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_unit u)
 		return;
 	}
 	hop_device_flatten(d, s);
-	if (u == HOP_UNIT_RESIDENT && (trips(s) > 4 * d->threads || s->bound))
+	if (u == HOP_UNIT_RESIDENT && trips(s) > 4 * d->threads)       /* less all blocks do */
 		split_red(d, b, s, true);
 	else if (u == HOP_UNIT_RESIDENT && !is_harmless(&s->body))
 		split_red(d, b, s, true);

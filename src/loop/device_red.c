@@ -24,9 +24,10 @@ static hop_reg op2(hop_lbuild *b, enum hop_sop s, hop_reg x, hop_reg y)
 	return hop_l_op(b, s, HOP_i64, 2, (hop_reg[]){ x, y });
 }
 
+/* How many there are at most is not known before it runs. */
 static bool is_local(const hop_dfunc *d, const hop_stmt *s)
 {
-	return s->bound || hop_size_nsym(s->extent) > d->f->nsym;
+	return hop_size_nsym(s->extent) > d->f->nsym;
 }
 
 /* What changes nothing: f of reals, i of the others. */

@@ -157,6 +157,35 @@ bool hop_mx_expand(hop_lbuild *b, const hop_tile *t, void (*body)(hop_mx *q))
 
 /* ---- what eliminations are made of ---- */
 
+hop_mxrun hop_mx_rest(hop_mx *q, const hop_mxstep *s)
+{
+	hop_mxrun r = { s->k, s->below.n, s->below.bound };
+	hop_size one = hop_size_int(1);
+	if (r.bound)
+		r.bound = hop_mx_op(q, HOP_SOP_add, HOP_i64, r.bound, hop_l_size(q->b, one));
+	else
+		r.n = hop_size_add(q->b->env, r.n, one);
+	return r;
+}
+
+bool hop_mx_waits(const hop_mx *q, const hop_mxstep *s)
+{
+	return s->k.r[0] && hop_size_is(q->lanes, 1);
+}
+
+void hop_mx_scale(hop_mx *q, const hop_mxstep *s, hop_reg d)
+{
+	hop_block *out = q->b->block;
+	hop_mxrun rows = hop_mx_rest(q, s);
+	hop_reg zero = hop_l_consti(q->b, HOP_i64, 0);
+	hop_mxpos i = hop_mx_open(q, HOP_LOOP_PAR, &rows);
+	hop_reg v = hop_mx_get(q, HOP_MX_A, i, s->k);
+	hop_reg first = hop_mx_op(q, HOP_SOP_eq, HOP_bool, i.r[1], zero);
+	v = hop_mx_choose(q, first, d, hop_mx_op(q, HOP_SOP_div, q->d, v, d));
+	hop_mx_set(q, HOP_MX_A, i, s->k, v);
+	q->b->block = out;
+}
+
 void hop_mx_diagonal(hop_mx *q, hop_mxpos k, hop_reg (*f)(hop_mx *q, hop_reg v))
 {
 	hop_block *out = q->b->block;

@@ -55,6 +55,14 @@ hop_reg   hop_mx_loop(const hop_mx *q, enum hop_loop_kind k, hop_size n, hop_reg
 hop_reg   hop_mx_reduced(const hop_mx *q, hop_block *out, enum hop_red r, hop_dtype d,
                          hop_reg init, hop_reg v);
 
+/* Rows or columns from k on. */
+hop_mxrun hop_mx_rest(hop_mx *q, const hop_mxstep *s);
+
+/* The step is one of a loop, and its numbers are no lanes: what it loads may wait in a register. */
+bool      hop_mx_waits(const hop_mx *q, const hop_mxstep *s);
+/* Column k of A from row k on, divided by d, which takes the place on the diagonal. For steps that
+ * wait: threads that do it together need to meet only before and behind. */
+void      hop_mx_scale(hop_mx *q, const hop_mxstep *s, hop_reg d);
 /* The diagonal element at k becomes what `f` makes of it. */
 void      hop_mx_diagonal(hop_mx *q, hop_mxpos k, hop_reg (*f)(hop_mx *q, hop_reg v));
 /* Elements of operand arg divided by the diagonal element at k. */

@@ -30,18 +30,6 @@ static hop_mxpos from(hop_mxpos k, hop_reg i)
 	return k;
 }
 
-/* Rows or columns from k on. */
-static hop_mxrun rest(hop_mx *q, const hop_mxstep *s)
-{
-	hop_mxrun r = { s->k, s->below.n, s->below.bound };
-	hop_size one = hop_size_int(1);
-	if (r.bound)
-		r.bound = hop_mx_op(q, HOP_SOP_add, HOP_i64, r.bound, hop_l_size(q->b, one));
-	else
-		r.n = hop_size_add(q->b->env, r.n, one);
-	return r;
-}
-
 /* The first of the rows from k on whose element in column k is the largest; a NaN is larger
  * than all. Counted from k. */
 static hop_reg pivot(hop_mx *q, hop_mxpos k, const hop_mxrun *rows)
@@ -70,22 +58,23 @@ static void swap(hop_mx *q, int arg, hop_mxrun cols, hop_mxpos k, hop_mxpos othe
 	q->b->block = out;
 }
 
-/* Row k changes places with the one that has the largest element in column k. Passes see that its
- * number is that of a row, whatever the data. */
-static void exchange(hop_mx *q, const hop_mxstep *s)
+/* The number of the row that has the largest element in column k. Passes see that it is that of a row,
+ * whatever the data. */
+static hop_mxpos largest(hop_mx *q, const hop_mxstep *s, const hop_mxrun *from_k)
 {
-	hop_block *out = q->b->block;
-	hop_mxrun from_k = rest(q, s);
-	hop_reg p, last, first;
-	hop_mx_open_lanes(q);
-	p = pivot(q, s->k, &from_k);
-	first = s->k.r[0] ? s->k.r[0] : hop_l_consti(q->b, HOP_i64, s->k.c);
-	last = hop_l_size(q->b, hop_size_sub(q->b->env, q->n, hop_size_int(1)));
+	hop_reg p = pivot(q, s->k, from_k);
+	hop_reg first = s->k.r[0] ? s->k.r[0] : hop_l_consti(q->b, HOP_i64, s->k.c);
+	hop_reg last = hop_l_size(q->b, hop_size_sub(q->b->env, q->n, hop_size_int(1)));
 	p = hop_mx_op(q, HOP_SOP_min, HOP_i64, hop_mx_op(q, HOP_SOP_add, HOP_i64, p, first), last);
 	p = hop_mx_op(q, HOP_SOP_max, HOP_i64, p, hop_l_consti(q->b, HOP_i64, 0));
-	swap(q, A, from_k, s->k, (hop_mxpos){ { p }, 0 });
-	swap(q, X, hop_mx_all(q->t->extent[2]), s->k, (hop_mxpos){ { p }, 0 });
-	hop_mx_close_lanes(q, out);
+	return (hop_mxpos){ { p }, 0 };
+}
+
+/* Row k changes places with another. */
+static void exchange(hop_mx *q, const hop_mxstep *s, const hop_mxrun *from_k, hop_mxpos other)
+{
+	swap(q, A, *from_k, s->k, other);
+	swap(q, X, hop_mx_all(q->t->extent[2]), s->k, other);
 }
 
 /* ---- elimination ---- */
@@ -99,10 +88,20 @@ static hop_reg not_zero(hop_mx *q, hop_reg v)
 
 static void eliminate(hop_mx *q, const hop_mxstep *s)
 {
-	hop_mxrun cols = hop_mx_all(q->t->extent[2]);
-	exchange(q, s);
-	hop_mx_diagonal(q, s->k, not_zero);
-	hop_mx_divide(q, A, s->below, hop_mx_one(s->k), s->k);
+	hop_block *out = q->b->block;
+	hop_mxrun cols = hop_mx_all(q->t->extent[2]), from_k = hop_mx_rest(q, s);
+	bool waits = hop_mx_waits(q, s);
+	hop_mx_open_lanes(q);
+	hop_mxpos other = largest(q, s, &from_k);
+	hop_reg d = waits ? not_zero(q, hop_mx_get(q, A, other, s->k)) : 0;
+	exchange(q, s, &from_k, other);
+	hop_mx_close_lanes(q, out);
+	if (waits) {
+		hop_mx_scale(q, s, d);
+	} else {
+		hop_mx_diagonal(q, s->k, not_zero);
+		hop_mx_divide(q, A, s->below, hop_mx_one(s->k), s->k);
+	}
 	hop_mx_lose(q, A, s->k, s->below, s->below);
 	hop_mx_lose(q, X, s->k, s->below, cols);
 }
