@@ -133,7 +133,7 @@ static void test_parts(void **state)
 	float want[N], got[N];
 
 	(void)state;
-	NOT_ON_A_DEVICE("programs have one part");
+	NOT_ON_A_DEVICE("parts are objects of LLVM");
 	expected(want);
 	for (int parts = 1; parts <= 5; parts++) {
 		hop_llvm_opts o = { .parts = parts };
