@@ -145,15 +145,29 @@ static hop_addr at_part(hop_dfunc *d, int buf, hop_reg p)
 	return a;
 }
 
+/* Iterations of a part, of n in all. */
+static hop_reg chunk_of(hop_dfunc *d, hop_lbuild *b, const hop_stmt *s, hop_reg n, hop_size parts)
+{
+	hop_size less = hop_size_add(d->e, parts, hop_size_int(-1));
+	if (!s->bound)
+		return hop_l_size(b, hop_size_div(d->e, hop_size_add(d->e, s->extent, less), parts));
+	return op2(b, HOP_SOP_div, op2(b, HOP_SOP_add, n, hop_l_size(b, less)), hop_l_size(b, parts));
+}
+
 /* The part of s that starts at p * chunk, with results of its own. */
 static hop_stmt *part_of(hop_dfunc *d, hop_lbuild *b, const hop_stmt *s, hop_reg p, hop_reg n,
-                         hop_reg chunk, hop_size least)
+                         hop_reg chunk, hop_size parts)
 {
 	hop_stmt *q = hop_stmt_copy(d->a, s);
-	hop_reg from = op2(b, HOP_SOP_mul, p, chunk), left = op2(b, HOP_SOP_sub, n, from);
-	hop_reg zero = hop_l_consti(b, HOP_i64, 0), i = hop_l_reg(b);
-	q->bound = op2(b, HOP_SOP_max, op2(b, HOP_SOP_min, left, chunk), zero);
-	q->extent = least;
+	hop_reg from = op2(b, HOP_SOP_mul, p, chunk), i = hop_l_reg(b);
+	bool even = !s->bound && hop_size_const(s->extent) && hop_size_const(parts) &&
+	            s->extent.k % parts.k == 0;
+	if (even) {
+		q->extent = hop_size_int(s->extent.k / parts.k);
+	} else {
+		hop_reg left = op2(b, HOP_SOP_sub, n, from), zero = hop_l_consti(b, HOP_i64, 0);
+		q->bound = op2(b, HOP_SOP_max, op2(b, HOP_SOP_min, left, chunk), zero);
+	}
 	for (int k = 0; k < q->nacc; k++) {
 		q->acc[k].init = hop_device_identity(b, &s->acc[k]);
 		q->acc[k].result = hop_l_reg(b);
@@ -178,16 +192,15 @@ hop_stmt *hop_device_split_red(hop_dfunc *d, hop_block *home, hop_stmt *s, hop_s
 	bool        local = is_local(d, s);
 	hop_size    parts = local ? hop_size_int(PARTS) : hop_device_red_parts(d->e, s->extent, row);
 	int        *buf = HOP_NEWN(d->a, int, s->nacc + 1);
-	hop_reg     one = hop_l_consti(&b, HOP_i64, 1);
-	hop_reg     n = s->bound ? s->bound : hop_l_size(&b, s->extent), np = hop_l_size(&b, parts);
-	hop_reg     chunk = op2(&b, HOP_SOP_div, op2(&b, HOP_SOP_sub, op2(&b, HOP_SOP_add, n, np), one), np);
+	hop_reg     n = s->bound ? s->bound : hop_l_size(&b, s->extent);
+	hop_reg     chunk = chunk_of(d, &b, s, n, parts);
 
 	for (int i = 0; i < s->nacc; i++)
 		buf[i] = hop_device_scratch(d, s->acc[i].dtype, hop_size_int(PARTS));
 	hop_stmt *over = hop_l_loop(&b, HOP_LOOP_PAR, parts, hop_l_reg(&b));
 	over->bind = (hop_bind){ .place = HOP_PLACE_BLOCK_X };
 	b.block = &over->body;
-	hop_stmt *q = part_of(d, &b, s, over->dst, n, chunk, s->extent);
+	hop_stmt *q = part_of(d, &b, s, over->dst, n, chunk, parts);
 	for (int i = 0; i < s->nacc; i++) {
 		hop_addr a = at_part(d, buf[i], over->dst);
 		hop_l_store(&b, s->acc[i].dtype, &a, q->acc[i].result);
