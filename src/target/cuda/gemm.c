@@ -54,6 +54,17 @@ static const char *reader(hop_cuemit *e, const hop_gemm *g, int i)
 	                    : hop_c_text(e, ", %s, hop_as_it_is<%s>", hop_c_type(d), hop_c_type(d));
 }
 
+static bool is_multiple(hop_size n, int64_t of)
+{
+	return hop_size_const(n) && n.k % of == 0;
+}
+
+/* No tile, and no step down k, has less than the others. */
+static bool is_full(const hop_gemm *g, const hop_gemm_plan *p)
+{
+	return is_multiple(g->m, p->rows) && is_multiple(g->n, p->cols) && is_multiple(g->k, p->depth);
+}
+
 static void put_type(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p, int threads)
 {
 	const char *a = "", *b = "";
@@ -61,11 +72,11 @@ static void put_type(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p, i
 		a = reader(e, g, 0);
 		b = reader(e, g, 1);
 	}
-	hop_c_line(e, "typedef hop_product<%s, %s, %d, %d, %d, %d, %d, %d, %d, %d, %s, %s%s%s> product;",
+	hop_c_line(e, "typedef hop_product<%s, %s, %d, %d, %d, %d, %d, %d, %d, %d, %s, %s, %s%s%s> product;",
 	           hop_c_type(g->dtype), all_near(g, p) ? "int" : "int64_t", threads, p->workers, p->rows,
 	           p->cols, p->depth, p->each_row, p->each_col, p->stages,
 	           along_k(g->as[1], g->as[0]) ? "true" : "false",
-	           along_k(g->bs[0], g->bs[1]) ? "true" : "false", a, b);
+	           along_k(g->bs[0], g->bs[1]) ? "true" : "false", is_full(g, p) ? "true" : "false", a, b);
 }
 
 /* The sums of the tile at row0, col0. */
@@ -155,12 +166,13 @@ static ahead ahead_of(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p)
 	return x;
 }
 
-static void open_elements(hop_cuemit *e, const hop_gemm *g)
+static void open_elements(hop_cuemit *e, const hop_gemm *g, bool full)
 {
 	hop_c_line(e, "HOP_UNROLL");
 	hop_c_open(e, "for (int nth = 0; nth < product::EACH; nth++)");
 	hop_c_line(e, "const int64_t row = row0 + product::row(nth), col = col0 + product::col(nth);");
-	hop_c_open(e, "if (product::has(nth) && row < last_row && col < last_col)");
+	hop_c_open(e, full ? "if (product::has(nth))"
+	                   : "if (product::has(nth) && row < last_row && col < last_col)");
 	if (!g->epilogue.first)
 		return;
 	hop_c_set(e, g->em, HOP_i64, "row");
@@ -173,14 +185,14 @@ static void close_elements(hop_cuemit *e)
 	hop_c_close(e);
 }
 
-static void put_ahead(hop_cuemit *e, const hop_gemm *g, const ahead *x)
+static void put_ahead(hop_cuemit *e, const hop_gemm *g, const ahead *x, bool full)
 {
 	if (!x->n)
 		return;
 	for (int i = 0; i < x->n; i++)
 		hop_c_line(e, "%s ahead%d[product::EACH];", hop_c_type((hop_dtype)x->load[i]->dtype),
 		           x->load[i]->dst);
-	open_elements(e, g);
+	open_elements(e, g, full);
 	hop_cuda_block(e, &x->first);
 	for (int i = 0; i < x->n; i++)
 		hop_c_line(e, "ahead%d[nth] = %s;", x->load[i]->dst, hop_c_reg(e, x->load[i]->dst));
@@ -227,9 +239,9 @@ static void put_tiles(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p, 
 	hop_c_line(e, "const int64_t row0 = tile / across * %d, col0 = tile %% across * %d;", p->rows,
 	           p->cols);
 	e->cu->who = HOP_WHO_ONE;
-	put_ahead(e, g, &x);
+	put_ahead(e, g, &x, is_full(g, p));
 	put_sums(e, g, p);
-	open_elements(e, g);
+	open_elements(e, g, is_full(g, p));
 	element(e, g, &x, "sum[nth]");
 	close_elements(e);
 	e->cu->who = who;
