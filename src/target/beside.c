@@ -135,6 +135,7 @@ hop_status hop_beside_do(hop_env *e, int n, hop_beside_fn *one, void *user)
 	hop_mark m = hop_mark_at(&e->tmp);
 	work *w = HOP_NEW(&e->tmp, work);
 	pthread_t thread[HOP_BESIDE];
+	HOP_ASSERT(n <= HOP_BESIDE);
 	w->n = n;
 	w->one = one;
 	w->user = user;

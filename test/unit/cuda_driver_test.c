@@ -549,6 +549,25 @@ static void canceled(void **state)
 
 /* ---- what goes wrong ---- */
 
+/* As whole as its seal says, but for a word. */
+enum { HEADER = 64, DESC = 16 };
+static void refuse_sealed(loaded *l, size_t at, uint32_t v)
+{
+	char *p = l->bytes.p;
+	size_t n = l->bytes.n - sizeof(hop_hash);
+	hop_image image;
+	uint32_t was;
+	memcpy(&was, p + at, sizeof was);
+	for (int turn = 0; turn < 2; turn++) {
+		memcpy(p + at, turn ? &was : &v, sizeof v);
+		hop_hash seal = hop_hash_bytes(p, n);
+		memcpy(p + n, &seal, sizeof seal);
+		if (!turn)
+			assert_int_equal(hop_cuda_load(&l->r.e, &l->bytes, &l->r.p, "t", &image), HOP_ETARGET);
+	}
+	hop_diag_clear(&l->r.e);
+}
+
 static void damaged_bytes(void **state)
 {
 	loaded l;
@@ -562,6 +581,13 @@ static void damaged_bytes(void **state)
 		hop_diag_clear(&l.r.e);
 		((char *)l.bytes.p)[at] ^= 1;
 	}
+	for (int k = 0; k < l.r.p.nfunc; k++)  /* no module has the kernel */
+		if (l.r.p.func[k].level == HOP_LEVEL_KERNEL) {
+			refuse_sealed(&l, HEADER + DESC * (size_t)k + 12, 9);
+			refuse_sealed(&l, HEADER + DESC * (size_t)k + 12, 0x80000000u);
+		}
+	refuse_sealed(&l, HEADER + DESC * (size_t)l.r.p.nfunc, 0x7fffffff);      /* of the first cubin */
+	refuse_sealed(&l, HEADER + DESC * (size_t)l.r.p.nfunc, 1);
 	hop_bytes part = { l.bytes.p, l.bytes.n / 2 };
 	assert_int_equal(hop_cuda_load(&l.r.e, &part, &l.r.p, "t", &image), HOP_ETARGET);
 	hop_diag_clear(&l.r.e);

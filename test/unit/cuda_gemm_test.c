@@ -405,6 +405,9 @@ static const shape shapes[] = {
 	{ 40, 24, 16, .who = GRID, .batch = 3 },
 	/* nothing is left over at any end */
 	{ 128, 128, 64, .who = GRID },
+	{ 128, 128, 0, .who = GRID, .epi = true },
+	{ 64, 64, 0, .who = BLOCK, .threads = 256 },
+	{ 256, 256, 0, .who = GRID, .beta = true },
 	{ 128, 64, 128, .who = GRID, .ta = true, .epi = true },
 	{ 64, 128, 96, .who = GRID, .tb = true, .beta = true },
 	{ 256, 128, 32, .who = GRID, .ta = true, .tb = true, .blocks = 3 },

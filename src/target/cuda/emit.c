@@ -585,7 +585,6 @@ hop_status hop_cuda_prog(hop_env *env, const hop_prog *p, const char *name, hop_
 		none.body = HOP_NEWN(&env->tmp, hop_cuda_slice, p->nfunc + 1);
 	}
 	cu.with = at->with;
-
 	if (!st)
 		st = hop_cuda_analyse(env, p, func);
 	if (st) {

@@ -18,7 +18,8 @@
  *	int32_t   hop_count(int32_t *p)                *p += 1; what it was, for each who counts another
  *	float     hop_most_f32(float, float)           the larger; NaN if one is, and +0 is more than -0
  *	float     hop_least_f32(float, float)          the smaller, the same way
- *	void      hop_go_on(hop_word loop, bool v)     whether a loop of the graph has another turn
+ *	void      hop_go_on(hop_word loop, bool v)     whether a loop of the graph has another turn, or
+ *	                                               a branch is taken
  *	void      hop_early()                          the next kernel may start; the one before has ended
  *	void     *hop_global(hop_word a)               an address in the memory of the device
  *	float     hop_recip_f32(float a)               about 1 / a

@@ -59,10 +59,11 @@ static bool is_multiple(hop_size n, int64_t of)
 	return hop_size_const(n) && n.k % of == 0;
 }
 
-/* No tile, and no step down k, has less than the others. */
+/* No tile, and no step down k, has less than the others; and there is a step. */
 static bool is_full(const hop_gemm *g, const hop_gemm_plan *p)
 {
-	return is_multiple(g->m, p->rows) && is_multiple(g->n, p->cols) && is_multiple(g->k, p->depth);
+	return is_multiple(g->m, p->rows) && is_multiple(g->n, p->cols) &&
+	       is_multiple(g->k, p->depth) && g->k.k > 0;
 }
 
 static void put_type(hop_cuemit *e, const hop_gemm *g, const hop_gemm_plan *p, int threads)

@@ -16,7 +16,7 @@ static const char product[] =
 	" * time, which are copied to memory that they share, k outermost. A thread has ER x EC sums;\n"
 	" * GROUPS of threads have the same, each for a part of k, and add them at the end in the order\n"
 	" * of the groups. AK, BK: the operand lies along k. I: what its strides, times a tile, fit.\n"
-	" * FULL: sizes are multiples of the tile's and of DEPTH.\n"
+	" * FULL: sizes are multiples of the tile's and of DEPTH, and not 0.\n"
 	" * EA, EB: what it is in memory, and GA, GB what makes a T of that: on the way to shared\n"
 	" * memory, not before, so that nobody waits for it earlier. */\n"
 	"template <class T, class I, int THREADS, int WORKERS, int ROWS, int COLS, int DEPTH, int ER,\n"

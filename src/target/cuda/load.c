@@ -48,9 +48,10 @@ hop_status hop_cuda_pack(hop_env *e, int nfunc, const hop_cuda_kernel *kernel,
 	for (int i = 0; i < n; i++)
 		h.cubins += sizeof(length) + padded(cubin[i].n);
 	size_t bytes = sizeof h + (size_t)nfunc * sizeof(desc) + h.cubins;
-	char *p = hop_raw_try(&e->mem, bytes + sizeof(hop_hash)), *to = p + sizeof h;
+	char *p = hop_raw_try(&e->mem, bytes + sizeof(hop_hash));
 	if (!p)
 		return hop_fail(e, 0, HOP_ENOMEM, "no memory for a program");
+	char *to = p + sizeof h;
 	memset(p, 0, bytes);
 	memcpy(h.magic, magic, sizeof magic);
 	snprintf(h.arch, sizeof h.arch, "%s", arch);
@@ -298,7 +299,9 @@ static hop_status open_modules(hop_env *e, hop_cuda_image *i, const char *p, con
 			return driver_says(e, i, error, "loading the program");
 		i->nmodule++;
 	}
-	return p == end ? HOP_OK : hop_fail(e, 0, HOP_ETARGET, "cuda: the compiled program is damaged");
+	if (p != end || !i->nmodule)
+		return hop_fail(e, 0, HOP_ETARGET, "cuda: the compiled program is damaged");
+	return HOP_OK;
 }
 
 static hop_status open_program(hop_env *e, hop_cuda_image *i, const hop_bytes *b, const char *entry)

@@ -23,10 +23,12 @@ static int64_t share(void)
 
 /* ---- what stays together ---- */
 
-static int root(const int *with, int i)
+/* Ways get shorter as they are gone. */
+static int root(int *with, int i)
 {
-	while (with[i] >= 0)
-		i = with[i];
+	for (; with[i] >= 0; i = with[i])
+		if (with[with[i]] >= 0)
+			with[i] = with[with[i]];
 	return i;
 }
 
