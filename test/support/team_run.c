@@ -717,11 +717,16 @@ static void shuffle(team *k)
 	}
 }
 
-/* Whether the loop of the list that it is in has a trip. */
-static bool has_trip(const device *d, const hop_lfunc *f)
+/* A kernel of a trip that there is not leaves; what it would have decided is that nothing goes on. */
+static bool leaves(device *d, const hop_lfunc *f)
 {
 	int64_t at = f->when ? f->buf[f->when - 1].offset.k : -1;
-	return at < 0 || (at < d->nscratch && d->scratch[at]);
+	if (at < 0 || (at < d->nscratch && d->scratch[at]))
+		return false;
+	for (int i = 0; i < f->nbuf; i++)
+		if (f->buf[i].decides && f->buf[i].offset.k < d->nscratch)
+			d->scratch[f->buf[i].offset.k] = 0;
+	return true;
 }
 
 static void launch(run_frame *t, int fn)
@@ -732,7 +737,7 @@ static void launch(run_frame *t, int fn)
 	                       .resident = f->team.resident };
 	int              at_once = d->o.at_once ? d->o.at_once : 3;
 
-	if (!has_trip(d, f))
+	if (leaves(d, f))
 		return;
 	for (int i = 0; i < 3; i++)
 		k.grid[i] = along(t, f, d, i);
