@@ -13,26 +13,25 @@ static int open_lists(void **state)
 	return open_cuda(state);
 }
 
-static hop_array *ramp(double first)
+static hop_array *ramp(int64_t n, double first)
 {
-	double v[N];
-	int64_t n = N;
 	hop_array *x;
-	for (int i = 0; i < N; i++)
-		v[i] = first + 0.01 * i;
-	ok(hop_array_new(ctx, HOP_f64, 1, &n, v, &x));
+	ok(hop_array_new(ctx, HOP_f64, 1, &n, NULL, &x));
+	double *v = hop_array_data(x);
+	for (int64_t i = 0; i < n; i++)
+		v[i] = first + 0.01 * (double)(i % N);
 	return x;
 }
 
 /* The function on the device for each number, three times over: a plan and its graph are used again. */
-static void judge(hop_body *body, int count, const double *first)
+static void judge_of(int64_t n, hop_body *body, int count, const double *first)
 {
-	hop_spec s = hop_spec1(HOP_f64, N);
+	hop_spec s = hop_spec1(HOP_f64, n);
 	hop_fn *f;
 	NEED_CUDA();
 	ok(hop_capture(ctx, body, NULL, 1, &s, &f));
 	for (int k = 0; k < 3 * count; k++) {
-		hop_array *x = ramp(first[k % count]), *dx, *dy, *y, *want;
+		hop_array *x = ramp(n, first[k % count]), *dx, *dy, *y, *want;
 		ok(hop_array_to(x, far, &dx));
 		ok(hop_call(f, 1, &dx, 1, &dy));
 		ok(hop_array_to(dy, (hop_device){ 0, 0 }, &y));
@@ -51,12 +50,22 @@ static void judge(hop_body *body, int count, const double *first)
 	hop_fn_release(f);
 }
 
-/* Each element by its neighbours: nests that meet. */
+static void judge(hop_body *body, int count, const double *first)
+{
+	judge_of(N, body, count, first);
+}
+
+/* Each of n elements by its neighbours: nests that meet. */
+static hop_value near_of(hop_trace *t, hop_value x, int64_t n)
+{
+	hop_value left = hop_concat(t, 2, (hop_value[]){ hop_narrow(t, x, 0, n - 1, 1),
+	                                                 hop_narrow(t, x, 0, 0, n - 1) }, 0);
+	return hop_add(t, hop_mulf(t, x, 0.5), hop_mulf(t, hop_sin(t, left), 0.5));
+}
+
 static hop_value near(hop_trace *t, hop_value x)
 {
-	hop_value left = hop_concat(t, 2, (hop_value[]){ hop_narrow(t, x, 0, N - 1, 1),
-	                                                 hop_narrow(t, x, 0, 0, N - 1) }, 0);
-	return hop_add(t, hop_mulf(t, x, 0.5), hop_mulf(t, hop_sin(t, left), 0.5));
+	return near_of(t, x, N);
 }
 
 /* ---- so many trips ---- */
@@ -77,6 +86,79 @@ static void test_steps(void **state)
 {
 	(void)state;
 	judge(steps, 2, (const double[]){ 0, 1 });
+}
+
+/* ---- by twos ---- */
+
+enum { WIDE = 5000 };                /* a state that is not copied from step to step */
+
+static hop_value wide(hop_trace *t, hop_value x)
+{
+	return near_of(t, x, WIDE);
+}
+
+/* Even and odd numbers of steps, none, one that only the run knows; small carries beside. */
+static void twos(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0], y, k = hop_scalar(t, HOP_f64, 0);
+	hop_value n = hop_cast(t, hop_index(t, x, 0, 0), HOP_i64);
+	(void)user;
+	HOP_FOR(t, i, 4, x, k) {
+		x = hop_add(t, wide(t, x), hop_mulf(t, hop_cast(t, i, HOP_f64), 0.01));
+		k = hop_add(t, k, hop_index(t, x, 0, 7));
+	}
+	HOP_FOR_DOWN(t, i, 3, x)
+		x = hop_sub(t, wide(t, x), hop_mulf(t, hop_cast(t, i, HOP_f64), 0.1));
+	HOP_FOR(t, i, 0, x)
+		x = hop_addf(t, wide(t, x), 1);
+	HOP_FOR_DOWN(t, i, 1, x)
+		x = hop_add(t, wide(t, x), hop_cast(t, i, HOP_f64));
+	y = x;
+	HOP_FOR_DOWN(t, i, 4, y, k) {
+		y = hop_add(t, wide(t, y), hop_mulf(t, hop_cast(t, i, HOP_f64), 0.02));
+		k = hop_add(t, hop_mulf(t, k, 0.5), hop_index(t, y, 0, 9));
+	}
+	HOP_WHILE(t, hop_gt(t, n, hop_i(t, 0)), x, y, n) {
+		hop_value z = hop_add(t, wide(t, x), hop_mulf(t, y, 0.1));
+		y = hop_sub(t, wide(t, y), hop_mulf(t, x, 0.1));
+		x = z;
+		n = hop_sub(t, n, hop_i(t, 1));
+	}
+	hop_return(t, hop_add(t, hop_add(t, x, y), k));
+}
+
+/* A sum decides, in a loop of steps. */
+static void twos_within(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x = in[0];
+	(void)user;
+	HOP_FOR(t, i, 3, x) {
+		HOP_WHILE(t, hop_lt(t, hop_sum_all(t, x), hop_mulf(t, hop_cast(t, i, HOP_f64), 7000)), x)
+			x = hop_addf(t, wide(t, x), 2);
+		HOP_FOR(t, j, 3, x)
+			x = hop_mulf(t, wide(t, x), 0.75);
+	}
+	hop_return(t, x);
+}
+
+static void judge_twos(void)
+{
+	judge_of(WIDE, twos, 5, (const double[]){ 0, 1, 2, 3, 6 });
+	judge_of(WIDE, twos_within, 2, (const double[]){ 0, 3 });
+}
+
+static void test_twos(void **state)
+{
+	(void)state;
+	judge_twos();
+}
+
+/* The same by one kernel, or a few: all of the device are there at once. */
+static void test_twos_resident(void **state)
+{
+	(void)state;
+	unsetenv("HOP_CUDA_LOOPS");
+	judge_twos();
 }
 
 /* ---- as long as ---- */
@@ -148,13 +230,18 @@ static void around(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, x);
 }
 
-static void test_around(void **state)
+static void judge_asked(void)
 {
-	(void)state;
 	ok(hop_host_add(ctx, HOP_HOST_DEF(.name = "note", .run = note)));
 	asked = 0;
 	judge(around, 1, (const double[]){ 1 });
 	assert_int_equal(asked, absent ? 0 : 12);
+}
+
+static void test_around(void **state)
+{
+	(void)state;
+	judge_asked();
 }
 
 /* ---- branches ---- */
@@ -244,6 +331,22 @@ static void test_early(void **state)
 	unsetenv("HOP_CUDA_EARLY");
 }
 
+/* ---- trips that the host takes ---- */
+
+/* Who waits for every kernel asks the device before each trip, or so many at once. */
+static void test_careful(void **state)
+{
+	(void)state;
+	setenv("HOP_CUDA_WAIT", "1", 1);
+	judge_twos();
+	judge(nested, 1, (const double[]){ 2 });
+	judge(branches, 2, (const double[]){ 0, 4 });
+	judge(in_place, 2, (const double[]){ 1, 4 });
+	judge(turns, 3, (const double[]){ 0, 1, 12 });
+	judge_asked();
+	unsetenv("HOP_CUDA_WAIT");
+}
+
 /* ---- stopped ---- */
 
 static void endless(hop_trace *t, const hop_value *in, void *user)
@@ -267,7 +370,7 @@ static void test_canceled(void **state)
 	(void)state;
 	NEED_CUDA();
 	ok(hop_capture(ctx, endless, NULL, 1, &s, &f));
-	x = ramp(0);
+	x = ramp(N, 0);
 	ok(hop_array_to(x, far, &dx));
 	judge_canceled(f, dx);
 	hop_array_release(dx);
@@ -279,12 +382,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_steps, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_twos, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_twos_resident, open_lists, close_ctx),
 		cmocka_unit_test_setup_teardown(test_decide, open_lists, close_ctx),
 		cmocka_unit_test_setup_teardown(test_nested, open_lists, close_ctx),
 		cmocka_unit_test_setup_teardown(test_around, open_lists, close_ctx),
 		cmocka_unit_test_setup_teardown(test_branches, open_lists, close_ctx),
 		cmocka_unit_test_setup_teardown(test_turns, open_lists, close_ctx),
 		cmocka_unit_test_setup_teardown(test_early, open_lists, close_ctx),
+		cmocka_unit_test_setup_teardown(test_careful, open_lists, close_ctx),
 		cmocka_unit_test_setup_teardown(test_canceled, open_lists, close_ctx),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
