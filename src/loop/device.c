@@ -19,9 +19,10 @@
 
 enum {
 	THREADS = 256,           /* of a block */
+	MANY_THREADS = 512,      /* where all are there at once, and have use for as many */
 	SMALL = 4096,            /* elements that one block may well do */
 	LONG = 40000,            /* statements a thread that it may not */
-	MUCH = 100000,           /* statements that are better done by many */
+	MUCH = 100000, FEW = 32, /* statements that are better done by many blocks, if there are as many */
 	HEAVY = 800,             /* weight of a small kernel that is long enough to be compiled */
 	AHEAD = 64               /* kernels that a loop of a list may be told at once */
 };
@@ -183,7 +184,7 @@ typedef struct run {
 /* Where nothing around it wants one block, many are better. */
 static bool is_much(const hop_stmt *s)
 {
-	return hop_stmt_is_nest(s) && hop_nest_width(s) >= THREADS && hop_nest_work(s) > MUCH;
+	return hop_stmt_is_nest(s) && hop_nest_width(s) >= FEW && hop_nest_work(s) > MUCH;
 }
 
 /* A trip's call is one of a list if the host knows what it is given. */
@@ -308,9 +309,22 @@ static void bind_small(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const
 	                 .blocks = { hop_size_int(1), hop_size_int(1), hop_size_int(1) } };
 }
 
-static void bind_resident(hop_dfunc *d, hop_block *b, hop_team *t)
+/* Products have their own idea of how many are best; what is called was bound for as many as ever. */
+static bool is_plain(const hop_block *b)
 {
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		if (s->kind == HOP_L_TILE || s->kind == HOP_L_CALL || !is_plain(&s->body) ||
+		    !is_plain(&s->other))
+			return false;
+	return true;
+}
+
+static void bind_resident(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const run *r)
+{
+	if (is_plain(b) && widest(b) >= (double)d->m->blocks * MANY_THREADS)
+		d->threads = MANY_THREADS;
 	hop_device_bind(d, b, HOP_UNIT_RESIDENT);
+	keep_small(v, d, b, r);
 	hop_device_wait(d, b, HOP_UNIT_RESIDENT);
 	*t = (hop_team){ .threads = d->threads, .resident = true,
 	                 .blocks = { hop_size_int(d->m->blocks), hop_size_int(1), hop_size_int(1) } };
@@ -366,7 +380,7 @@ static void bind_run(device *v, hop_dfunc *d, hop_lfunc *k, const run *r)
 	if (r->kind == RUN_SMALL)
 		bind_small(v, d, &k->body, &k->team, r);
 	else if (!done)
-		bind_resident(d, &k->body, &k->team);
+		bind_resident(v, d, &k->body, &k->team, r);
 }
 
 static hop_stmt *call_kernel(device *v, int callee, hop_loc loc)

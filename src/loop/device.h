@@ -121,9 +121,9 @@ void hop_device_list(hop_dfunc *d, const hop_dcost *cost, hop_block *b);
 /* device_turn.c: the chain of n loops by tiles; false: there is nothing to turn. */
 bool hop_device_turn(hop_dfunc *d, hop_stmt **c, int n, hop_team *team);
 
-/* device_keep.c: what the threads of the block that runs b have for themselves stays in registers:
- * scalars that all compute, and, through a loop, elements that have one owner. used: [nbuf] others than
- * b use it, later: after b. */
+/* device_keep.c: what the threads that run b have for themselves stays in registers: scalars that all
+ * compute, and, if they are one block, through a loop, elements that have one owner. used: [nbuf] others
+ * than b use it, later: after b. */
 void hop_device_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *later);
 /* The same of elements that the statements in `row`, a loop of b over blocks, come to more than once. */
 void hop_device_keep_row(hop_dfunc *d, hop_block *b, hop_stmt *row, const bool *used);

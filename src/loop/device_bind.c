@@ -237,6 +237,12 @@ static int vars_of(hop_stmt **c, int n, hop_reg *out)
 	return n;
 }
 
+/* Loads in flight: as many as there are rounds for all, which is nothing that the device decides. */
+static uint8_t rounds_of(double n, double room)
+{
+	return n >= MAP_EACH * room ? MAP_EACH : n >= 2 * room ? 2 : 1;
+}
+
 /* An iteration of the chain a thread. */
 static void bind_map(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 {
@@ -256,6 +262,8 @@ static void bind_map(hop_dfunc *d, hop_stmt **c, int n, hop_unit u)
 		join_at(d, c, &n, n - 2);
 	place(c[n - 1], alone_in(u));
 	hop_device_keep_alone(d, c[n - 1]);
+	if (u == HOP_UNIT_RESIDENT && is_straight(&c[n - 1]->body))
+		c[n - 1]->bind.each = rounds_of(trips(c[n - 1]), room_of(d, u));
 }
 
 /* An iteration a block, where var are the values that the loop's counts, if it was several. */

@@ -1,8 +1,9 @@
-/* device_keep.c -- what stays in registers while one block runs a loop.
+/* device_keep.c -- what stays in registers while one block, or all, run a loop.
  *
  * A scalar that is only stored together is computed by every thread, so each may have it for itself: no
- * thread waits to hear of it. An element that only one thread ever touches, as in a loop whose body goes
- * element by element, stays with that thread from the first trip to the last. Before and after, copies.
+ * thread waits to hear of it. An element that only one thread of one block ever touches, as in a loop
+ * whose body goes element by element, stays with that thread from the first trip to the last. Before and
+ * after, copies. How many elements a thread of all blocks has the device decides: these stay in memory.
  *
  * A temporary that nobody else uses is not copied: its bytes may be another's by then. In a loop of the
  * host's list everything counts as used by others: there one that shares bytes with another of the same
@@ -432,7 +433,8 @@ void hop_device_keep(hop_dfunc *d, hop_block *b, const bool *used, const bool *l
 	if (!leaves(b) && hop_block_steps(b)) {
 		keep k = new_keep(d, b, used, later);
 		keep_scalars(&k, b);
-		keep_loops(&k, b);
+		if (d->single)
+			keep_loops(&k, b);
 	}
 	hop_rewind(&d->e->tmp, m);
 }
