@@ -52,13 +52,18 @@ static hop_reg log1p_of(at c, hop_reg x)
 	return IF(EQ(d, K(0)), x, IF(EQ(u, INF), x, y));
 }
 
-/* The same the other way round: log(u) is what exp really took. */
-static hop_reg expm1_of(at c, hop_reg x)
+/* The same the other way round: log(u) is what exp, which gave u, really took. */
+static hop_reg expm1_from(at c, hop_reg x, hop_reg u)
 {
-	hop_reg u = OF(exp, x), d = SUB(u, K(1));
+	hop_reg d = SUB(u, K(1));
 	hop_reg y = MUL(d, DIV(x, OF(log, u)));
 	y = IF(EQ(d, K(-1)), d, IF(EQ(u, INF), u, y));
 	return IF(EQ(d, K(0)), x, y);
+}
+
+static hop_reg expm1_of(at c, hop_reg x)
+{
+	return expm1_from(c, x, OF(exp, x));
 }
 
 static hop_reg rsqrt_of(at c, hop_reg x)
@@ -66,19 +71,26 @@ static hop_reg rsqrt_of(at c, hop_reg x)
 	return DIV(K(1), OF(sqrt, x));
 }
 
-/* With m = expm1(|x|): (m + m/(m+1)) / 2, without cancellation. Where exp(-x) no longer counts,
- * half of exp(x), as a product that stays in range as long as the result does. */
+/* u / 2 with u = exp(a); where that is beyond the range and its half is not, a product. */
+static hop_reg half_exp(at c, hop_reg a, hop_reg u)
+{
+	hop_reg h = OF(exp, MUL(K(0.5), a));
+	return IF(LT(u, INF), MUL(K(0.5), u), MUL(MUL(K(0.5), h), h));
+}
+
+/* With m = expm1(|x|): (m + m/(m+1)) / 2, without cancellation; half of exp(|x|) where exp(-|x|) no
+ * longer counts. */
 static hop_reg sinh_of(at c, hop_reg x)
 {
-	hop_reg a = OF(abs, x), m = expm1_of(c, a), h = OF(exp, MUL(K(0.5), a));
-	hop_reg small = MUL(K(0.5), ADD(m, DIV(m, ADD(m, K(1))))), large = MUL(MUL(K(0.5), h), h);
-	return signed_as(c, IF(LT(a, K(20)), small, large), x);
+	hop_reg a = OF(abs, x), u = OF(exp, a), m = expm1_from(c, a, u);
+	hop_reg small = MUL(K(0.5), ADD(m, DIV(m, ADD(m, K(1)))));
+	return signed_as(c, IF(LT(a, K(20)), small, half_exp(c, a, u)), x);
 }
 
 static hop_reg cosh_of(at c, hop_reg x)
 {
-	hop_reg h = OF(exp, MUL(K(0.5), OF(abs, x)));
-	return ADD(MUL(MUL(K(0.5), h), h), DIV(DIV(K(0.5), h), h));
+	hop_reg a = OF(abs, x), u = OF(exp, a);
+	return ADD(half_exp(c, a, u), DIV(K(0.5), u));
 }
 
 /* log(2 |x|) where x * x would leave the range. */
