@@ -48,11 +48,12 @@ bool hop_cuda_polls(const hop_stmt *s)
 	       (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ && (n < 0 || n > FEW));
 }
 
+/* A look in a short loop costs more than the loop: loads no longer go before it. */
 bool hop_cuda_watches(const hop_stmt *s)
 {
-	int64_t n = hop_cuda_known(s);
-	return s->kind == HOP_L_WHILE || (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ &&
-	                                  (n < 0 || n > 1 << 24));
+	bool may_be_long = !hop_size_const(s->extent) || s->extent.k > 1 << 24;
+	return s->kind == HOP_L_WHILE ||
+	       (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ && may_be_long);
 }
 
 static enum hop_who within(enum hop_who who, const hop_stmt *s)
