@@ -207,6 +207,45 @@ static void test_mapped(void **state)
 	hop_array_release(in[0]), hop_array_release(in[1]), hop_fn_release(f);
 }
 
+/* ---- before what all do together ---- */
+
+enum { FEW = 40, LONG = 2500 };
+
+/* Lanes take unlike trips, and then threads wait for each other in more steps than they do without
+ * looking whether they are to stop. */
+static void together(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value x;
+	(void)user;
+	HOP_MAP(t, i, FEW) {
+		hop_value a = hop_take(t, in[0], i), n = hop_take(t, in[1], i), k = hop_scalar(t, HOP_f64, 0);
+		HOP_WHILE(t, hop_lt(t, k, n), a, k) {
+			a = hop_mulf(t, hop_cos(t, a), 0.5);
+			k = hop_addf(t, k, 1);
+		}
+		hop_stack(t, &x, a);
+	}
+	HOP_FOR(t, j, LONG, x) {
+		hop_value left = hop_concat(t, 2, (hop_value[]){ hop_narrow(t, x, 0, FEW - 1, 1),
+		                                                 hop_narrow(t, x, 0, 0, FEW - 1) }, 0);
+		x = hop_add(t, hop_mulf(t, x, 0.5), hop_mulf(t, left, 0.5));
+	}
+	hop_return(t, x);
+}
+
+static void test_together(void **state)
+{
+	const hop_spec s[] = { hop_spec1(HOP_f64, FEW), hop_spec1(HOP_f64, FEW) };
+	const int64_t  n = FEW;
+	hop_fn *f;
+	(void)state;
+	NEED_CUDA();
+	hop_array *in[] = { numbers(1, &n, 0.2, 0.05, 23), numbers(1, &n, 0, 5, 7) };
+	ok(hop_capture(ctx, together, NULL, 2, s, &f));
+	judge(f, 2, in, 1);
+	hop_array_release(in[0]), hop_array_release(in[1]), hop_fn_release(f);
+}
+
 /* ---- stopped ---- */
 
 static void endless(hop_trace *t, const hop_value *in, void *user)
@@ -241,7 +280,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_cuda, close_ctx)
 	const struct CMUnitTest tests[] = {
 		TEST(test_trips), TEST(test_inner), TEST(test_wide), TEST(test_steps), TEST(test_mapped),
-		TEST(test_canceled),
+		TEST(test_together), TEST(test_canceled),
 	};
 #undef TEST
 	return cmocka_run_group_tests(tests, NULL, NULL);

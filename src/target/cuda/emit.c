@@ -407,6 +407,8 @@ static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 		put_even(e, o);
 	if (e->cu->polls)
 		hop_put(o, "\tunsigned trips = 0;\n");
+	if (e->cu->watches)
+		hop_put(o, "\tunsigned steps = 0;\n");
 	if (e->cu->status)
 		hop_put(o, "\tint st;\n");
 	for (int i = 0; i < e->cu->ntop; i++)

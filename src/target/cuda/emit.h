@@ -85,7 +85,7 @@ struct hop_cuda {
 	hop_reg         lot_var;
 	bool           *packed;    /* [nbuf] accessed by pieces */
 	bool           *loaded;    /* [nreg+1+OWN] of a lot: it is */
-	bool            row, polls, status, even;    /* used: variables of the head */
+	bool            row, polls, watches, status, even;   /* used: variables of the head */
 	bool            result;    /* what a statement gives is declared at the top */
 	struct hop_cudata *data;   /* constants that have a text */
 	int             ndata;

@@ -247,14 +247,15 @@ int hop_cuda_between(const hop_cuemit *e, const hop_stmt *s)
 }
 
 /* A thread that runs steps alone leaves them, and those around them; the host knows that it told it so.
- * What is asked may be behind a bus, and many ask. */
+ * What is asked may be behind a bus, and many ask. Its count is not that of the trips which all take
+ * together: there all must look at the same trip. */
 static void watch(hop_cuemit *e, const hop_stmt *s)
 {
 	if (!hop_cuda_watches(s))
 		return;
-	e->cu->polls = true;
-	hop_c_open(e, "if ((++trips & 0x1ffff) == 0 && *state->cancel)");
-	hop_c_line(e, "trips--;");
+	e->cu->watches = true;
+	hop_c_open(e, "if ((++steps & 0x1ffff) == 0 && *state->cancel)");
+	hop_c_line(e, "steps--;");
 	hop_c_line(e, "break;");
 	hop_c_close(e);
 }
