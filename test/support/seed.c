@@ -41,9 +41,11 @@ bool seed_more(long i, long *n)
 uint64_t seed_of(long i, long n)
 {
 	const char *one = getenv("RANDOM_SEED");
-	if (one)
-		return strtoull(one, NULL, 10) + (uint64_t)i;
-	return i < (n + 1) / 2 ? FIXED + (uint64_t)i : fresh() + (uint64_t)i;
+	uint64_t seed = one ? strtoull(one, NULL, 10) + (uint64_t)i
+	                    : (i < (n + 1) / 2 ? FIXED : fresh()) + (uint64_t)i;
+	if (getenv("RANDOM_NOTE"))
+		fprintf(stderr, "seed %llu\n", (unsigned long long)seed);
+	return seed;
 }
 
 void seed_parts(uint64_t seed)

@@ -9,7 +9,8 @@
 /* Is there a run i? Not behind *n, nor when RANDOM_SECONDS have passed since the first was asked
  * for: then *n becomes i. */
 bool     seed_more(long i, long *n);
-/* The seed of run i of n. */
+/* The seed of run i of n. With RANDOM_NOTE each is said before it runs: the last one is that of what
+ * never ended. */
 uint64_t seed_of(long i, long n);
 /* Every third program is compiled in parts of a few statements (HOP_PART), every fourth with
  * loops and sums of a few iterations shared (HOP_FORK), two of five with associative scans in
