@@ -10,7 +10,7 @@ typedef unsigned long long hop_cuptr;          /* an address of the device */
 
 enum {                                         /* what its functions give */
 	HOP_CU_NOMEM = 2, HOP_CU_DEINIT = 4, HOP_CU_NODEVICE = 100, HOP_CU_NOTREADY = 600,
-	HOP_CU_RESOURCES = 701, HOP_CU_TOGETHER = 720
+	HOP_CU_RESOURCES = 701, HOP_CU_TOGETHER = 720, HOP_CU_UNKNOWN = 999
 };
 enum {                                         /* attributes of a device */
 	HOP_CU_SMS = 16, HOP_CU_MAJOR = 75, HOP_CU_MINOR = 76, HOP_CU_COOPERATIVE = 95,

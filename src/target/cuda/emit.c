@@ -397,7 +397,7 @@ static void put_start(hop_cuemit *e, const char *when, hop_buf *o)
 		hop_put(o, "\tif (state->code)\n\t\treturn;\n");
 	hop_cuda_declare(e, o);
 	if (when && me->tells)                 /* a branch of an earlier trip may have been taken */
-		hop_putf(o, "\tif (!%s) {\n\t\tif (hop_first_team())\n\t\t\thop_go_on(loop, false);\n"
+		hop_putf(o, "\tif (!%s) {\n\t\tif (hop_first_team())\n\t\t\thop_tell(state, loop, false);\n"
 		            "\t\treturn;\n\t}\n", when);
 	else if (when)                         /* both are on their way at once */
 		hop_putf(o, "\tif ((state->code != 0) | !%s)\n\t\treturn;\n", when);

@@ -123,6 +123,8 @@ static int add_list(hop_cuda_run *r, chain *c, int from, int to, unsigned long l
 		bool before = k + 1 < to && l[k + 1].body;
 		if (before)
 			error = d->cu->graph_handle(&own, c->graph, d->context, 0, HOP_CU_ASSIGN);
+		if (before && !error && !own)          /* it would say: no graph */
+			error = HOP_CU_UNKNOWN;
 		if (!error)
 			error = add_node(r, c, k, own);
 		if (!before)

@@ -97,6 +97,30 @@ static int prepare(hop_cuda_run *r)
 	return error ? error : hop_cuda_bind(r);
 }
 
+/* ---- waiting ---- */
+
+static void pause_a_bit(int turn)
+{
+	struct timespec t = { 0, turn < 2000 ? 20000 : 200000 };
+	if (turn > 200)
+		nanosleep(&t, NULL);
+}
+
+/* A host that is told to cancel tells the device. */
+static int wait_for(hop_cuda_run *r)
+{
+	const hop_cu *cu = r->i->d->cu;
+	int error;
+	if (!r->p->cancels || r->i->d->pages)
+		return cu->stream_wait(r->stream);
+	for (int turn = 0; (error = cu->stream_query(r->stream)) == HOP_CU_NOTREADY; turn++) {
+		if (__atomic_load_n(r->rt->cancel, __ATOMIC_RELAXED))
+			__atomic_store_n(r->s->cancel, 1, __ATOMIC_RELAXED);
+		pause_a_bit(turn);
+	}
+	return error;
+}
+
 /* ---- launching ---- */
 
 static int launch_one(hop_cuda_run *r, int k)
@@ -106,18 +130,55 @@ static int launch_one(hop_cuda_run *r, int k)
 	const hop_cuda_func *f = &r->i->func[l->func];
 	if (hop_cuda_by_library(r, l)) {
 		int said = hop_cuda_library_run(r, l, r->stream);
-		return said || !r->i->careful ? said : cu->stream_wait(r->stream);
+		return said || !r->i->careful ? said : wait_for(r);
 	}
 	unsigned rec = l->rec, at = (unsigned)k, n = (unsigned)f->team.threads;
 	unsigned shared = (unsigned)f->is.shared;
-	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state };
+	unsigned long long no_loop = 0;
+	void *params[] = { &r->s->table.p, &rec, &at, &r->s->state, &no_loop };
 	r->who = f->name;
 	int error = f->team.resident
 		? cu->launch_together(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared,
 		                      r->stream, params)
 		: cu->launch(f->function, l->grid[0], l->grid[1], l->grid[2], n, 1, 1, shared, r->stream,
 		             params, NULL);
-	return error || !r->i->careful ? error : cu->stream_wait(r->stream);
+	return error || !r->i->careful ? error : wait_for(r);
+}
+
+static int launch_list(hop_cuda_run *r, int from, int to);
+
+/* The trips of a loop, as many at once as a graph would take, until the run is canceled; or a branch. */
+static int take_trips(hop_cuda_run *r, int k)
+{
+	const hop_cu *cu = r->i->d->cu;
+	const hop_cuda_launch *l = &r->p->launch[k];
+	for (bool more = true; more; more = l->each && !__atomic_load_n(r->rt->cancel, __ATOMIC_RELAXED)) {
+		int error = cu->to_host(r->s->is, r->s->state, HEAD, r->stream);
+		if (!error)
+			error = wait_for(r);
+		if (error || !r->s->is->again)
+			return error;
+		for (int n = 0; !error && n < (l->each ? l->each : 1); n++)
+			error = launch_list(r, k + 1, k + 1 + l->body);
+		if (error)
+			return error;
+	}
+	return 0;
+}
+
+/* One by one. */
+static int launch_list(hop_cuda_run *r, int from, int to)
+{
+	const hop_cuda_launch *l = r->p->launch;
+	int error = 0;
+	for (int k = from; !error && k < to; k++)
+		if (l[k].body) {
+			error = take_trips(r, k);
+			k += l[k].body;
+		} else {
+			error = launch_one(r, k);
+		}
+	return error;
 }
 
 /* The slot's place for the plan, and for where libraries find their operands, as the newest. */
@@ -165,13 +226,15 @@ static void end_rest(hop_cuda_run *r)
 	r->rest = r->rest_of = NULL;
 }
 
-/* From launch `first` on. A graph is made for sizes that come a second time, or have loops. */
+/* From launch `first` on. A graph is made for sizes that come a second time, or have loops; who is
+ * careful takes the trips himself. */
 static int start(hop_cuda_run *r, int first)
 {
 	const hop_cu *cu = r->i->d->cu;
-	if (r->p->loops && (first || r->i->careful))
+	bool careful = r->i->careful;
+	if (r->p->loops && first && !careful)
 		return start_rest(r, first);
-	int error = 0, runs = first || r->i->careful ? 0 : exec_of(r) + r->p->loops;
+	int error = 0, runs = first || careful ? 0 : exec_of(r) + r->p->loops;
 	if (runs && !r->s->exec[0].exec) {
 		r->who = "making a graph";
 		error = hop_cuda_graph_make(r, 0, &r->s->exec[0].exec, &r->s->exec[0].graph);
@@ -182,34 +245,10 @@ static int start(hop_cuda_run *r, int first)
 	}
 	if (runs && !error && r->p->nlaunch)
 		error = cu->graph_launch(r->s->exec[0].exec, r->stream);
-	for (int k = first; !runs && !error && k < r->p->nlaunch; k++)
-		error = launch_one(r, k);
+	if (!runs && !error)
+		error = launch_list(r, first, r->p->nlaunch);
 	if (!error)                            /* what goes wrong from now on is theirs */
 		r->who = r->p->nlaunch == 1 ? r->i->func[r->p->launch[0].func].name : NULL;
-	return error;
-}
-
-/* ---- waiting ---- */
-
-static void pause_a_bit(int turn)
-{
-	struct timespec t = { 0, turn < 2000 ? 20000 : 200000 };
-	if (turn > 200)
-		nanosleep(&t, NULL);
-}
-
-/* A host that is told to cancel tells the device. */
-static int wait_for(hop_cuda_run *r)
-{
-	const hop_cu *cu = r->i->d->cu;
-	int error;
-	if (!r->p->cancels || r->i->d->pages)
-		return cu->stream_wait(r->stream);
-	for (int turn = 0; (error = cu->stream_query(r->stream)) == HOP_CU_NOTREADY; turn++) {
-		if (__atomic_load_n(r->rt->cancel, __ATOMIC_RELAXED))
-			__atomic_store_n(r->s->cancel, 1, __ATOMIC_RELAXED);
-		pause_a_bit(turn);
-	}
 	return error;
 }
 

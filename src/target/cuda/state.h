@@ -10,7 +10,8 @@
  *
  * `at` numbers the launches of a run from 0, in program order. A kernel that decides about a loop of the
  * host's list has one parameter more, `hop_word loop`: the handle of the graph's conditional node, which
- * one of its threads sets, even where the run has ended. It begins as 0 at every launch of the graph.
+ * one of its threads sets, even where the run has ended. It begins as 0 at every launch of the graph. No
+ * handle is 0: then the host takes the trips, and `again` is set instead.
  * Kernels of such a loop never leave; every 256th decision of all runs asks whether to cancel.
  *
  * STATE: one for each run that goes on, in device memory; the host sets it up. Only kernels that are
@@ -73,7 +74,8 @@ typedef struct hop_state {
 	int64_t  ring_head;       /* bytes in the ring */
 	int64_t  skip;            /* as hop_rt.skip: progress effects to leave out */
 	uint64_t turns;           /* trips of loops of the host's list, of all runs */
-	hop_word pad0[11];
+	hop_word again;           /* where no graph takes the trips: whether there is another */
+	hop_word pad0[10];
 	hop_word save;            /* hop_word *: hop_cuda_needs.save of them */
 	hop_word request;         /* hop_word *: hop_cuda_needs.request of them */
 	hop_word ring;            /* unsigned char * */
@@ -96,7 +98,7 @@ typedef struct hop_state {
 	"\tunsigned at, saved;\n" \
 	"\tlong long ring_head, skip;\n" \
 	"\tunsigned long long turns;\n" \
-	"\thop_word pad0[11];\n" \
+	"\thop_word again, pad0[10];\n" \
 	"\thop_word *save, *request;\n" \
 	"\tunsigned char *ring;\n" \
 	"\tlong long ring_bytes;\n" \
@@ -110,6 +112,7 @@ typedef struct hop_state {
 
 _Static_assert(offsetof(hop_state, saved) == 12 && offsetof(hop_state, ring_head) == 16 &&
                offsetof(hop_state, skip) == 24 && offsetof(hop_state, turns) == 32 &&
+               offsetof(hop_state, again) == 40 &&
                offsetof(hop_state, save) == 128 &&
                offsetof(hop_state, request) == 136 && offsetof(hop_state, ring) == 144 &&
                offsetof(hop_state, ring_bytes) == 152 && offsetof(hop_state, scratch) == 160 &&
