@@ -154,7 +154,8 @@ static void look_scalars(keep *k, hop_block *b, bool looped, bool alone)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		bool loops = s->kind == HOP_L_WHILE || s->kind == HOP_L_LOOP;
-		bool shared = s->kind == HOP_L_LOOP && s->bind.place;
+		bool shared = s->kind == HOP_L_TILE || (s->kind == HOP_L_LOOP && s->bind.place);
+		hop_block *sub[2];
 		hop_addr *a;
 		for (int i = 0; (a = hop_stmt_addr(s, i)); i++) {
 			struct use *u = &k->use[a->buf];
@@ -164,8 +165,8 @@ static void look_scalars(keep *k, hop_block *b, bool looped, bool alone)
 			u->looped |= write && looped;
 			u->no |= s->kind != HOP_L_OP || (write && (alone || s->na > 1));
 		}
-		look_scalars(k, &s->body, looped || loops, alone || shared);
-		look_scalars(k, &s->other, looped || loops, alone || shared);
+		for (int i = 0, n = hop_stmt_blocks(s, sub); i < n; i++)
+			look_scalars(k, sub[i], looped || loops, alone || shared);
 	}
 }
 
@@ -260,16 +261,17 @@ static bool is_threads(const keep *k, const hop_stmt *s, bool row)
 	       hop_size_const(s->extent) && s->extent.k <= (int64_t)(row ? MOST_ROW : MOST) * k->d->threads;
 }
 
-/* loop: over threads, that b is in, or NULL. */
+/* loop: over threads, that b is in, or NULL. A tile's elements have owners of its own. */
 static void look_own(keep *k, hop_block *b, const hop_stmt *loop, bool row)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
-		bool placed = s->kind == HOP_L_LOOP && s->bind.place;
-		const hop_stmt *in = placed ? is_threads(k, s, row) ? s : NULL : loop;
+		bool placed = s->kind == HOP_L_TILE || (s->kind == HOP_L_LOOP && s->bind.place);
+		const hop_stmt *in = placed ? s->kind == HOP_L_LOOP && is_threads(k, s, row) ? s : NULL : loop;
+		hop_block *sub[2];
 		for (int i = 0; hop_stmt_addr(s, i); i++)
 			look_addr(k, s, i, loop, row);
-		look_own(k, &s->body, in, row);
-		look_own(k, &s->other, in, row);
+		for (int i = 0, n = hop_stmt_blocks(s, sub); i < n; i++)
+			look_own(k, sub[i], in, row);
 	}
 }
 
