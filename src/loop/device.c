@@ -675,10 +675,8 @@ hop_status hop_loop_device(hop_env *e, const hop_machine *m, hop_prog *p)
 	v.made = HOP_NEWN(&e->tmp, int, p->nfunc * NHOW);
 	v.within = HOP_NEWN(&e->tmp, int64_t, p->nfunc);
 	v.cost = HOP_NEWN(&e->tmp, hop_dcost, p->nfunc);
-	for (int i = p->nfunc - 1; i >= 0; i--) {
-		hop_device_twice(e, p->a, m, &v.old[i]);
+	for (int i = p->nfunc - 1; i >= 0; i--)
 		plain_block(&v, &v.old[i], &v.old[i].body);
-	}
 	for (int i = 0; i < p->nfunc; i++)
 		hop_device_own(e, p->a, &v.old[i], !i);
 	for (int i = p->nfunc - 1; i >= 0; i--)

@@ -5,7 +5,6 @@
  *	device.c       which functions there are, at which level; lists: which statements are a kernel
  *	device_list.c  loops whose trips are kernels of their own
  *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
- *	device_twice.c loops in order, by twos
  *	device_own.c   temporaries that each step of a map, or each block, has for itself
  *	device_bind.c  who shares which loop
  *	device_red.c   sums over all blocks
@@ -23,10 +22,6 @@
 #define HOP_DEVICE_H
 
 #include "loop/walk.h"
-
-/* copy.c */
-hop_stmt *hop_stmt_copy(hop_arena *a, const hop_stmt *s);
-hop_block hop_block_copy(hop_arena *a, const hop_block *b);
 
 /* Who comes to a statement together. */
 typedef enum hop_unit {
@@ -62,10 +57,6 @@ double hop_nest_work(const hop_stmt *s);
 void hop_device_bind(hop_dfunc *d, hop_block *b, hop_unit u);
 /* The kernel's only nest s, blocks that come and go; false: it cannot be one. Fills the team. */
 bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *team);
-
-/* device_twice.c: loops of f whose steps hand on large arrays take two steps at once, the second from
- * where the first has put them. */
-void hop_device_twice(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f);
 
 /* device_own.c: loose steps of f become parallel loops. What they kept in temporaries that they shared
  * has a slice for each, in SPACE_SCRATCH, at offset -1: nowhere yet. */

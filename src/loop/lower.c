@@ -175,6 +175,8 @@ static void finish(hop_lower *l)
 		if (l->opt->machine)
 			hop_loop_interchange(l->env, l->q.a, l->opt->machine, f, l->range);
 	}
+	if (is_device(l) && !l->opt->no_fuse)
+		hop_loop_twice(l->env, l->q.a, l->opt->machine, f);
 	renumber_func(l, f);
 	if (l->opt->machine && !is_device(l)) {
 		hop_loop_schedule(l->env, l->opt->machine, f);

@@ -40,6 +40,9 @@ void hop_loop_carries(hop_env *e, hop_arena *a, hop_lfunc *f);
 void hop_loop_collapse(hop_env *e, hop_lfunc *f);
 /* For a device: what steps multiply and then write gets two halves, taken in turns. */
 void hop_loop_turn(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f);
+/* For a device: loops whose steps hand on large arrays take two steps at once, the second from where the
+ * first has put them. */
+void hop_loop_twice(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f);
 /* Find steps whose lanes never meet; each goes step by step alone where that is better. */
 void hop_loop_interchange(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f,
                           const hop_range *r);

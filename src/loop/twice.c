@@ -1,6 +1,6 @@
-/* device_twice.c -- loops in order whose steps hand on whole arrays, by twos: the second step reads
- * where the first wrote, and writes where that read. So nothing is copied from step to step, and all
- * who share a step wait for each other once, not again for the copy.
+/* twice.c -- for a device: loops in order whose steps hand on whole arrays, by twos: the second step
+ * reads where the first wrote, and writes where that read. So nothing is copied from step to step, and
+ * all who share a step wait for each other once, not again for the copy.
  *
  *	while p { body }                     while p { body; p'; if p' { body' } else { copy } }
  *	for i < n { body }                   for k < (n + 1) / 2 { i = 2 k; body;
@@ -10,8 +10,10 @@
  * there is always a second. What is small is copied as ever, and so is all of a body that is large: it
  * would be compiled twice.
  *
- * needs: carries.  keeps: meaning, whoever runs it.  breaks: carries of the loops that it takes */
-#include "loop/device.h"
+ * needs: carries, no memory plan yet: where a step ends, what it hands on lives on in either of two
+ * places.  keeps: meaning, whoever runs it.  breaks: carries of the loops that it takes */
+#include "loop/lower.h"
+#include "loop/walk.h"
 
 enum {
 	SMALL = 4096,            /* elements that are copied in no time */
@@ -231,7 +233,7 @@ static void visit(twice *t, hop_block *b)
 	*b = out;
 }
 
-void hop_device_twice(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f)
+void hop_loop_twice(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f)
 {
 	twice t = { .e = e, .a = a, .m = m, .f = f };
 	visit(&t, &f->body);

@@ -28,4 +28,8 @@ void hop_block_defs(hop_block *b, hop_reg_fn *fn, void *user);   /* what it defi
 /* Everything that writes in b moves with var, by a term that shows it: its iterations are apart. */
 bool hop_block_owns(const hop_block *b, hop_reg var);
 
+/* copy.c: with registers and buffers as they are */
+hop_stmt *hop_stmt_copy(hop_arena *a, const hop_stmt *s);
+hop_block hop_block_copy(hop_arena *a, const hop_block *b);
+
 #endif

@@ -16,6 +16,28 @@
 typedef struct program { const char *name, *text; int tiles, sums; int64_t syms[3]; } program;
 
 static const program programs[] = {
+	{ "by twos, and on the way what could be where the next state will",
+	  "hop 1\n"
+	  "graph @f(%0: f64[20, 20]) {\n"
+	  "  %1 = constant {value = f64 0.02}\n"
+	  "  %2 = broadcast %1 {dims = [20, 20], axes = []}\n"
+	  "  %3 = scan %0, %2 {ncarry = 1, nx = 0, length = 5} {\n"
+	  "    body(%0: f64[20, 20], %1: f64[20, 20]) -> f64[20, 20] {\n"
+	  "      %2 = cos %0\n"
+	  "      %3 = dot %2, %2 {lbatch = [], rbatch = [], lsum = [1], rsum = [0], dtype = f64}\n"
+	  "      %4 = mul %3, %1\n"
+	  "      %5 = dot %4, %4 {lbatch = [], rbatch = [], lsum = [1], rsum = [0], dtype = f64}\n"
+	  "      %6 = mul %5, %1\n"
+	  "      %7 = dot %6, %6 {lbatch = [], rbatch = [], lsum = [1], rsum = [0], dtype = f64}\n"
+	  "      %8 = mul %7, %1\n"
+	  "      %9 = permute %0 {axes = [1, 0]}\n"
+	  "      %10 = add %8, %9\n"
+	  "      return %10\n"
+	  "    }\n"
+	  "  }\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 0, { 0 } },
 	{ "copy",
 	  "hop 1\n"
 	  "graph @f(%0: f32[40, 70]) {\n"
