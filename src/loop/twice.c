@@ -25,6 +25,7 @@ typedef struct twice {
 	hop_arena *a;
 	const hop_machine *m;
 	hop_lfunc *f;
+	int       *all;          /* [nbuf] accesses in f */
 	hop_reg   *reg;          /* [nreg+1] of the second step; 0 = as in the first */
 	int       *buf;          /* [nbuf] the same */
 } twice;
@@ -48,6 +49,31 @@ static bool asks(const hop_block *b)
 		    asks(&s->body) || asks(&s->other))
 			return true;
 	return false;
+}
+
+static void count(void *user, hop_addr *x, bool is_write)
+{
+	(void)is_write;
+	((int *)user)[x->buf]++;
+}
+
+/* Each new state has a buffer for itself, and all that is in it a step has written: what lies there from
+ * before the loop the other buffer has not. */
+static bool is_own(twice *t, hop_stmt *s)
+{
+	int *in = HOP_NEWN(&t->e->tmp, int, t->f->nbuf);
+	hop_stmt_all_addrs(t->f, s, count, in);
+	for (int i = 0; i < s->ncarry; i++) {
+		int next = s->carry[i].next.buf;
+		if (!is_large(t, &s->carry[i]))
+			continue;
+		if (t->f->buf[next].kind != HOP_BUF_TEMP || in[next] != t->all[next])
+			return false;
+		for (int k = 0; k < s->ncarry; k++)
+			if (s->carry[k].now.buf == next || (k != i && s->carry[k].next.buf == next))
+				return false;
+	}
+	return true;
 }
 
 static bool is_worth(const twice *t, const hop_stmt *s)
@@ -207,6 +233,27 @@ static void take_steps(twice *t, hop_stmt *s, hop_block *before)
 	s->body = out;
 }
 
+static void recount(twice *t, hop_stmt *s, int by)
+{
+	int *in = HOP_NEWN(&t->e->tmp, int, t->f->nbuf);
+	hop_stmt_all_addrs(t->f, s, count, in);
+	for (int i = 0; i < t->f->nbuf; i++)
+		t->all[i] += by * in[i];
+}
+
+static void take(twice *t, hop_stmt *s, hop_block *before)
+{
+	recount(t, s, -1);
+	exchange(t, s);
+	if (s->kind == HOP_L_WHILE)
+		take_while(t, s);
+	else
+		take_steps(t, s, before);
+	s->ncarry = 0;
+	s->carry = NULL;
+	recount(t, s, 1);
+}
+
 static void visit(twice *t, hop_block *b)
 {
 	hop_block out = { 0 };
@@ -218,15 +265,8 @@ static void visit(twice *t, hop_block *b)
 		s->next = NULL;
 		for (int i = 0; i < k; i++)
 			visit(t, sub[i]);
-		if (s->ncarry && is_worth(t, s)) {
-			exchange(t, s);
-			if (s->kind == HOP_L_WHILE)
-				take_while(t, s);
-			else
-				take_steps(t, s, &out);
-			s->ncarry = 0;
-			s->carry = NULL;
-		}
+		if (s->ncarry && is_worth(t, s) && is_own(t, s))
+			take(t, s, &out);
 		hop_block_append(&out, s);
 		hop_rewind(&t->e->tmp, m);
 	}
@@ -235,6 +275,10 @@ static void visit(twice *t, hop_block *b)
 
 void hop_loop_twice(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f)
 {
-	twice t = { .e = e, .a = a, .m = m, .f = f };
+	hop_mark at = hop_mark_at(&e->tmp);
+	twice t = { .e = e, .a = a, .m = m, .f = f, .all = HOP_NEWN(&e->tmp, int, f->nbuf) };
+	for (hop_stmt *s = f->body.first; s; s = s->next)
+		hop_stmt_all_addrs(f, s, count, t.all);
 	visit(&t, &f->body);
+	hop_rewind(&e->tmp, at);
 }

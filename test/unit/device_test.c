@@ -38,6 +38,46 @@ static const program programs[] = {
 	  "  return %3\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "by twos, with a state that no step makes",
+	  "hop 1\n"
+	  "graph @f(%0: f64[20, 20], %1: f64[20, 20]) {\n"
+	  "  %2 = cos %1\n"
+	  "  %3 = scan %0, %2 {ncarry = 1, nx = 0, length = 4} {\n"
+	  "    body(%0: f64[20, 20], %1: f64[20, 20]) {\n"
+	  "      return %1\n"
+	  "    }\n"
+	  "  }\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "by twos, with states that change places",
+	  "hop 1\n"
+	  "graph @f(%0: f64[20, 20], %1: f64[20, 20]) {\n"
+	  "  %2, %3, %4 = scan %0, %1, %1 {ncarry = 3, nx = 0, length = 3} {\n"
+	  "    body(%0: f64[20, 20], %1: f64[20, 20], %2: f64[20, 20]) {\n"
+	  "      %3 = permute %2 {axes = [1, 0]}\n"
+	  "      %4 = add %3, %0\n"
+	  "      %5 = sin %4\n"
+	  "      return %1, %0, %5\n"
+	  "    }\n"
+	  "  }\n"
+	  "  return %2, %3, %4\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "by twos, with states that are the same",
+	  "hop 1\n"
+	  "graph @f(%0: f64[20, 20], %1: f64[20, 20]) {\n"
+	  "  %2, %3 = scan %0, %1 {ncarry = 2, nx = 0, length = 4} {\n"
+	  "    body(%0: f64[20, 20], %1: f64[20, 20]) {\n"
+	  "      %2 = permute %1 {axes = [1, 0]}\n"
+	  "      %3 = add %2, %0\n"
+	  "      %4 = sin %3\n"
+	  "      return %4, %4\n"
+	  "    }\n"
+	  "  }\n"
+	  "  return %2, %3\n"
+	  "}\n",
+	  0, 0, { 0 } },
 	{ "copy",
 	  "hop 1\n"
 	  "graph @f(%0: f32[40, 70]) {\n"
