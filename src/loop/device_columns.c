@@ -197,11 +197,12 @@ static bool is_apart(hop_dfunc *d, hop_stmt *over, hop_stmt *s)
 	return ok;
 }
 
-/* s with the sum in its innermost loop: the parts, which stand before it, and s changed. */
-static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t parts)
+/* s with the sum in its innermost loop: the parts, `most` or as many as have something, which stand before
+ * it, and s changed. */
+static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t most)
 {
 	hop_stmt *own = last_of(s), *sum = sum_of(own), *q = twin(d, s), *col = last_of(q);
-	int64_t chunk = (sum->extent.k + parts - 1) / parts;
+	int64_t chunk = (sum->extent.k + most - 1) / most, parts = (sum->extent.k + chunk - 1) / chunk;
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .loc = s->loc };
 	hop_stmt *over = HOP_NEW(d->a, hop_stmt), *qsum = sum_of(col);
 	*over = (hop_stmt){ .kind = HOP_L_LOOP, .loop = HOP_LOOP_PAR, .dst = hop_l_reg(&b), .loc = s->loc,

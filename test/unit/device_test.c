@@ -78,6 +78,13 @@ static const program programs[] = {
 	  "  return %2, %3\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "parts of columns that are fewer than could be",
+	  "hop 1\n"
+	  "graph @f(%0: f64[60, 3]) {\n"
+	  "  %1 = sum %0 {axes = [0]}\n"
+	  "  return %1\n"
+	  "}\n",
+	  0, 0, { 0 } },
 	{ "copy",
 	  "hop 1\n"
 	  "graph @f(%0: f32[40, 70]) {\n"
