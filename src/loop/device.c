@@ -162,6 +162,7 @@ static void make_team(device *v, int at, int old, how h)
 	hop_cut_make(&c, &k, f.body.first, NULL);
 	d.f = &k;
 	d.single = h == HOW_BLOCK;
+	hop_device_see(&d, &k.body);
 	hop_device_bind(&d, &k.body, u);
 	hop_device_wait(&d, &k.body, u);
 	v->spill = d.scratch;
@@ -376,6 +377,7 @@ static bool bind_nest(device *v, hop_dfunc *d, hop_block *b, hop_team *t, const 
 
 static void bind_run(device *v, hop_dfunc *d, hop_lfunc *k, const run *r)
 {
+	hop_device_see(d, &k->body);
 	bool done = r->kind == RUN_NEST && bind_nest(v, d, &k->body, &k->team, r);
 	if (r->kind == RUN_SMALL)
 		bind_small(v, d, &k->body, &k->team, r);

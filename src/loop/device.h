@@ -44,6 +44,8 @@ typedef struct hop_dfunc {
 	                              warps there are */
 	bool       within;         /* a loop over blocks is around: its warps are those of a block */
 	int64_t    scratch;        /* bytes that spilled registers take, of all functions */
+	int        nuse;           /* buffers that there were when its statements were complete */
+	int       *use;            /* [nuse] accesses to each then */
 } hop_dfunc;
 
 /* How many times a loop runs, about: a size that is not known may be large. */
@@ -66,6 +68,7 @@ void hop_device_own(hop_env *e, hop_arena *a, hop_lfunc *f, bool entry);
 bool hop_device_is_away(const hop_lbuf *b);
 /* Blocks share the iterations of s, each of which is one of the variables' values: slices that fit go to
  * what a block shares. */
+void hop_device_see(hop_dfunc *d, const hop_block *b); /* first, before its loops have places */
 void hop_device_share(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar);
 /* The same where a thread has an iteration: those of a few elements are its own. */
 void hop_device_hold(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar);

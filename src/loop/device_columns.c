@@ -197,8 +197,8 @@ static bool is_apart(hop_dfunc *d, hop_stmt *over, hop_stmt *s)
 	return ok;
 }
 
-/* s with the sum in its innermost loop: the parts, `most` or as many as have something, which stand before
- * it, and s changed. */
+/* s with the sum in its innermost loop: the parts, `most` or as many as have something, which stand
+ * before it, and s changed. */
 static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t most)
 {
 	hop_stmt *own = last_of(s), *sum = sum_of(own), *q = twin(d, s), *col = last_of(q);

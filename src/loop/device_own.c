@@ -199,7 +199,7 @@ typedef struct share {
 	const hop_reg *var;              /* that say which iteration a block is in */
 	int            nvar;
 	hop_size      *slice;            /* [nbuf] elements; -1: it is no slice */
-	bool          *seen;
+	int           *seen;             /* [nbuf] times */
 } share;
 
 /* The smallest of the strides along the variables: what one iteration has. */
@@ -223,11 +223,10 @@ static void share_look(void *user, hop_addr *x, bool is_write)
 	share *h = user;
 	hop_size n = stride_of(h, x);
 	(void)is_write;
-	if (!h->seen[x->buf])
+	if (!h->seen[x->buf]++)
 		h->slice[x->buf] = n;
 	else if (!hop_size_eq(h->slice[x->buf], n))
 		h->slice[x->buf] = hop_size_int(-1);
-	h->seen[x->buf] = true;
 }
 
 /* What is left is where it is in the slice. Loops around may have had slices of slices: their terms go
@@ -267,17 +266,34 @@ static share look_slices(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar
 {
 	hop_lfunc *f = d->f;
 	share h = { var, nvar, HOP_NEWN(&d->e->tmp, hop_size, f->nbuf),
-	            HOP_NEWN(&d->e->tmp, bool, f->nbuf) };
+	            HOP_NEWN(&d->e->tmp, int, f->nbuf) };
 	for (hop_stmt *q = s->body.first; q; q = q->next)
 		hop_stmt_all_addrs(f, q, share_look, &h);
 	return h;
 }
 
-/* Elements of buffer i that an iteration has for itself; -1: it is no slice. */
+static void count_use(void *user, hop_addr *x, bool is_write)
+{
+	hop_dfunc *d = user;
+	(void)is_write;
+	d->use[x->buf]++;
+}
+
+void hop_device_see(hop_dfunc *d, const hop_block *b)
+{
+	d->nuse = d->f->nbuf;
+	d->use = HOP_NEWN(&d->e->tmp, int, d->nuse);
+	for (hop_stmt *s = b->first; s; s = s->next)
+		hop_stmt_all_addrs(d->f, s, count_use, d);
+}
+
+/* Elements of buffer i that an iteration has for itself; -1: it is no slice. Nobody else has them: lanes
+ * of a loop around may be as long as the slice of a step. */
 static int64_t elements_of(const hop_dfunc *d, const share *h, int i)
 {
 	const hop_lbuf *b = &d->f->buf[i];
-	bool own = h->seen[i] && hop_device_is_away(b) && b->index && h->slice[i].k == b->index;
+	bool own = h->seen[i] && hop_device_is_away(b) && b->index && h->slice[i].k == b->index &&
+	           i < d->nuse && h->seen[i] == d->use[i];
 	return own ? b->index : -1;
 }
 
