@@ -68,10 +68,11 @@ void hop_device_own(hop_env *e, hop_arena *a, hop_lfunc *f, bool entry);
 bool hop_device_is_away(const hop_lbuf *b);
 /* Blocks share the iterations of s, each of which is one of the variables' values: slices that fit go to
  * what a block shares. */
-void hop_device_see(hop_dfunc *d, const hop_block *b); /* first, before its loops have places */
 void hop_device_share(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar);
 /* The same where a thread has an iteration: those of a few elements are its own. */
 void hop_device_hold(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar);
+/* Before either: all that a kernel does, while no loop of it has a place. */
+void hop_device_see(hop_dfunc *d, const hop_block *b);
 /* A place for slices of f that have none yet: from byte `from` of scratch, or, where their size is not a
  * constant, of the frame; the end of it. */
 void     hop_device_settle_none(hop_lfunc *f);       /* of a list, which uses none */
