@@ -137,6 +137,8 @@ void hop_cuda_quit(hop_cuemit *e, int point, const char *status)
 			hop_c_line(e, "hop_push(state, %d);", point);
 		if (kernel)
 			hop_c_line(e, "state->at = at;");
+		if (kernel && e->cu->func[e->index].tells)     /* what it decides waits until it goes on */
+			hop_c_line(e, "hop_tell(state, loop, false);");
 		hop_c_close(e);
 	}
 	if (kernel)
