@@ -33,13 +33,6 @@ typedef struct own {
 
 /* ---- what is written ---- */
 
-static void count_all(void *user, hop_addr *x, bool is_write)
-{
-	own *o = user;
-	(void)is_write;
-	o->all[x->buf]++;
-}
-
 bool hop_device_is_away(const hop_lbuf *b)
 {
 	return b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_SCRATCH && hop_size_is(b->offset, -1);
@@ -186,7 +179,8 @@ void hop_device_own(hop_env *e, hop_arena *a, hop_lfunc *f, bool entry)
 {
 	hop_mark m = hop_mark_at(&e->tmp);
 	own o = { .e = e, .a = a, .f = f, .entry = entry, .all = HOP_NEWN(&e->tmp, int, f->nbuf) };
-	each_addr(&o, &f->body, count_all);
+	for (hop_stmt *s = f->body.first; s; s = s->next)
+		hop_stmt_count_addrs(f, s, o.all);
 	for (int i = 0; i < f->nlocal; i++)
 		o.all[f->local[i]]++;
 	own_block(&o, &f->body);
@@ -272,19 +266,12 @@ static share look_slices(hop_dfunc *d, hop_stmt *s, const hop_reg *var, int nvar
 	return h;
 }
 
-static void count_use(void *user, hop_addr *x, bool is_write)
-{
-	hop_dfunc *d = user;
-	(void)is_write;
-	d->use[x->buf]++;
-}
-
 void hop_device_see(hop_dfunc *d, const hop_block *b)
 {
 	d->nuse = d->f->nbuf;
 	d->use = HOP_NEWN(&d->e->tmp, int, d->nuse);
 	for (hop_stmt *s = b->first; s; s = s->next)
-		hop_stmt_all_addrs(d->f, s, count_use, d);
+		hop_stmt_count_addrs(d->f, s, d->use);
 }
 
 /* Elements of buffer i that an iteration has for itself; -1: it is no slice. Nobody else has them: lanes

@@ -51,18 +51,12 @@ static bool asks(const hop_block *b)
 	return false;
 }
 
-static void count(void *user, hop_addr *x, bool is_write)
-{
-	(void)is_write;
-	((int *)user)[x->buf]++;
-}
-
 /* Each new state has a buffer for itself, and all that is in it a step has written: what lies there from
  * before the loop the other buffer has not. */
 static bool is_own(twice *t, hop_stmt *s)
 {
 	int *in = HOP_NEWN(&t->e->tmp, int, t->f->nbuf);
-	hop_stmt_all_addrs(t->f, s, count, in);
+	hop_stmt_count_addrs(t->f, s, in);
 	for (int i = 0; i < s->ncarry; i++) {
 		int next = s->carry[i].next.buf;
 		if (!is_large(t, &s->carry[i]))
@@ -236,7 +230,7 @@ static void take_steps(twice *t, hop_stmt *s, hop_block *before)
 static void recount(twice *t, hop_stmt *s, int by)
 {
 	int *in = HOP_NEWN(&t->e->tmp, int, t->f->nbuf);
-	hop_stmt_all_addrs(t->f, s, count, in);
+	hop_stmt_count_addrs(t->f, s, in);
 	for (int i = 0; i < t->f->nbuf; i++)
 		t->all[i] += by * in[i];
 }
@@ -278,7 +272,7 @@ void hop_loop_twice(hop_env *e, hop_arena *a, const hop_machine *m, hop_lfunc *f
 	hop_mark at = hop_mark_at(&e->tmp);
 	twice t = { .e = e, .a = a, .m = m, .f = f, .all = HOP_NEWN(&e->tmp, int, f->nbuf) };
 	for (hop_stmt *s = f->body.first; s; s = s->next)
-		hop_stmt_all_addrs(f, s, count, t.all);
+		hop_stmt_count_addrs(f, s, t.all);
 	visit(&t, &f->body);
 	hop_rewind(&e->tmp, at);
 }

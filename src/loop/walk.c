@@ -139,6 +139,17 @@ void hop_stmt_all_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user)
 			hop_stmt_all_addrs(f, q, fn, user);
 }
 
+static void count_addr(void *user, hop_addr *a, bool is_write)
+{
+	(void)is_write;
+	((int *)user)[a->buf]++;
+}
+
+void hop_stmt_count_addrs(hop_lfunc *f, hop_stmt *s, int *n)
+{
+	hop_stmt_all_addrs(f, s, count_addr, n);
+}
+
 /* ---- registers ---- */
 
 void hop_stmt_uses(hop_stmt *s, hop_reg_fn *fn, void *user)

@@ -12,6 +12,8 @@ typedef void hop_addr_fn(void *user, hop_addr *a, bool is_write);
 void hop_stmt_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
 /* The same with all that is in it. */
 void hop_stmt_all_addrs(hop_lfunc *f, hop_stmt *s, hop_addr_fn *fn, void *user);
+/* Adds to n, [nbuf], how often that accesses each buffer. */
+void hop_stmt_count_addrs(hop_lfunc *f, hop_stmt *s, int *n);
 /* The blocks in a statement: 0 to 2 of them. */
 _Static_assert(HOP_TILE_HOLES <= 2, "as many as out has room for");
 int  hop_stmt_blocks(hop_stmt *s, hop_block **out);
