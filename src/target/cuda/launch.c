@@ -152,18 +152,17 @@ static int take_trips(hop_cuda_run *r, int k)
 {
 	const hop_cu *cu = r->i->d->cu;
 	const hop_cuda_launch *l = &r->p->launch[k];
-	for (bool more = true; more; more = l->each && !__atomic_load_n(r->rt->cancel, __ATOMIC_RELAXED)) {
-		int error = cu->to_host(r->s->is, r->s->state, HEAD, r->stream);
+	int trips = l->each ? l->each : 1, error;
+	bool again;
+	do {
+		error = cu->to_host(r->s->is, r->s->state, HEAD, r->stream);
 		if (!error)
 			error = wait_for(r);
-		if (error || !r->s->is->again)
-			return error;
-		for (int n = 0; !error && n < (l->each ? l->each : 1); n++)
+		again = !error && r->s->is->again;
+		for (int n = 0; again && !error && n < trips; n++)
 			error = launch_list(r, k + 1, k + 1 + l->body);
-		if (error)
-			return error;
-	}
-	return 0;
+	} while (again && !error && l->each && !__atomic_load_n(r->rt->cancel, __ATOMIC_RELAXED));
+	return error;
 }
 
 /* One by one. */

@@ -380,6 +380,7 @@ static const char asking[] =
 	"\thop_meet(state, one);\n"
 	"\treturn *(volatile int *)&state->code;\n"
 	"}\n"
+	"/* The graph, or the host where it takes the trips. */\n"
 	"HOP_FN void hop_tell(hop_state *state, hop_word loop, bool v)\n"
 	"{\n"
 	"\tif (loop)\n"

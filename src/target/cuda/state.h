@@ -11,8 +11,9 @@
  * `at` numbers the launches of a run from 0, in program order. A kernel that decides about a loop of the
  * host's list has one parameter more, `hop_word loop`: the handle of the graph's conditional node, which
  * one of its threads sets, even where the run has ended. It begins as 0 at every launch of the graph. No
- * handle is 0: then the host takes the trips, and `again` is set instead.
- * Kernels of such a loop never leave; every 256th decision of all runs asks whether to cancel.
+ * handle is 0: then the host takes the trips, and `again` is set instead. A kernel that leaves says no
+ * until it goes on; those of such a loop never leave. Every 256th decision of all runs asks whether to
+ * cancel.
  *
  * STATE: one for each run that goes on, in device memory; the host sets it up. Only kernels that are
  * said to look (hop_cuda_kernel.looks) read `code` and may leave; others may still use scratch, tape,
