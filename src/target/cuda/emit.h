@@ -69,6 +69,7 @@ struct hop_cuda {
 	hop_status      st;        /* why there is no text: the first reason */
 	enum hop_who    who;
 	bool            last;      /* behind a BARRIER_LAST: the team is the block that is left */
+	bool            apart;     /* lanes of a warp have looked alone, and not met since */
 	bool            met;       /* threads of the block have just met: nobody uses scratch */
 	const char    **round;     /* [nreg+1+OWN] of an unrolled loop over threads: which round it is */
 	bool           *touched;   /* [nbuf] it stands in the text */
@@ -195,6 +196,7 @@ void        hop_cuda_pass(hop_cuemit *e, const hop_stmt *s, const char *at);
 /* Two values of an accumulator. */
 const char *hop_cuda_both(hop_cuemit *e, const hop_acc *c, const char *a, const char *b);
 void        hop_cuda_carries(hop_cuemit *e, const hop_stmt *s);
+void        hop_cuda_again(hop_cuemit *e);                   /* behind what threads do alone */
 void        hop_cuda_barrier(hop_cuemit *e, int which);      /* enum hop_barrier */
 
 /* emit_while.c */

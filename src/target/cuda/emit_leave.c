@@ -255,7 +255,7 @@ static void watch(hop_cuemit *e, const hop_stmt *s)
 {
 	if (!hop_cuda_watches(s))
 		return;
-	e->cu->watches = true;
+	e->cu->watches = e->cu->apart = true;
 	hop_c_open(e, "if ((++steps & 0x1ffff) == 0 && *state->cancel)");
 	hop_c_line(e, "steps--;");
 	hop_c_line(e, "break;");

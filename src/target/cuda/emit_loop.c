@@ -394,6 +394,17 @@ void hop_cuda_open_rounds(hop_cuemit *e, const hop_stmt *s, const char *v)
 	e->cu->round[s->dst] = q;
 }
 
+/* ptxas lets lanes that wait for the others at the end of a loop go on without them where the loop looks
+ * at what others write (YIELD in SASS), and does not always know later that it did: shuffles would miss
+ * lanes. So a warp whose threads looked alone whether the run is to stop meets. */
+void hop_cuda_again(hop_cuemit *e)
+{
+	if (!e->cu->apart || e->cu->who == HOP_WHO_ONE)
+		return;
+	hop_c_line(e, "hop_barrier_warp();");
+	e->cu->apart = false;
+}
+
 static void owned_loop(hop_cuemit *e, const hop_stmt *s)
 {
 	enum hop_who who = e->cu->who;
@@ -406,6 +417,7 @@ static void owned_loop(hop_cuemit *e, const hop_stmt *s)
 		hop_c_close(e);
 	}
 	e->cu->who = who;
+	hop_cuda_again(e);
 	e->nvar--;
 }
 
@@ -429,6 +441,7 @@ static void shared_loop(hop_cuemit *e, const hop_stmt *s)
 		hop_cuda_pass(e, s, "r");
 	e->cu->who = who;
 	hop_c_close(e);
+	hop_cuda_again(e);
 	e->nvar--;
 }
 

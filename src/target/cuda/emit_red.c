@@ -214,6 +214,7 @@ static void low(hop_cuemit *e, const hop_stmt *s, bool top)
 		declare(e, s, "m", false);
 		walk(e, s, &p, p.from, n, "m");
 	}
+	hop_cuda_again(e);
 	if (s->bind.place == HOP_PLACE_LANE || (s->bind.place && p.count == HOP_CUDA_WARP))
 		of_warp(e, s);
 	else if (s->bind.place)
