@@ -333,9 +333,11 @@ static void test_early(void **state)
 
 /* ---- trips that the host takes ---- */
 
-/* Who waits for every kernel asks the device before each trip, or so many at once. */
+/* Who waits for every kernel asks the device before each trip, or so many at once. Under tools that lose
+ * their way in conditional nodes all tests do. */
 static void test_careful(void **state)
 {
+	bool always = getenv("HOP_CUDA_WAIT") != NULL;
 	(void)state;
 	setenv("HOP_CUDA_WAIT", "1", 1);
 	judge_twos();
@@ -344,7 +346,8 @@ static void test_careful(void **state)
 	judge(in_place, 2, (const double[]){ 1, 4 });
 	judge(turns, 3, (const double[]){ 0, 1, 12 });
 	judge_asked();
-	unsetenv("HOP_CUDA_WAIT");
+	if (!always)
+		unsetenv("HOP_CUDA_WAIT");
 }
 
 /* ---- stopped ---- */
