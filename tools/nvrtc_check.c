@@ -1,8 +1,10 @@
-/* nvrtc_check [-a ARCH] [-o FILE] [-q] [-f] FILE.cu...  -- compile CUDA texts by NVRTC as the CUDA
- * target does, and say for each kernel what it takes: registers, bytes of local memory, spills, shared
- * memory. -f: as far as PTX, and that as fast as may be: what is no CUDA C is found nine times as fast.
- * Needs no device. The library is $HOP_NVRTC, or the one that the system finds. It does not link or
- * run. */
+/* nvrtc_check [-a ARCH] [-o FILE] [-q] [-f | -m] [-g N] FILE.cu...  -- compile CUDA texts by NVRTC as
+ * the CUDA target does, and say for each kernel what it takes: registers, bytes of local memory, spills,
+ * shared memory. -f: as far as PTX, and that as fast as may be: what is no CUDA C is found nine times as
+ * fast. -m: to the end, with less effort: twice as fast. -g: N texts at once, which saves what a text costs
+ * however small it is; where that fails each is compiled alone, so that the right one is blamed. -q: the
+ * kernels together. Needs no device. The library is $HOP_NVRTC, or the one that the system finds. It does
+ * not link or run. */
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>
@@ -139,53 +141,111 @@ static void write_cubin(program *p, const char *path)
 	fclose(f);
 }
 
-static int check(const char *path, const char *arch, const char *out, int quiet, int fast)
+/* ---- compiling ---- */
+
+static struct {
+	const char *arch, *out;
+	int         quiet, fast, middle, group;
+} opt = { .arch = "sm_90a", .group = 1 };
+
+/* Texts behind each other, each in a namespace of its own: C names would meet. */
+static char *join(char **path, int n)
 {
-	char *text = read_file(path), option[64];
-	const char *split = getenv("NVRTC_SPLIT") ? "--split-compile=0" : "--split-compile=1";
-	const char *options[] = { "--minimal", split, option,
-	                          fast ? "--Ofast-compile=max" : "--ptxas-options=-v" };
-	program *p;
+	size_t size = 1, used = 0;
+	char *all = NULL;
+
+	for (int i = 0; i < n; i++) {
+		char *text = read_file(path[i]);
+		for (char *at = text; n > 1 && (at = strstr(at, "extern \"C\" ")); )
+			memset(at, ' ', strlen("extern \"C\" "));
+		size += strlen(text) + 64;
+		if (!(all = realloc(all, size)))
+			exit(2);
+		used += (size_t)sprintf(all + used, n > 1 ? "namespace n%d {\n" : "", i);
+		used += (size_t)sprintf(all + used, "%s", text);
+		used += (size_t)sprintf(all + used, n > 1 ? "\n}\n" : "");
+		free(text);
+	}
+	return all;
+}
+
+static void tell(program *p, const char *name, int rc)
+{
 	size_t n;
 
-	snprintf(option, sizeof option, "-arch=%s%s", fast ? "compute_" : "", arch + (fast ? 3 : 0));
-	if (nvrtc.create(&p, text, path, 0, NULL, NULL))
-		return 1;
-	int rc = nvrtc.compile(p, 4, options);
-	printf("%s: %s\n", path, rc ? nvrtc.why(rc) : "compiles");
-	if (!nvrtc.log_size(p, &n) && n > 1) {
-		char *log = calloc(1, n + 1);
-		nvrtc.log(p, log);
-		report(log, quiet && !rc);          /* a text that does not compile says why */
-		free(log);
+	if (rc || !opt.quiet)
+		printf("%s: %s\n", name, rc ? nvrtc.why(rc) : "compiles");
+	if (nvrtc.log_size(p, &n) || n < 2)
+		return;
+	char *log = calloc(1, n + 1);
+	nvrtc.log(p, log);
+	report(log, opt.quiet && !rc);                 /* a text that does not compile says why */
+	free(log);
+}
+
+/* 0 where they compile. Of several that do not nothing is said: see `check`. */
+static int compile(char **path, int n)
+{
+	const char *split = getenv("NVRTC_SPLIT") ? "--split-compile=0" : "--split-compile=1";
+	char arch[64], *text = join(path, n);
+	const char *options[] = { "--minimal", split, arch, opt.fast ? "--Ofast-compile=max" : "--ptxas-options=-v",
+	                          "--Ofast-compile=mid" };
+	program *p;
+
+	snprintf(arch, sizeof arch, "-arch=%s%s", opt.fast ? "compute_" : "", opt.arch + (opt.fast ? 3 : 0));
+	int rc = nvrtc.create(&p, text, path[0], 0, NULL, NULL);
+	if (!rc) {
+		rc = nvrtc.compile(p, opt.middle ? 5 : 4, options);
+		if (!rc || n == 1)
+			tell(p, path[0], rc);
+		if (!rc && opt.out)
+			write_cubin(p, opt.out);
+		nvrtc.destroy(&p);
 	}
-	if (!rc && out)
-		write_cubin(p, out);
-	nvrtc.destroy(&p);
 	free(text);
 	return rc != 0;
 }
 
+/* How many of them do not compile. */
+static int check(char **path, int n)
+{
+	int bad = compile(path, n);
+
+	if (!bad || n == 1)
+		return bad;
+	bad = 0;
+	for (int i = 0; i < n; i++)
+		bad += compile(path + i, 1);
+	return bad;
+}
+
 int main(int argc, char **argv)
 {
-	const char *arch = getenv("HOP_CUDA_ARCH"), *out = NULL;
-	int bad = 0, quiet = 0, fast = 0, n = 0;
+	const char *arch = getenv("HOP_CUDA_ARCH");
+	int bad = 0, n = 0;
 
-	arch = arch && !strncmp(arch, "sm_", 3) ? arch : "sm_90a";
+	if (arch && !strncmp(arch, "sm_", 3))
+		opt.arch = arch;
 	open_library();
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "-a") && i + 1 < argc)
-			arch = argv[++i];
+			opt.arch = argv[++i];
 		else if (!strcmp(argv[i], "-o") && i + 1 < argc)
-			out = argv[++i];
+			opt.out = argv[++i];
+		else if (!strcmp(argv[i], "-g") && i + 1 < argc)
+			opt.group = atoi(argv[++i]) > 1 ? atoi(argv[i]) : 1;
 		else if (!strcmp(argv[i], "-q"))
-			quiet = 1;
+			opt.quiet = 1;
 		else if (!strcmp(argv[i], "-f"))
-			fast = 1;
+			opt.fast = 1;
+		else if (!strcmp(argv[i], "-m"))
+			opt.middle = 1;
 		else
-			n++, bad += check(argv[i], arch, out, quiet, fast);
+			argv[n++] = argv[i];
 	}
-	if (!fast)
+	for (int i = 0; i < n; i += opt.group)
+		bad += check(argv + i, n - i < opt.group ? n - i : opt.group);
+	if (!opt.fast)
 		printf("%d kernels, at most %d registers, %d together; %d spill\n", totals[0], totals[1],
 		       totals[3], totals[2]);
 	printf("%d passed, %d failed\n", n - bad, bad);
