@@ -3,12 +3,16 @@
  * than it uses: so that a program of a thousand kernels is a thousand small functions.
  *
  * A register that a kernel needs and an earlier one made is made again where that gives the same for
- * certain, from sizes, constants and inputs that nobody writes; else it goes through scratch. */
+ * certain, from sizes, constants and inputs that nobody writes, and takes few operations; else it goes
+ * through scratch. */
 #include "loop/device_cut.h"
 
 #include <string.h>
 
-enum { CELL = 8 };               /* bytes of a register in scratch */
+enum {
+	CELL = 8,                /* bytes of a register in scratch */
+	AGAIN = 64               /* operations that are rather done again than their result kept */
+};
 
 /* ---- what can be made again ---- */
 
@@ -24,29 +28,35 @@ static bool has_locals(const hop_cut *c, hop_size s)
 	return hop_size_nsym(s) > c->d.f->nsym;
 }
 
-static bool same_load(const hop_cut *c, const hop_stmt *s)
+/* What it rests on is the same whenever it is made. */
+static bool is_same(const hop_cut *c, const hop_stmt *s)
 {
 	const hop_addr *a = &s->u.addr;
-	bool ok = is_input(c, a->buf) && !has_locals(c, a->offset);
-	for (int i = 0; i < a->nterm; i++)
-		ok = ok && c->again[a->term[i].reg] && !has_locals(c, a->term[i].stride);
+	if (s->sop == HOP_SOP_size)
+		return !has_locals(c, s->u.size);
+	bool ok = s->sop != HOP_SOP_load || (is_input(c, a->buf) && !has_locals(c, a->offset));
+	for (int i = 0; s->sop == HOP_SOP_load && i < a->nterm; i++)
+		ok = ok && !has_locals(c, a->term[i].stride);
 	return ok;
+}
+
+static void add_price(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
+{
+	hop_cut *c = user;
+	(void)t;
+	if (!def)
+		c->price += c->again[*r] ? c->again[*r] : AGAIN;
 }
 
 /* In order of definition: operands are known. */
 static void learn(hop_cut *c, hop_stmt *s)
 {
-	bool ok = true;
 	if (s->kind != HOP_L_OP || hop_sop_writes(s->sop))
 		return;
 	c->def[s->dst] = s;
-	for (int i = 0; i < s->na; i++)
-		ok = ok && c->again[s->a[i]];
-	if (s->sop == HOP_SOP_size)
-		ok = !has_locals(c, s->u.size);
-	if (s->sop == HOP_SOP_load)
-		ok = ok && same_load(c, s);
-	c->again[s->dst] = ok;
+	c->price = 1;
+	hop_stmt_uses(s, add_price, c);
+	c->again[s->dst] = (uint8_t)(is_same(c, s) && c->price <= AGAIN ? c->price : 0);
 }
 
 /* Loops of the host's list too: what is in them is cut as the rest. */
@@ -79,7 +89,7 @@ void hop_cut_open(hop_cut *c, const hop_dfunc *d)
 	const hop_lfunc *f = d->f;
 	*c = (hop_cut){ .d = *d };
 	make_room(&c->d);
-	c->again = HOP_NEWN(&d->e->tmp, bool, f->nreg + 1);
+	c->again = HOP_NEWN(&d->e->tmp, uint8_t, f->nreg + 1);
 	c->def = HOP_NEWN(&d->e->tmp, hop_stmt *, f->nreg + 1);
 	c->made = HOP_NEWN(&d->e->tmp, int, f->nreg + 1);
 	c->slot = HOP_NEWN(&d->e->tmp, int64_t, f->nreg + 1);

@@ -7,7 +7,9 @@
 /* Of one host function, for all its kernels. */
 typedef struct hop_cut {
 	hop_dfunc  d;
-	bool      *again;          /* [nreg+1] may be made again anywhere */
+	uint8_t   *again;          /* [nreg+1] by how many operations it can be made anywhere; 0 = by none,
+	                              or many */
+	int        price;          /* of the operation that is looked at */
 	hop_stmt **def;            /* [nreg+1] operations right in the list, or in its loops */
 	int       *made;           /* [nreg+1] the last kernel that makes it */
 	int64_t   *slot;           /* [nreg+1] 1 + its byte behind d.scratch; 0 = none */

@@ -279,18 +279,22 @@ static void at_copy(hop_cuemit *e, const hop_stmt *s, int k, const char *v, cons
 }
 
 /* Loads and what they need, from the last statement on. */
-static void mark_early(bool *early, const hop_stmt *s)
+static void mark_early(hop_cuemit *e, bool *early, const hop_block *b)
 {
-	if (!s)
-		return;
-	mark_early(early, s->next);
-	if (s->sop == HOP_SOP_load) {
-		early[s->dst] = true;
-		for (int i = 0; i < s->u.addr.nterm; i++)
-			early[s->u.addr.term[i].reg] = true;
+	int n = 0;
+	const hop_stmt **all = HOP_NEWN(&e->env->tmp, const hop_stmt *, hop_block_count(b) + 1);
+	for (const hop_stmt *s = b->first; s; s = s->next)
+		all[n++] = s;
+	while (n--) {
+		const hop_stmt *s = all[n];
+		if (s->sop == HOP_SOP_load) {
+			early[s->dst] = true;
+			for (int i = 0; i < s->u.addr.nterm; i++)
+				early[s->u.addr.term[i].reg] = true;
+		}
+		for (int i = 0; i < s->na && s->sop != HOP_SOP_store && early[s->dst]; i++)
+			early[s->a[i]] = true;
 	}
-	for (int i = 0; i < s->na && s->sop != HOP_SOP_store && early[s->dst]; i++)
-		early[s->a[i]] = true;
 }
 
 /* A function of many instructions may have a rare branch, and no compiler moves a load before that. */
@@ -325,7 +329,7 @@ void hop_cuda_several(hop_cuemit *e, const hop_stmt *s, int each, const char *ap
 	cu->part = HOP_CU_VALUES;
 	if (is_dear(&s->body)) {
 		cu->early = HOP_NEWN(&e->env->tmp, bool, e->f->nreg + 1);
-		mark_early(cu->early, s->body.first);
+		mark_early(e, cu->early, &s->body);
 		cu->part = HOP_CU_LOADS;
 		put_part(e, s, each, v, n);
 		cu->part = HOP_CU_REST;
