@@ -166,7 +166,7 @@ static void make_team(device *v, int at, int old, how h)
 	hop_device_bind(&d, &k.body, u);
 	hop_device_wait(&d, &k.body, u);
 	v->spill = d.scratch;
-	hop_cut_close(&c, &k);
+	hop_cut_number(&c, &k);
 	retarget(v, &k.body, h);
 	v->out[at] = k;
 }
@@ -180,6 +180,8 @@ typedef struct run {
 	int64_t   weight;
 	bool      empty;         /* all of it is made again where it is wanted */
 	int       no;
+	int       nbuf;          /* its kernel's, before it is bound: what they were in the function */
+	const int *was;          /* [nbuf] */
 } run;
 
 /* Where nothing around it wants one block, many are better. */
@@ -275,12 +277,15 @@ static void span_addr(void *user, hop_addr *a, bool is_write)
 	v->last[a->buf] = v->run;
 }
 
-/* In a loop the next trip may. */
+/* In a loop the next trip may. Buffers of the kernel's own nobody else uses. */
 static bool *users(device *v, const hop_dfunc *d, const run *r, bool earlier)
 {
 	bool *used = HOP_NEWN(&v->e->tmp, bool, d->f->nbuf);
-	for (int i = 0; i < v->nspan; i++)
-		used[i] = v->looped || v->last[i] > r->no || (earlier && v->first[i] && v->first[i] < r->no);
+	for (int k = 0; k < r->nbuf; k++) {
+		int i = r->was[k];
+		if (i < v->nspan)
+			used[k] = v->looped || v->last[i] > r->no || (earlier && v->first[i] && v->first[i] < r->no);
+	}
 	return used;
 }
 
@@ -410,10 +415,13 @@ static void add_when(device *v, hop_lfunc *k)
 	k->when = 1 + at.buf;
 }
 
-static void make_kernel(device *v, hop_cut *c, const run *r, hop_block *list)
+static void make_kernel(device *v, hop_cut *c, run *r, hop_block *list)
 {
 	hop_lfunc k;
 	hop_cut_make(c, &k, r->first, r->end);
+	hop_cut_number(c, &k);
+	r->nbuf = k.nbuf;
+	r->was = c->was;
 	hop_dfunc d = dfunc(v, &k);
 	d.scratch = v->spill;
 	k.level = HOP_LEVEL_KERNEL;
@@ -421,7 +429,7 @@ static void make_kernel(device *v, hop_cut *c, const run *r, hop_block *list)
 		add_when(v, &k);
 	bind_run(v, &d, &k, r);
 	v->spill = d.scratch;
-	hop_cut_close(c, &k);
+	hop_cut_number(c, &k);
 	retarget(v, &k.body, k.team.resident ? HOW_RESIDENT : HOW_BLOCK);
 	hop_block_append(list, call_kernel(v, append(v, &k), r->first->loc));
 }

@@ -203,7 +203,7 @@ void hop_cut_make(hop_cut *c, hop_lfunc *k, hop_stmt *first, const hop_stmt *end
 {
 	hop_dfunc *d = &c->d;
 	hop_block head = { 0 }, own = { 0 };
-	*k = *d->f;                        /* buffers keep their numbers until hop_cut_close */
+	*k = *d->f;                        /* buffers keep their numbers until hop_cut_number */
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = k, .block = &head };
 	needs n = { .c = c, .b = &b };
 	c->kernel++;
@@ -230,8 +230,8 @@ static void reg_number(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 	hop_cut *c = user;
 	(void)t;
 	(void)def;
-	if (c->regstamp[*r] != c->kernel) {
-		c->regstamp[*r] = c->kernel;
+	if (c->regstamp[*r] != c->stamp) {
+		c->regstamp[*r] = c->stamp;
 		c->regmap[*r] = ++c->nreg;
 	}
 	*r = c->regmap[*r];
@@ -239,9 +239,10 @@ static void reg_number(void *user, hop_reg *r, hop_stmt *def, hop_dtype t)
 
 static int buf_number(hop_cut *c, const hop_lfunc *k, int buf, hop_lbuild *b)
 {
-	if (c->bufstamp[buf] != c->kernel) {
-		c->bufstamp[buf] = c->kernel;
+	if (c->bufstamp[buf] != c->stamp) {
+		c->bufstamp[buf] = c->stamp;
 		c->bufmap[buf] = hop_l_buf(b, k->buf[buf]);
+		c->was[c->bufmap[buf]] = buf;
 	}
 	return c->bufmap[buf];
 }
@@ -279,15 +280,17 @@ static void ensure(hop_cut *c, const hop_lfunc *k)
 		c->nbufcap = 2 * k->nbuf + 64;
 		c->bufmap = HOP_NEWN(t, int, c->nbufcap);
 		c->bufstamp = HOP_NEWN(t, int, c->nbufcap);
+		c->was = HOP_NEWN(t, int, c->nbufcap);
 	}
 }
 
-void hop_cut_close(hop_cut *c, hop_lfunc *k)
+void hop_cut_number(hop_cut *c, hop_lfunc *k)
 {
 	hop_lfunc own = *k;
 	hop_lbuild b = { .env = c->d.e, .a = c->d.a, .f = &own };
 	bufs u = { .c = c, .k = k, .b = &b };
 	ensure(c, k);
+	c->stamp++;
 	own.buf = NULL;
 	own.nbuf = 0;
 	c->nreg = 0;

@@ -18,7 +18,8 @@ typedef struct hop_cut {
 	int        kernel;
 	int64_t    spilled;        /* bytes of slots */
 	int       *regmap, *regstamp, *bufmap, *bufstamp;
-	int        nregcap, nbufcap, nreg;
+	int       *was;            /* a buffer of the kernel that was numbered last: its number before */
+	int        nregcap, nbufcap, nreg, stamp;
 } hop_cut;
 
 void hop_cut_open(hop_cut *c, const hop_dfunc *d);
@@ -26,8 +27,10 @@ bool hop_cut_is_again(const hop_cut *c, const hop_stmt *s);
 /* first: every run of statements that will be a kernel, in order; it may leave gaps where all of a
  * run is made again. */
 void hop_cut_note(hop_cut *c, hop_stmt *first, const hop_stmt *end);
-/* Then each of them as a function. Bind it and put barriers in, then close it. */
+/* Then each of them as a function, with the buffers and registers of all. */
 void hop_cut_make(hop_cut *c, hop_lfunc *k, hop_stmt *first, const hop_stmt *end);
-void hop_cut_close(hop_cut *c, hop_lfunc *k);
+/* It has those alone that stand in it, by the order in which they do. To be done before it is bound, so
+ * that nobody goes through those of the whole program for every kernel, and again when it is. */
+void hop_cut_number(hop_cut *c, hop_lfunc *k);
 
 #endif
