@@ -13,6 +13,8 @@ typedef struct pass {
 	hop_lfn    *fn;
 	bool        entry;             /* its parameters are the caller's */
 	hop_stmt  **def;               /* [nreg+1] the load that a register is; or NULL */
+	bool       *read, *stepped;    /* [nbuf] read; written in a loop that goes step by step */
+	bool       *noted;             /* [nbuf] the new value of a carry that was noted */
 	hop_stmt   *nest[HOP_MAXRANK + 8];     /* parallel loops around, the innermost last */
 	int         nnest;
 	int         deep;              /* loops around that go step by step */
@@ -21,32 +23,38 @@ typedef struct pass {
 
 /* ---- what is there ---- */
 
-typedef struct find { int buf; bool read, written; } find;
-
 static void see(void *user, hop_addr *a, bool is_write)
 {
-	find *f = user;
-	f->read |= !is_write && a->buf == f->buf;
-	f->written |= is_write && a->buf == f->buf;
+	pass *p = user;
+	p->read[a->buf] |= !is_write;
+	p->stepped[a->buf] |= is_write && p->deep;
 }
 
-/* Is the buffer written in a loop that goes step by step? */
-static bool stepped(pass *p, hop_block *b, int buf, bool inside)
+static void learn(pass *p, hop_block *b)
 {
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		hop_block *sub[2];
-		find f = { .buf = buf };
-		bool in = inside || s->kind == HOP_L_WHILE ||
-		          (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ);
-		if (in)
-			hop_stmt_all_addrs(&p->fn->f, s, see, &f);
-		if (f.written)
-			return true;
-		for (int i = 0, n = in ? 0 : hop_stmt_blocks(s, sub); i < n; i++)
-			if (stepped(p, sub[i], buf, false))
-				return true;
+		bool steps = s->kind == HOP_L_WHILE || (s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ);
+		p->deep += steps;
+		hop_stmt_addrs(&p->fn->f, s, see, p);
+		for (int i = 0, n = hop_stmt_blocks(s, sub); i < n; i++)
+			learn(p, sub[i]);
+		p->deep -= steps;
 	}
-	return false;
+}
+
+/* What is known of the function's buffers. */
+static void begin(pass *p, hop_lfn *fn)
+{
+	p->fn = fn;
+	p->def = HOP_NEWN(p->l->w, hop_stmt *, fn->f.nreg + 1);
+	p->read = HOP_NEWN(p->l->w, bool, fn->f.nbuf);
+	p->stepped = HOP_NEWN(p->l->w, bool, fn->f.nbuf);
+	p->noted = HOP_NEWN(p->l->w, bool, fn->f.nbuf);
+	learn(p, &fn->f.body);
+	for (const hop_lcopy *c = p->l->all->copies; c; c = c->next)
+		if (c->fn == fn)
+			p->noted[c->buf] = true;
 }
 
 static bool is_input(const pass *p, int buf)
@@ -59,15 +67,6 @@ static bool is_result(const pass *p, int buf)
 {
 	const hop_lbuf *b = &p->fn->f.buf[buf];
 	return b->kind == HOP_BUF_PARAM && b->index >= p->fn->f.nin;
-}
-
-/* The carry that was noted with this buffer as its new value. */
-static const hop_lcopy *noted(const pass *p, int buf)
-{
-	for (const hop_lcopy *c = p->l->all->copies; c; c = c->next)
-		if (c->fn == p->fn && c->buf == buf)
-			return c;
-	return NULL;
 }
 
 /* ---- words ---- */
@@ -120,11 +119,11 @@ static const char *why(pass *p, const hop_addr *from, const hop_addr *to)
 	hop_addr moved = *from;
 	moved.buf = to->buf;
 	bool same = hop_addr_eq(&moved, to);
-	if (!p->deep && stepped(p, &p->fn->f.body, to->buf, false))
+	if (!p->deep && p->stepped[to->buf])
 		return "a loop begins with it and changes it";
 	if (hop_size_const(s->count) && hop_size_const(d->count) && d->count.k > s->count.k)
 		return "it becomes a part of something larger";
-	if (same && p->deep && stepped(p, &p->fn->f.body, from->buf, false))
+	if (same && p->deep && p->stepped[from->buf])
 		return "a carry takes what another one was";
 	if (same && p->entry && is_input(p, from->buf) && is_result(p, to->buf))
 		return "results have memory of their own";
@@ -141,7 +140,7 @@ static void say(pass *p, const hop_stmt *load, const hop_stmt *store)
 {
 	const hop_addr *from = &load->u.addr, *to = &store->u.addr;
 	hop_buf *o = p->l->opt->copies;
-	if (from->buf == to->buf || noted(p, from->buf))
+	if (from->buf == to->buf || p->noted[from->buf])
 		return;
 	put_line(p, o, store->loc ? store->loc : load->loc);
 	put_buf(p, o, from->buf);
@@ -183,12 +182,7 @@ static void carries(pass *p)
 {
 	for (const hop_lcopy *c = p->l->all->copies; c; c = c->next) {
 		hop_buf *o = p->l->opt->copies;
-		find f = { .buf = c->buf };
-		if (c->fn != p->fn)
-			continue;
-		for (hop_stmt *s = p->fn->f.body.first; s; s = s->next)
-			hop_stmt_all_addrs(&p->fn->f, s, see, &f);
-		if (!f.read)
+		if (c->fn != p->fn || !p->read[c->buf])
 			continue;
 		put_line(p, o, c->loc);
 		hop_putf(o, "%s %d is copied", c->what, c->i);
@@ -205,9 +199,8 @@ void hop_lower_copies(hop_lower *l, const hop_lfn *entry)
 	if (!l->opt->copies)
 		return;
 	for (hop_lfn *fn = l->all->fns; fn; fn = fn->next) {
-		p.fn = fn;
+		begin(&p, fn);
 		p.entry = fn == entry;
-		p.def = HOP_NEWN(l->w, hop_stmt *, fn->f.nreg + 1);
 		carries(&p);
 		visit(&p, &fn->f.body);
 	}
