@@ -86,7 +86,7 @@ static hop_status stages(hop_ctx *c, const growth_kind *k, long n, bool grad, co
 	HOP_TRY(warm(c));
 	out->since = cpu();
 	HOP_TRY(program(c, k, n, grad, out, &f));
-	return growth_compile(c, f->g, out);
+	return growth_compile(c, f->g, k->device, out);
 }
 
 static void measure(const growth_kind *k, long n, bool grad, cost *out)
@@ -241,14 +241,18 @@ int bench_run(int argc, char **argv)
 
 int bench_growth(int argc, char **argv)
 {
+	bool device = argc > 0 && !strcmp(argv[0], "device");
+	argc -= device;
+	argv += device;
 	const growth_kind *one = argc > 0 ? find(argv[0]) : NULL;
 	int sizes = 3, seconds = 120;
 	if (argc > 0 && !one) {
 		fprintf(stderr, "growth: no kind %s\n", argv[0]);
 		return 1;
 	}
-	printf("\ncompiling as programs grow: CPU ms by stage and in all, peak MB after each stage, "
-	       "times the row\nbefore (the stage that grew most, of those with a twentieth of the time)\n");
+	printf("\ncompiling as programs grow%s: CPU ms by stage and in all, peak MB after each stage, "
+	       "times the row\nbefore (the stage that grew most, of those with a twentieth of the time)\n",
+	       device ? ", for a device, as far as their texts" : "");
 	printf("%-9s %-5s %7s", "", "", "nodes");
 	for (int s = 0; s < NSTAGE; s++)
 		printf(" %8s", stage_name[s]);
@@ -256,12 +260,16 @@ int bench_growth(int argc, char **argv)
 	if (one && argc > 2) {
 		growth_kind k = *one;
 		k.least = atol(argv[1]);
+		k.device = device;
 		row(&k, !strcmp(argv[2], "grad"), 1, seconds);
 		return 0;
 	}
 	for (const growth_kind *k = growth_kinds; k->name; k++)
 		for (int grad = 0; grad < 2; grad++)
-			if (!one || one == k)
-				row(k, grad, argc > 1 ? atoi(argv[1]) : sizes, seconds);
+			if (!one || one == k) {
+				growth_kind it = *k;
+				it.device = device;
+				row(&it, grad, argc > 1 ? atoi(argv[1]) : sizes, seconds);
+			}
 	return 0;
 }

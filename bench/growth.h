@@ -13,6 +13,7 @@ typedef struct growth_kind {
 	long        least;             /* nodes of the smallest one that is measured */
 	bool        is_count;          /* n counts what `what` says, not nodes */
 	int         per;               /* so many inputs, the last, are there n times */
+	bool        device;            /* as a text for a device, which needs none, instead of code */
 } growth_kind;
 
 extern const growth_kind growth_kinds[];           /* ends with name NULL */
@@ -27,11 +28,11 @@ struct growth_cost {
 	bool   ok;
 };
 void growth_end(struct growth_cost *c, int stage);
-/* The stages from a graph to code. */
-hop_status growth_compile(hop_ctx *c, const struct hop_graph *g, struct growth_cost *out);
+/* The stages from a graph to code, or to a device's text. */
+hop_status growth_compile(hop_ctx *c, const struct hop_graph *g, bool device, struct growth_cost *out);
 
 /* The table: 1 x, 10 x and 100 x, value and gradient; or one row of it by name, or
- * one program: name, n, value or grad. */
+ * one program: name, n, value or grad. `device` before that: for a device. */
 int bench_growth(int argc, char **argv);
 /* How long a call of one takes: name, n, value or grad. */
 int bench_run(int argc, char **argv);
