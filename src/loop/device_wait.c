@@ -16,10 +16,11 @@ typedef struct touch {
 	const hop_addr *at;
 } touch;
 
+/* A set of touches, each by its number: loops in loops hand them on again and again. */
 typedef struct pending {
-	touch *t;
-	size_t n, cap;
-	bool   frames;                 /* a function was called: any temporary may have been touched */
+	uint64_t *bits;
+	size_t    n, cap;              /* words */
+	bool      frames;              /* a function was called: any temporary may have been touched */
 } pending;
 
 typedef struct wait {
@@ -27,18 +28,76 @@ typedef struct wait {
 	hop_unit    unit;
 	const hop_stmt *loop;
 	pending    *now;               /* of the statement that is looked at */
+	struct numbered {
+		touch   t;
+		pending asked, meets;  /* of those before or behind it: which are known, which it meets */
+	}          *t;                 /* by their numbers */
+	size_t      n, cap;
+	hop_map     number;            /* of a touch, and one more */
 } wait;
 
-/* ---- what touches what ---- */
+/* ---- sets of touches ---- */
+
+static void make_room(wait *w, pending *p, size_t words)
+{
+	if (p->n >= words)
+		return;
+	p->bits = hop_arena_grow(&w->d->e->tmp, p->bits, sizeof *p->bits, words, &p->cap);
+	p->n = words;
+}
+
+static void put(wait *w, pending *p, size_t k)
+{
+	make_room(w, p, k / 64 + 1);
+	p->bits[k / 64] |= (uint64_t)1 << k % 64;
+}
 
 static void add(wait *w, pending *p, touch t)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (!memcmp(&p->t[i], &t, sizeof t))
-			return;
-	p->t = hop_arena_grow(&w->d->e->tmp, p->t, sizeof *p->t, p->n + 1, &p->cap);
-	p->t[p->n++] = t;
+	uintptr_t k = (uintptr_t)hop_map_get(&w->number, &t, sizeof t);
+	if (!k) {
+		w->t = hop_arena_grow(&w->d->e->tmp, w->t, sizeof *w->t, w->n + 1, &w->cap);
+		w->t[w->n] = (struct numbered){ .t = t };
+		k = ++w->n;
+		hop_map_put(&w->number, &t, sizeof t, (void *)k);
+	}
+	put(w, p, k);
 }
+
+/* The first of them behind number k; 0 = there is none. */
+static size_t after(const pending *p, size_t k)
+{
+	for (k++; k / 64 < p->n; k = (k / 64 + 1) * 64) {
+		uint64_t left = p->bits[k / 64] >> k % 64;
+		if (left)
+			return k + (size_t)__builtin_ctzll(left);
+	}
+	return 0;
+}
+
+static const touch *at(const wait *w, size_t k)
+{
+	return &w->t[k - 1].t;
+}
+
+static void merge(wait *w, pending *to, const pending *from)
+{
+	make_room(w, to, from->n);
+	for (size_t i = 0; i < from->n; i++)
+		to->bits[i] |= from->bits[i];
+	to->frames |= from->frames;
+}
+
+/* All of a is in b too. */
+static bool is_within(const pending *a, const pending *b)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (a->bits[i] & ~(i < b->n ? b->bits[i] : 0))
+			return false;
+	return !a->frames || b->frames;
+}
+
+/* ---- what touches what ---- */
 
 static void look_block(wait *w, hop_block *b);
 
@@ -162,10 +221,10 @@ static bool is_frame(const hop_lbuf *b)
 }
 
 /* What a callee keeps in its frame may lie where any temporary does. */
-static bool meets_frames(const hop_dfunc *d, const pending *p)
+static bool meets_frames(const wait *w, const pending *p)
 {
-	for (size_t i = 0; i < p->n; i++)
-		if (is_frame(&d->f->buf[p->t[i].buf]))
+	for (size_t k = 0; (k = after(p, k)); )
+		if (is_frame(&w->d->f->buf[at(w, k)->buf]))
 			return true;
 	return false;
 }
@@ -175,30 +234,44 @@ static bool is_own_space(const hop_lbuf *b)
 	return b->kind == HOP_BUF_TEMP && (b->space == HOP_SPACE_LOCAL || b->space == HOP_SPACE_OWN);
 }
 
-static bool meet(const hop_dfunc *d, const pending *a, const pending *b)
+static bool touches_meet(const hop_dfunc *d, const touch *x, const touch *y)
 {
-	if ((a->frames && (b->frames || meets_frames(d, b))) || (b->frames && meets_frames(d, a)))
-		return true;
-	for (size_t i = 0; i < a->n; i++)
-		for (size_t k = 0; k < b->n; k++) {
-			const touch *x = &a->t[i], *y = &b->t[k];
-			if ((x->local || y->local) && x->buf != y->buf)
-				continue;
-			if ((x->write || y->write) && hop_device_meet(d, x->buf, y->buf) && !same_owner(x, y) &&
-			    !is_own_space(&d->f->buf[x->buf]))
-				return true;
+	if ((x->local || y->local) && x->buf != y->buf)
+		return false;
+	return (x->write || y->write) && hop_device_meet(d, x->buf, y->buf) && !same_owner(x, y) &&
+	       !is_own_space(&d->f->buf[x->buf]);
+}
+
+/* Touch k with any of p. Loops in loops ask for the same pairs again and again. */
+static bool touch_meets(wait *w, size_t k, const pending *p)
+{
+	struct numbered *x = &w->t[k - 1];
+	make_room(w, &x->asked, p->n);
+	make_room(w, &x->meets, p->n);
+	for (size_t i = 0; i < p->n; i++) {
+		for (uint64_t left = p->bits[i] & ~x->asked.bits[i]; left; left &= left - 1) {
+			size_t j = i * 64 + (size_t)__builtin_ctzll(left);
+			if (touches_meet(w->d, at(w, j), &x->t))
+				put(w, &x->meets, j);
 		}
+		x->asked.bits[i] |= p->bits[i];
+		if (p->bits[i] & x->meets.bits[i])
+			return true;
+	}
+	return false;
+}
+
+static bool meet(wait *w, const pending *a, const pending *b)
+{
+	if ((a->frames && (b->frames || meets_frames(w, b))) || (b->frames && meets_frames(w, a)))
+		return true;
+	for (size_t k = 0; (k = after(b, k)); )
+		if (touch_meets(w, k, a))
+			return true;
 	return false;
 }
 
 /* ---- going through a block ---- */
-
-static void merge(wait *w, pending *to, const pending *from)
-{
-	for (size_t i = 0; i < from->n; i++)
-		add(w, to, from->t[i]);
-	to->frames |= from->frames;
-}
 
 static hop_stmt *barrier(hop_dfunc *d, hop_unit u, hop_loc loc)
 {
@@ -211,19 +284,6 @@ static hop_stmt *barrier(hop_dfunc *d, hop_unit u, hop_loc loc)
 }
 
 static void go(wait *w, hop_block *b, pending *p);
-
-/* All of a is in b too. */
-static bool is_within(const pending *a, const pending *b)
-{
-	for (size_t i = 0; i < a->n; i++) {
-		size_t k = 0;
-		while (k < b->n && memcmp(&a->t[i], &b->t[k], sizeof *a->t))
-			k++;
-		if (k == b->n)
-			return false;
-	}
-	return !a->frames || b->frames;
-}
 
 /* The next trip comes after this one; or there is none, and nobody waited. Where a trip leaves nothing
  * that was not pending before it, the next one is like it: else loops in loops would be gone through
@@ -252,16 +312,14 @@ static void go_if(wait *w, hop_stmt *s, pending *p)
 }
 
 /* What a block has for itself all its iterations have, one after the other; the rest is apart. */
-static void keep_shared(const hop_dfunc *d, pending *p)
+static void keep_shared(wait *w, pending *p)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		const hop_lbuf *b = &d->f->buf[p->t[i].buf];
-		if (b->kind == HOP_BUF_TEMP && b->space == HOP_SPACE_SHARED)
-			p->t[n++] = p->t[i];
-	}
-	p->n = n;
 	p->frames = false;
+	for (size_t k = 0; (k = after(p, k)); ) {
+		const hop_lbuf *b = &w->d->f->buf[at(w, k)->buf];
+		if (b->kind != HOP_BUF_TEMP || b->space != HOP_SPACE_SHARED)
+			p->bits[k / 64] &= ~((uint64_t)1 << k % 64);
+	}
 }
 
 /* Those who share the iterations wait for each other in it only; across it is one statement. */
@@ -274,8 +332,8 @@ static void go_shared(wait *w, hop_stmt *s)
 	pending p = { 0 };
 	w->unit = warps ? HOP_UNIT_WARP : HOP_UNIT_BLOCK;
 	go(w, &s->body, &p);
-	keep_shared(w->d, &p);
-	if (!once && p.n)
+	keep_shared(w, &p);
+	if (!once && after(&p, 0))
 		go(w, &s->body, &p);
 	w->unit = was;
 }
@@ -300,7 +358,7 @@ static bool must_wait(wait *w, hop_stmt *s, const pending *p, pending *own)
 	if (!is_together(s))
 		look(w, s);
 	look_locals(w, own);           /* an extent or an address may have one */
-	return meet(w->d, p, own);
+	return meet(w, p, own);
 }
 
 static void go(wait *w, hop_block *b, pending *p)
@@ -336,7 +394,7 @@ static void go(wait *w, hop_block *b, pending *p)
 void hop_device_wait(hop_dfunc *d, hop_block *b, hop_unit u)
 {
 	hop_mark m = hop_mark_at(&d->e->tmp);
-	wait w = { .d = d, .unit = u };
+	wait w = { .d = d, .unit = u, .number = { .a = &d->e->tmp } };
 	pending p = { 0 };
 	go(&w, b, &p);
 	hop_rewind(&d->e->tmp, m);
