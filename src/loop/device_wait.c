@@ -30,10 +30,10 @@ typedef struct wait {
 	pending    *now;               /* of the statement that is looked at */
 	struct numbered {
 		touch   t;
-		pending asked, meets;  /* of those before or behind it: which are known, which it meets */
-	}          *t;                 /* by their numbers */
+		pending asked, meets;  /* others that it was compared with; those of them that it meets */
+	}          *t;                 /* touch k is t[k - 1] */
 	size_t      n, cap;
-	hop_map     number;            /* of a touch, and one more */
+	hop_map     number;            /* of a touch, from 1 on */
 } wait;
 
 /* ---- sets of touches ---- */
