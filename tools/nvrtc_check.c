@@ -1,10 +1,10 @@
 /* nvrtc_check [-a ARCH] [-o FILE] [-q] [-f | -m] [-g N] FILE.cu...  -- compile CUDA texts by NVRTC as
  * the CUDA target does, and say for each kernel what it takes: registers, bytes of local memory, spills,
- * shared memory. -f: as far as PTX, and that as fast as may be: what is no CUDA C is found nine times as
- * fast. -m: to the end, with less effort: twice as fast. -g: N texts at once, which saves what a text costs
- * however small it is; where that fails each is compiled alone, so that the right one is blamed. -q: the
- * kernels together. Needs no device. The library is $HOP_NVRTC, or the one that the system finds. It does
- * not link or run. */
+ * shared memory. -f: as far as PTX, and that as fast as may be: what is no CUDA C is found nine times
+ * as fast. -m: to the end, with less effort: twice as fast. -g: N texts at once, which saves what a text
+ * costs however small it is; where that fails each is compiled alone, so that the right one is blamed.
+ * -q: the kernels together. Needs no device. The library is $HOP_NVRTC, or the one that the system
+ * finds. It does not link or run. */
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>
@@ -188,8 +188,8 @@ static int compile(char **path, int n)
 {
 	const char *split = getenv("NVRTC_SPLIT") ? "--split-compile=0" : "--split-compile=1";
 	char arch[64], *text = join(path, n);
-	const char *options[] = { "--minimal", split, arch, opt.fast ? "--Ofast-compile=max" : "--ptxas-options=-v",
-	                          "--Ofast-compile=mid" };
+	const char *how = opt.fast ? "--Ofast-compile=max" : "--ptxas-options=-v";
+	const char *options[] = { "--minimal", split, arch, how, "--Ofast-compile=mid" };
 	program *p;
 
 	snprintf(arch, sizeof arch, "-arch=%s%s", opt.fast ? "compute_" : "", opt.arch + (opt.fast ? 3 : 0));

@@ -717,8 +717,8 @@ static void lower_chain(hop_env *e)
 		hop_putf(&text, "  %%%d = sin %%%d\n", i, i - 1);
 	hop_putf(&text, "  return %%%d\n}\n", LONG);
 	assert_int_equal(hop_module_parse(e, text.s, text.n, "chain", &m), HOP_OK);
-	assert_int_equal(hop_lower_graph(e, hop_module_find(m, NULL), &(hop_lower_opts){ .machine = &grid }, &q),
-	                 HOP_OK);
+	hop_lower_opts o = { .machine = &grid };
+	assert_int_equal(hop_lower_graph(e, hop_module_find(m, NULL), &o, &q), HOP_OK);
 	assert_true(q->nfunc > 10);
 	hop_prog_free(q, &e->mem);
 	hop_module_free(m, &e->mem);
@@ -759,6 +759,9 @@ static void test_long_chain(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_programs), cmocka_unit_test(test_long_chain) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_programs),
+		cmocka_unit_test(test_long_chain),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
