@@ -18,6 +18,13 @@ static const char *const stage_name[] = { "capture", "gradient", "passes", "lowe
 
 typedef struct growth_cost cost;
 
+/* What is measured. */
+typedef struct asked {
+	const growth_kind *k;
+	bool grad, device;             /* a device's text, which needs no device, instead of code */
+	int  seconds;                  /* that a program may take */
+} asked;
+
 static double cpu(void)
 {
 	struct timespec t;
@@ -80,27 +87,27 @@ static hop_status program(hop_ctx *c, const growth_kind *k, long n, bool grad, c
 	return HOP_OK;
 }
 
-static hop_status stages(hop_ctx *c, const growth_kind *k, long n, bool grad, cost *out)
+static hop_status stages(hop_ctx *c, const asked *a, long n, cost *out)
 {
 	hop_fn *f;
 	HOP_TRY(warm(c));
 	out->since = cpu();
-	HOP_TRY(program(c, k, n, grad, out, &f));
-	return growth_compile(c, f->g, k->device, out);
+	HOP_TRY(program(c, a->k, n, a->grad, out, &f));
+	return growth_compile(c, f->g, a->device, out);
 }
 
-static void measure(const growth_kind *k, long n, bool grad, cost *out)
+static void measure(const asked *a, long n, cost *out)
 {
 	hop_ctx *c;
 	if (hop_ctx_new(NULL, &c))
 		return;
-	out->ok = !stages(c, k, n, grad, out);
+	out->ok = !stages(c, a, n, out);
 	if (!out->ok)
-		fprintf(stderr, "%s %ld: %s\n", k->name, n, hop_message(c));
+		fprintf(stderr, "%s %ld: %s\n", a->k->name, n, hop_message(c));
 }
 
 /* In a child: it takes its memory with it, and may be stopped. */
-static cost measure_apart(const growth_kind *k, long n, bool grad, int seconds)
+static cost measure_apart(const asked *a, long n)
 {
 	cost c = { .ok = false };
 	int pipes[2];
@@ -109,8 +116,8 @@ static cost measure_apart(const growth_kind *k, long n, bool grad, int seconds)
 	fflush(stdout);
 	pid_t child = fork();
 	if (!child) {
-		alarm((unsigned)seconds);          /* a limit of CPU time makes its clock coarse */
-		measure(k, n, grad, &c);
+		alarm((unsigned)a->seconds);          /* a limit of CPU time makes its clock coarse */
+		measure(a, n, &c);
 		_exit(write(pipes[1], &c, sizeof c) != sizeof c);
 	}
 	close(pipes[1]);
@@ -131,13 +138,13 @@ static double total(const cost *c)
 }
 
 /* What is short is measured several times. */
-static cost measure_well(const growth_kind *k, long n, bool grad, int seconds)
+static cost measure_well(const asked *a, long n)
 {
 	enum { TIMES = 5 };
-	cost c = measure_apart(k, n, grad, seconds);
+	cost c = measure_apart(a, n);
 	int times = 1;
 	for (double all = total(&c); c.ok && times < TIMES && all < 1; times++) {
-		cost more = measure_apart(k, n, grad, seconds);
+		cost more = measure_apart(a, n);
 		all += total(&more);
 		for (int s = 0; s < NSTAGE; s++)
 			c.s[s] += more.s[s];
@@ -163,15 +170,16 @@ static void print_growth(const cost *c, const cost *last)
 		printf(" (%s %.1f)", stage_name[worst], most);
 }
 
-static void row(const growth_kind *k, bool grad, int sizes, int seconds)
+static void row(const asked *a, int sizes)
 {
 	cost last = { .ok = false };
+	const growth_kind *k = a->k;
 	long n = k->least;
 	for (int i = 0; i < sizes; i++, n *= k->is_count && k->least < 100 ? 2 : 10) {
-		cost c = measure_well(k, n, grad, seconds);
-		printf("%-9s %-5s %7ld", k->name, grad ? "grad" : "value", n);
+		cost c = measure_well(a, n);
+		printf("%-9s %-5s %7ld", k->name, a->grad ? "grad" : "value", n);
 		if (!c.ok) {
-			printf("   stopped after %d s\n", seconds);
+			printf("   stopped after %d s\n", a->seconds);
 			return;
 		}
 		for (int s = 0; s < NSTAGE; s++)
@@ -245,7 +253,7 @@ int bench_growth(int argc, char **argv)
 	argc -= device;
 	argv += device;
 	const growth_kind *one = argc > 0 ? find(argv[0]) : NULL;
-	int sizes = 3, seconds = 120;
+	enum { SIZES = 3, SECONDS = 120 };
 	if (argc > 0 && !one) {
 		fprintf(stderr, "growth: no kind %s\n", argv[0]);
 		return 1;
@@ -260,16 +268,12 @@ int bench_growth(int argc, char **argv)
 	if (one && argc > 2) {
 		growth_kind k = *one;
 		k.least = atol(argv[1]);
-		k.device = device;
-		row(&k, !strcmp(argv[2], "grad"), 1, seconds);
+		row(&(asked){ &k, !strcmp(argv[2], "grad"), device, SECONDS }, 1);
 		return 0;
 	}
 	for (const growth_kind *k = growth_kinds; k->name; k++)
 		for (int grad = 0; grad < 2; grad++)
-			if (!one || one == k) {
-				growth_kind it = *k;
-				it.device = device;
-				row(&it, grad, argc > 1 ? atoi(argv[1]) : sizes, seconds);
-			}
+			if (!one || one == k)
+				row(&(asked){ k, grad, device, SECONDS }, argc > 1 ? atoi(argv[1]) : SIZES);
 	return 0;
 }

@@ -13,7 +13,6 @@ typedef struct growth_kind {
 	long        least;             /* nodes of the smallest one that is measured */
 	bool        is_count;          /* n counts what `what` says, not nodes */
 	int         per;               /* so many inputs, the last, are there n times */
-	bool        device;            /* as a text for a device, which needs none, instead of code */
 } growth_kind;
 
 extern const growth_kind growth_kinds[];           /* ends with name NULL */
