@@ -28,13 +28,24 @@ static bool is_here(hop_device d)
 	return d.type == 0 || d.type == HOP_CPU;
 }
 
+static hop_status no_such(hop_ctx *c, const char *name)
+{
+	char kinds[100] = "cpu";
+	const hop_target *t;
+	for (int i = 0; (t = hop_target_at(i)); i++) {
+		size_t n = strlen(kinds);
+		if (t->mem->far)
+			snprintf(kinds + n, sizeof kinds - n, ", %s", t->mem->far->name);
+	}
+	return refuse(c, HOP_EVALUE, "there is no kind called '%s'; there are %s", name, kinds);
+}
+
 /* The memory of a kind of device; NULL, with a message, if there is none. */
 static const hop_memory *opened(hop_ctx *c, const char *name, int type, hop_status *out_st)
 {
 	const hop_target *t = hop_target_on(c, name, type);
 	if (!t) {
-		*out_st = name ? refuse(c, HOP_EVALUE, "there is no kind called '%s'; there is cpu, and those "
-		                        "of targets", name)
+		*out_st = name ? no_such(c, name)
 		               : refuse(c, HOP_EVALUE, "type %d is none that hop has", type);
 		return NULL;
 	}

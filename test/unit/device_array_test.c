@@ -162,7 +162,7 @@ static void test_devices(void **state)
 	refused(hop_device_find(ctx, "fake:1", &d), HOP_EREFUSED, "first of its devices");
 	refused(hop_device_find(ctx, "fake:2", &d), HOP_EVALUE, "from 0 to 1");
 	refused(hop_device_find(ctx, "cpu:1", &d), HOP_EVALUE, "one cpu");
-	refused(hop_device_find(ctx, "tpu", &d), HOP_EVALUE, "no kind called 'tpu'");
+	refused(hop_device_find(ctx, "tpu", &d), HOP_EVALUE, "no kind called 'tpu'; there are cpu, cuda");
 	static const char *const bad[] = { "", ":0", "fake:", "fake:x", "fake:1x", "fake:-1",
 		"a name that is much longer than any device has" };
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
