@@ -7,6 +7,7 @@
  *	device_cut.c   a run of statements as a kernel: registers and buffers of its own
  *	device_own.c   temporaries that each step of a map, or each block, has for itself
  *	device_bind.c  who shares which loop
+ *	device_join.c  loops in each other as one
  *	device_red.c   sums over all blocks
  *	device_columns.c  sums across memory
  *	device_products.c  long sums of products
@@ -81,11 +82,16 @@ hop_size hop_device_settle_frame(hop_env *e, hop_lfunc *f, hop_size from);
 
 /* Operations that change nothing, then one statement: that one; else NULL. */
 hop_stmt *hop_device_only(const hop_block *b);
-/* out with in, the only loop in it, as one: its variable counts both. */
+/* device_join.c: out with in, the only loop in it, as one: its variable counts both. The same where all
+ * that asks for their variables are addresses that go on from one step of `out` to the next, so that no
+ * division is needed; false: it is not so. */
 void hop_device_join(hop_dfunc *d, hop_stmt *out, hop_stmt *in);
+bool hop_device_line_up(hop_dfunc *d, hop_stmt *out, hop_stmt *in);
 
-/* device_red.c: a RED loop that adds up sums and nothing else as one sum over all. */
+/* device_red.c: a RED loop that adds up sums and nothing else as one sum over all; or as far as their
+ * steps go on along memory, so that it costs nothing. */
 void hop_device_flatten(hop_dfunc *d, hop_stmt *s);
+void hop_device_flatten_along(hop_dfunc *d, hop_stmt *s);
 /* s, a RED loop of b, as partial results of parts and a sum of those; parts by the extent alone, and by
  * how long a row is that an iteration goes along. resident: a barrier between; else the last block goes
  * on. The loop of a part, whose iterations threads share. */

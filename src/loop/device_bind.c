@@ -109,33 +109,6 @@ static bool is_straight(const hop_block *b)
 	return true;
 }
 
-/* ---- joining loops ---- */
-
-void hop_device_join(hop_dfunc *d, hop_stmt *out, hop_stmt *in)
-{
-	hop_block   ops = { 0 }, was = out->body;
-	hop_lbuild  b = { .env = d->e, .a = d->a, .f = d->f, .block = &ops, .loc = out->loc };
-	hop_reg     p = hop_l_reg(&b), by = hop_l_size(&b, in->extent);
-	hop_stmt   *i = hop_l_stmt(&b, HOP_L_OP), *j = hop_l_stmt(&b, HOP_L_OP);
-
-	*i = (hop_stmt){ .kind = HOP_L_OP, .sop = HOP_SOP_div, .dtype = HOP_i64, .na = 2, .loc = out->loc,
-	                 .dst = out->dst, .a = { p, by }, .next = j };
-	*j = (hop_stmt){ .kind = HOP_L_OP, .sop = HOP_SOP_rem, .dtype = HOP_i64, .na = 2, .loc = out->loc,
-	                 .dst = in->dst, .a = { p, by } };
-	for (hop_stmt *s = was.first, *next; s != in; s = next) {
-		next = s->next;
-		s->next = NULL;
-		hop_block_append(&ops, s);
-	}
-	if (in->body.first) {
-		ops.last->next = in->body.first;
-		ops.last = in->body.last;
-	}
-	out->dst = p;
-	out->extent = hop_size_mul(d->e, out->extent, in->extent);
-	out->body = ops;
-}
-
 static void join_at(hop_dfunc *d, hop_stmt **c, int *n, int i)
 {
 	hop_device_join(d, c[i], c[i + 1]);

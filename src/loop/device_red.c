@@ -79,48 +79,24 @@ static hop_stmt *sum_in(const hop_dfunc *d, const hop_stmt *s)
 	return in;
 }
 
-/* Nothing in b asks for the variables but addresses, and those go on along `out` where `in`, n times,
- * ends: both are one step. */
-static bool lines_up(hop_env *e, const hop_block *b, hop_reg out, hop_reg in, hop_size n)
+static void take_values(hop_stmt *s, const hop_stmt *in)
 {
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		if (s->kind != HOP_L_OP)
-			return false;
-		for (int i = 0; i < s->na; i++)
-			if (s->a[i] == out || s->a[i] == in)
-				return false;
-		const hop_addr *a = hop_stmt_addr(s, 0);
-		int o = a ? hop_addr_term(a, out) : -1, k = a ? hop_addr_term(a, in) : -1;
-		if ((o >= 0 || k >= 0) && (o < 0 || k < 0 ||
-		    !hop_size_eq(a->term[o].stride, hop_size_mul(e, a->term[k].stride, n))))
-			return false;
-	}
-	return true;
+	for (int i = 0; i < s->nacc; i++)
+		s->acc[i].value = in->acc[i].value;
 }
 
-static void drop_term(hop_block *b, hop_reg r)
+void hop_device_flatten_along(hop_dfunc *d, hop_stmt *s)
 {
-	for (hop_stmt *s = b->first; s; s = s->next) {
-		hop_addr *a = hop_stmt_addr(s, 0);
-		int i = a ? hop_addr_term(a, r) : -1;
-		if (i >= 0)
-			a->term[i] = a->term[--a->nterm];
-	}
+	for (hop_stmt *in; !s->bound && (in = sum_in(d, s)) && hop_device_line_up(d, s, in);)
+		take_values(s, in);
 }
 
 void hop_device_flatten(hop_dfunc *d, hop_stmt *s)
 {
 	for (hop_stmt *in; !s->bound && (in = sum_in(d, s));) {
-		for (int i = 0; i < s->nacc; i++)
-			s->acc[i].value = in->acc[i].value;
-		if (s->body.first == in && lines_up(d->e, &in->body, s->dst, in->dst, in->extent)) {
-			drop_term(&in->body, s->dst);
-			s->extent = hop_size_mul(d->e, s->extent, in->extent);
-			s->dst = in->dst;
-			s->body = in->body;
-		} else {
+		if (!hop_device_line_up(d, s, in))
 			hop_device_join(d, s, in);
-		}
+		take_values(s, in);
 	}
 }
 

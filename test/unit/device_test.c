@@ -86,6 +86,16 @@ static const program programs[] = {
 	  "  return %1\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "sums of the numbers of their steps",
+	  "hop 1\n"
+	  "graph @f() {\n"
+	  "  %1 = iota {dtype = i64, dims = [50, 70], axis = 1}\n"
+	  "  %2 = sum %1 {axes = [0, 1]}\n"
+	  "  %3 = iota {dtype = i64, dims = [50, 70, 3], axis = 0}\n"
+	  "  %4 = sum %3 {axes = [0, 1]}\n"
+	  "  return %2, %4\n"
+	  "}\n",
+	  0, 0, { 0 } },
 	{ "copy",
 	  "hop 1\n"
 	  "graph @f(%0: f32[40, 70]) {\n"
