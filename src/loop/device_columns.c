@@ -5,7 +5,9 @@
  *	for p, for j: r = sum over k of part p; partial[p, j] = r
  *	for j: r = sum over p of partial[p, j]; rest
  *
- * How many parts depends on the shape alone. What comes before the sum in an iteration is done in both.
+ * How many parts depends on the shape alone: of a sum whose length is a size parameter, on what that
+ * is when it runs, up to as many as a long one has. What comes before the sum in an iteration is done in
+ * both.
  * Few parts are added in the same kernel, by the block that ends the last part of its columns.
  *
  * keeps: meaning but for the order of additions, which a RED loop leaves open */
@@ -18,19 +20,21 @@ enum { FULL = 1 << 18,           /* threads that fill a device */
        FOLD = 32,                /* parts that a block which has made some may add up itself */
        BLOCK = 256, NARROW = 128 };      /* threads of a block that has a sum a thread, at least */
 
-/* ops, RED, then what uses it: the sum, if there is no other loop and nothing is stored before. */
-static hop_stmt *sum_in(const hop_block *b)
+/* ops, RED, then what uses it: the sum, if there is no other loop and nothing is stored before. Over
+ * several axes it is one, where they lie behind each other. */
+static hop_stmt *sum_in(hop_dfunc *d, const hop_block *b)
 {
 	hop_stmt *sum = NULL;
 	for (hop_stmt *s = b->first; s; s = s->next) {
 		if (s->kind == HOP_L_OP && (sum || !hop_sop_writes(s->sop)))
 			continue;
-		if (sum || s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_RED || s->bound ||
-		    !hop_size_const(s->extent))
+		if (sum || s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_RED || s->bound)
 			return NULL;
 		sum = s;
 	}
-	return sum;
+	if (sum)
+		hop_device_flatten_along(d, sum);
+	return sum && hop_size_nsym(sum->extent) <= d->f->nsym ? sum : NULL;
 }
 
 static bool only_reads(const hop_block *b)
@@ -73,11 +77,42 @@ static hop_stmt *columns_in(hop_stmt *s, int64_t *out_n)
 }
 
 /* A machine for which little is much has parts of little, too. */
-static int64_t parts_for(const hop_dfunc *d, int64_t sums, int64_t n)
+static int64_t least_of(const hop_dfunc *d)
 {
-	int64_t s = d->m->small, p = (s ? 16 * s : FULL) / sums, most = n / (s ? 2 : LEAST);
+	return d->m->small ? 2 : LEAST;
+}
+
+/* Of sums of that length, or of any. */
+static int64_t parts_for(const hop_dfunc *d, int64_t sums, hop_size length)
+{
+	int64_t s = d->m->small, n = (int64_t)hop_device_trips(length);
+	int64_t p = (s ? 16 * s : FULL) / sums, most = n / least_of(d);
 	p = n < (s ? s : LONG) ? 1 : p < most ? p : most;
 	return p > FOLD && p <= 2 * FOLD ? p / 2 : p;
+}
+
+/* How a sum is cut. */
+typedef struct cut { int64_t most; hop_size parts, chunk; } cut;
+
+static hop_size up(hop_env *e, hop_size n, hop_size by)
+{
+	return hop_size_div(e, hop_size_add(e, n, hop_size_add(e, by, hop_size_int(-1))), by);
+}
+
+/* Parts of a known sum have something, all of them. */
+static cut cut_of(const hop_dfunc *d, hop_size n, int64_t most)
+{
+	cut c = { .most = most };
+	if (hop_size_const(n)) {
+		c.chunk = up(d->e, n, hop_size_int(most));
+		c.parts = up(d->e, n, c.chunk);
+		c.most = c.parts.k;
+		return c;
+	}
+	hop_size some = hop_size_max(d->e, up(d->e, n, hop_size_int(least_of(d))), hop_size_int(1));
+	c.parts = hop_size_min(d->e, some, hop_size_int(most));
+	c.chunk = up(d->e, n, c.parts);
+	return c;
 }
 
 /* The position of the iteration among all of them, as terms: row after row. */
@@ -94,7 +129,7 @@ static hop_addr place(hop_dfunc *d, int buf, const hop_stmt *s, const hop_stmt *
 	}
 }
 
-static void cut_after(hop_block *b, hop_stmt *s)
+static void end_at(hop_block *b, hop_stmt *s)
 {
 	s->next = NULL;
 	b->last = s;
@@ -132,19 +167,20 @@ static hop_stmt *twin(hop_dfunc *d, const hop_stmt *s)
 }
 
 /* Part p of the sum: its variable counts from p * chunk on. */
-static void take_part(hop_dfunc *d, hop_stmt *col, hop_stmt *sum, hop_reg p, int64_t chunk)
+static void take_part(hop_dfunc *d, hop_stmt *col, hop_stmt *sum, hop_reg p, hop_size chunk)
 {
 	hop_block ops = { 0 };
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .block = &ops, .loc = sum->loc };
-	int64_t n = sum->extent.k;
-	hop_reg by = hop_l_consti(&b, HOP_i64, chunk);
+	hop_size n = sum->extent;
+	bool known = hop_size_const(n);
+	hop_reg by = known ? hop_l_consti(&b, HOP_i64, chunk.k) : hop_l_size(&b, chunk);
 	hop_reg from = hop_l_op(&b, HOP_SOP_mul, HOP_i64, 2, (hop_reg[]){ p, by });
-	hop_reg all = hop_l_consti(&b, HOP_i64, n);
+	hop_reg all = known ? hop_l_consti(&b, HOP_i64, n.k) : hop_l_size(&b, n);
 	hop_reg left = hop_l_op(&b, HOP_SOP_sub, HOP_i64, 2, (hop_reg[]){ all, from });
-	if (n % chunk)
+	if (!known || n.k % chunk.k)
 		sum->bound = hop_l_op(&b, HOP_SOP_max, HOP_i64, 2, (hop_reg[]){ hop_l_consti(&b, HOP_i64, 0),
 		                      hop_l_op(&b, HOP_SOP_min, HOP_i64, 2, (hop_reg[]){ left, by }) });
-	sum->extent = hop_size_int(chunk);
+	sum->extent = chunk;
 	for (int i = 0; i < sum->nacc; i++)
 		sum->acc[i].init = hop_device_identity(&b, &sum->acc[i]);
 	hop_stmt *add = HOP_NEW(d->a, hop_stmt);
@@ -197,24 +233,22 @@ static bool is_apart(hop_dfunc *d, hop_stmt *over, hop_stmt *s)
 	return ok;
 }
 
-/* s with the sum in its innermost loop: the parts, `most` or as many as have something, which stand
- * before it, and s changed. */
-static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t most)
+/* s with the sum in its innermost loop: the parts, which stand before it, and s changed. */
+static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, cut c)
 {
 	hop_stmt *own = last_of(s), *sum = sum_of(own), *q = twin(d, s), *col = last_of(q);
-	int64_t chunk = (sum->extent.k + most - 1) / most, parts = (sum->extent.k + chunk - 1) / chunk;
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .loc = s->loc };
 	hop_stmt *over = HOP_NEW(d->a, hop_stmt), *qsum = sum_of(col);
 	*over = (hop_stmt){ .kind = HOP_L_LOOP, .loop = HOP_LOOP_PAR, .dst = hop_l_reg(&b), .loc = s->loc,
-	                    .extent = hop_size_int(parts), .body = { q, q } };
+	                    .extent = c.parts, .body = { q, q } };
 	q->next = NULL;
-	cut_after(&col->body, qsum);
-	take_part(d, col, qsum, over->dst, chunk);
+	end_at(&col->body, qsum);
+	take_part(d, col, qsum, over->dst, c.chunk);
 	hop_block again = { 0 };
 	hop_reg p = hop_l_reg(&b);
 	for (int i = 0; i < sum->nacc; i++) {
 		hop_dtype t = sum->acc[i].dtype;
-		int buf = hop_device_scratch(d, t, hop_size_int(parts * sums));
+		int buf = hop_device_scratch(d, t, hop_size_int(c.most * sums));
 		hop_addr to = place(d, buf, q, col), from = place(d, buf, s, own);
 		hop_addr_add(d->a, &to, over->dst, hop_size_int(sums));
 		hop_addr_add(d->a, &from, p, hop_size_int(sums));
@@ -223,11 +257,12 @@ static hop_stmt *split(hop_dfunc *d, hop_stmt *s, int64_t sums, int64_t most)
 		b.block = &again;
 		sum->acc[i].value = hop_l_load(&b, t, &from);
 	}
-	sum->extent = hop_size_int(parts);
+	sum->extent = c.parts;
 	sum->dst = p;
 	sum->body = again;
-	over->parts = s == own && parts <= FOLD && sums >= NARROW && sums <= HOP_GROUPS * BLOCK &&
-	              sums * parts > NARROW * FOLD / 2 && is_apart(d, over, s);
+	over->parts = s == own && hop_size_const(c.parts) && c.most <= FOLD &&
+	              sums >= NARROW && sums <= HOP_GROUPS * BLOCK &&
+	              sums * c.most > NARROW * FOLD / 2 && is_apart(d, over, s);
 	return over;
 }
 
@@ -236,11 +271,12 @@ void hop_device_split_columns(hop_dfunc *d, hop_block *b)
 	for (hop_stmt **at = &b->first, *s; (s = *at); at = &(*at)->next) {
 		int64_t sums;
 		hop_stmt *col = s->kind == HOP_L_LOOP ? columns_in(s, &sums) : NULL;
-		hop_stmt *sum = col ? sum_in(&col->body) : NULL;
+		hop_stmt *sum = col ? sum_in(d, &col->body) : NULL;
+		int64_t most;
 		if (!sum || sums < 1 || sums > WIDE || !only_reads(&sum->body) || !across(sum, col->dst) ||
-		    parts_for(d, sums, sum->extent.k) < 2)
+		    (most = parts_for(d, sums, sum->extent)) < 2)
 			continue;
-		*at = split(d, s, sums, parts_for(d, sums, sum->extent.k));
+		*at = split(d, s, sums, cut_of(d, sum->extent, most));
 		(*at)->next = s;
 		at = &(*at)->next;
 	}

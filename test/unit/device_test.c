@@ -96,6 +96,37 @@ static const program programs[] = {
 	  "  return %2, %4\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "columns of any length",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f64[s0, 3]) {\n"
+	  "  %1 = sum %0 {axes = [0]}\n"
+	  "  %2 = amax %0 {axes = [0]}\n"
+	  "  return %1, %2\n"
+	  "}\n",
+	  0, 0, { 37 } },
+	{ "columns of none",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: i64[s0, 3], %1: i64[3]) {\n"
+	  "  %2 = sum %0 {axes = [0]}\n"
+	  "  %3 = add %2, %1\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 0, { 0 } },
+	{ "columns of one",
+	  "hop 1\n"
+	  "graph @f<s0: 1..1000>(%0: f64[s0, 7]) {\n"
+	  "  %1 = sum %0 {axes = [0]}\n"
+	  "  return %1\n"
+	  "}\n",
+	  0, 0, { 1 } },
+	{ "columns over two axes, one of any length",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f64[s0, 5, 3], %1: f64[4, 30, 3]) {\n"
+	  "  %2 = sum %0 {axes = [0, 1]}\n"
+	  "  %3 = sum %1 {axes = [0, 1]}\n"
+	  "  return %2, %3\n"
+	  "}\n",
+	  0, 0, { 11 } },
 	{ "copy",
 	  "hop 1\n"
 	  "graph @f(%0: f32[40, 70]) {\n"
