@@ -8,6 +8,9 @@
  *	from[row], to[row]: where the steps of a row are
  *	for row, c over all threads: a = x[row, c]; for its steps i: a = f(a, ..i..); x[row, c] = a
  *
+ * Where the number of steps is a size parameter they are taken by rounds, one after the other, so that
+ * it is known how much is to be sorted at most. Loops over several axes of the steps are one first.
+ *
  * A nest right before it that fills x, with zeros most of the time, becomes the a that rows begin with.
  *
  * needs: carries as copies.  keeps: meaning, bit by bit. */
@@ -15,6 +18,7 @@
 
 enum {
 	LEAST = 512,             /* steps that pay */
+	ROUND = 1 << 16, ROUND_FEW = 7,      /* of a round; where tests have few */
 	ROOM = 1 << 30           /* numbers of steps and rows are i32 */
 };
 
@@ -170,17 +174,42 @@ static bool find_store(hop_order *o)
 	return o->store != NULL;
 }
 
+static bool is_steps(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ && !s->bound && !s->ncarry && !s->reverse;
+}
+
 static bool is_one(hop_order *o)
 {
 	const hop_stmt *s = o->seq;
-	if (s->kind != HOP_L_LOOP || s->loop != HOP_LOOP_SEQ || s->bound || s->ncarry || s->reverse ||
-	    !hop_size_const(s->extent) || s->extent.k >= ROOM)
+	bool known = hop_size_const(s->extent), few = o->d->m->small;
+	if (!is_steps(s) || (known ? s->extent.k >= ROOM : hop_size_nsym(s->extent) > o->d->f->nsym))
 		return false;
-	o->n = s->extent.k;
-	if (o->n < (o->d->m->small ? 2 : LEAST) || !gather(o, &s->body) || !find_store(o) || !find_row(o) ||
+	o->n = known ? s->extent.k : few ? ROUND_FEW : ROUND;
+	if (o->n < (few ? 2 : LEAST) || !gather(o, &s->body) || !find_store(o) || !find_row(o) ||
 	    !find_rows(o))
 		return false;
 	return o->rows > 1 && (double)o->rows * (double)o->width < ROOM && is_apart(o);
+}
+
+/* Steps over several axes as one loop, if it is one then. */
+static bool is_one_of(hop_order *o)
+{
+	hop_stmt *s = o->seq, *in = s->body.first;
+	if (!is_steps(s) || !in || in->next || !is_steps(in))
+		return is_one(o);
+	hop_stmt one = *hop_stmt_copy(o->d->a, s);
+	while ((in = one.body.first) && !in->next && is_steps(in))
+		if (!hop_device_line_up(o->d, &one, in))
+			hop_device_join(o->d, &one, in);
+	o->seq = &one;
+	bool ok = is_one(o);
+	o->seq = s;
+	if (ok) {
+		one.next = s->next;
+		*s = one;
+	}
+	return ok;
 }
 
 /* ---- what was in the rows ---- */
@@ -290,11 +319,21 @@ void hop_order_append(hop_order *o, hop_block *c)
 
 /* ---- sorting ---- */
 
+hop_reg hop_order_steps(hop_order *o)
+{
+	return hop_d_nest_to(&o->b, o->n, o->here);
+}
+
+hop_reg hop_order_step(hop_order *o, hop_reg i)
+{
+	return o->base ? hop_d_op(&o->b, HOP_SOP_add, HOP_i64, o->base, i) : i;
+}
+
 hop_reg hop_order_key(hop_order *o, hop_reg i)
 {
 	hop_dbuild *b = &o->b;
 	hop_reg *map = hop_order_map(o);
-	map[o->seq->dst] = i;
+	map[o->seq->dst] = hop_order_step(o, i);
 	hop_block c = hop_order_renamed(o, &o->pre, map);
 	hop_order_append(o, &c);
 	hop_reg key = hop_d_cast(b, HOP_i32, map[o->row]);
@@ -306,7 +345,9 @@ hop_reg hop_order_key(hop_order *o, hop_reg i)
 static hop_reg is_other(hop_order *o, int keys, hop_reg i, int64_t by, hop_reg key)
 {
 	hop_dbuild *b = &o->b;
-	hop_reg end = hop_d_num(b, HOP_i64, by < 0 ? 0 : o->n - by);
+	hop_reg end = hop_d_num(b, HOP_i64, by < 0 ? 0 : o->here ? by : o->n - by);
+	if (by > 0 && o->here)
+		end = hop_d_op(b, HOP_SOP_sub, HOP_i64, o->here, end);
 	hop_reg there = hop_d_test(b, HOP_SOP_lt, by < 0 ? end : i, by < 0 ? i : end);
 	hop_addr beside = hop_d_at(b, keys, i, 1, 0);
 	beside.offset = hop_size_int(by);
@@ -321,7 +362,7 @@ static void find_ends(hop_order *o, int keys)
 	hop_reg v = hop_d_nest(b, o->rows), none = hop_d_num(b, HOP_i32, 0);
 	hop_d_store(b, HOP_i32, hop_d_at(b, o->from, v, 1, 0), none, 0);
 	hop_d_store(b, HOP_i32, hop_d_at(b, o->to, v, 1, 0), none, 0);
-	hop_reg i = hop_d_nest(b, o->n), key = hop_d_load(b, HOP_i32, hop_d_at(b, keys, i, 1, 0), 0);
+	hop_reg i = hop_order_steps(o), key = hop_d_load(b, HOP_i32, hop_d_at(b, keys, i, 1, 0), 0);
 	hop_reg first = is_other(o, keys, i, -1, key), last = is_other(o, keys, i, 1, key);
 	hop_reg row = hop_d_cast(b, HOP_i64, key);
 	hop_reg next = hop_d_op(b, HOP_SOP_add, HOP_i64, i, hop_d_num(b, HOP_i64, 1));
@@ -339,14 +380,32 @@ static int room_for(hop_order *o, int64_t n)
 /* Rows of many steps: all of them by their keys; which place has them. */
 static int sort_steps(hop_order *o)
 {
-	hop_order_key(o, hop_d_nest(&o->b, o->n));
-	int last = hop_device_sort(&o->b, &o->sort, o->n);
+	hop_order_key(o, hop_order_steps(o));
+	int last = hop_device_sort(&o->b, &o->sort, o->n, o->here);
 	find_ends(o, o->sort.key[last]);
 	return last;
 }
 
+/* All that follows is for one round after the other. */
+static void open_rounds(hop_order *o)
+{
+	hop_lbuild *b = &o->b.b;
+	hop_size all = o->seq->extent;
+	hop_size rounds = hop_size_div(o->d->e, hop_size_add(o->d->e, all, hop_size_int(o->n - 1)),
+	                               hop_size_int(o->n));
+	hop_stmt *s = hop_l_loop(b, HOP_LOOP_SEQ, rounds, hop_l_reg(b));
+	s->bind.each = 1;                /* mostly there is one round */
+	hop_reg most = hop_d_num(&o->b, HOP_i64, o->n);
+	o->base = hop_d_op(&o->b, HOP_SOP_mul, HOP_i64, s->dst, most);
+	hop_reg left = hop_d_op(&o->b, HOP_SOP_sub, HOP_i64, hop_l_size(b, all), o->base);
+	o->here = hop_d_op(&o->b, HOP_SOP_min, HOP_i64, left, most);
+	o->b.out = &s->body;
+}
+
 static void make(hop_order *o)
 {
+	if (!hop_size_const(o->seq->extent))
+		open_rounds(o);
 	o->nreg = o->d->f->nreg;
 	for (int i = 0; i < 2; i++) {
 		o->sort.key[i] = room_for(o, o->n);
@@ -363,13 +422,13 @@ void hop_device_order(hop_dfunc *d, hop_block *b)
 	hop_stmt *before = NULL;         /* the nest that came last, behind it operations only */
 	for (hop_stmt **at = &b->first, *s; (s = *at); at = &(*at)->next) {
 		hop_order o = { .d = d, .home = b, .seq = s, .width = 1 };
-		if (!is_one(&o)) {
+		if (!is_one_of(&o)) {
 			before = s->kind != HOP_L_OP ? s : is_op(s, HOP_SOP_store) ? NULL : before;
 			continue;
 		}
 		o.b = (hop_dbuild){ .d = d, .out = &o.out,
 		                    .b = { .env = d->e, .a = d->a, .f = d->f, .block = &o.out, .loc = s->loc } };
-		o.fill = before && fills(&o, before) ? before : NULL;
+		o.fill = before && hop_size_const(s->extent) && fills(&o, before) ? before : NULL;
 		make(&o);
 		o.out.last->next = s->next;
 		*at = o.out.first;

@@ -17,6 +17,8 @@ typedef struct hop_order {
 	hop_stmt  *store;        /* of all */
 	hop_reg    row;
 	int64_t    n, rows, width;
+	hop_reg    base, here;   /* where only the run knows how many steps there are they are taken by
+	                            rounds of n: the first of a round, and how many it has; else 0 */
 	int        nreg;         /* that the loop may know */
 	hop_block  out;
 	hop_dbuild b;
@@ -30,6 +32,10 @@ typedef struct hop_order {
 hop_reg  *hop_order_map(hop_order *o);
 hop_block hop_order_renamed(hop_order *o, const hop_block *b, hop_reg *map);
 void      hop_order_append(hop_order *o, hop_block *c);
+
+/* A nest over the steps, of a round if there are such; step i of it among all. */
+hop_reg   hop_order_steps(hop_order *o);
+hop_reg   hop_order_step(hop_order *o, hop_reg i);
 
 /* The row of step i, which goes to sort.key[0]. */
 hop_reg   hop_order_key(hop_order *o, hop_reg i);

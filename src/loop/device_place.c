@@ -76,7 +76,7 @@ static void count_steps(place *p)
 	hop_dbuild *b = &o->b;
 	hop_reg v = hop_d_nest(b, o->rows);
 	store(p, p->count, v, hop_d_num(b, HOP_i32, 0), 0);
-	hop_reg i = hop_d_nest(b, o->n);
+	hop_reg i = hop_order_steps(o);
 	hop_addr at = hop_d_at(b, p->count, hop_order_key(o, i), 1, 0);
 	hop_reg n = hop_l_op(&b->b, HOP_SOP_count, HOP_i32, 0, NULL);
 	b->b.block->last->u.addr = at;
@@ -181,7 +181,7 @@ static void place_steps(place *p)
 {
 	hop_order *o = p->o;
 	hop_dbuild *b = &o->b;
-	hop_reg i = hop_d_nest(b, o->n), row = load(p, o->sort.key[0], i, 0);
+	hop_reg i = hop_order_steps(o), row = load(p, o->sort.key[0], i, 0);
 	hop_reg from = load(p, o->from, wide(p, row), 0);
 	hop_reg at = op(p, HOP_SOP_add, wide(p, from), wide(p, load(p, p->number, i, 0)));
 	store(p, o->sort.was[0], at, hop_d_cast(b, HOP_i32, i), 0);
@@ -192,7 +192,7 @@ static void rank_steps(place *p)
 {
 	hop_order *o = p->o;
 	hop_dbuild *b = &o->b;
-	hop_reg at = hop_d_nest(b, o->n), step = load(p, o->sort.was[0], at, 0);
+	hop_reg at = hop_order_steps(o), step = load(p, o->sort.was[0], at, 0);
 	hop_block *nest = b->b.block;
 	hop_reg row = wide(p, load(p, o->sort.key[1], at, 0));
 	hop_reg from = wide(p, load(p, o->from, row, 0)), to = wide(p, load(p, o->to, row, 0));
@@ -224,8 +224,8 @@ static void sort_if_long(place *p)
 	branch->a[0] = some;
 	branch->rare = true;
 	b->out = &branch->body;
-	if (!hop_device_sort(b, &o->sort, o->n)) {
-		hop_reg i = hop_d_nest(b, o->n);
+	if (!hop_device_sort(b, &o->sort, o->n, o->here)) {
+		hop_reg i = hop_order_steps(o);
 		store(p, o->sort.key[1], i, load(p, o->sort.key[0], i, 0), 0);
 		store(p, o->sort.was[1], i, load(p, o->sort.was[0], i, 0), 0);
 	}

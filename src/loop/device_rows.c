@@ -144,7 +144,7 @@ static void put_rows(hop_order *o, int steps, int64_t limit)
 	hop_stmt *s = hop_d_seq(b, o->n);
 	s->bound = e.n;
 	hop_reg step = hop_d_load(b, HOP_i32, hop_d_at(b, steps, e.from, 1, s->dst), 0);
-	step = hop_d_cast(b, HOP_i64, step);
+	step = hop_order_step(o, hop_d_cast(b, HOP_i64, step));
 	for (int k = 0; k < p.n; k++) {
 		p.map[k][o->seq->dst] = step;
 		put_step(o, &o->all, p.acc[k], p.map[k]);
@@ -254,7 +254,7 @@ static void put_stage(hop_order *o, const piece *p, hop_reg at, hop_reg n)
 	hop_reg k = hop_order_share(o, p->count * p->columns, op(o, HOP_SOP_mul, n, by));
 	hop_reg *map = columns_of(o, p, op(o, HOP_SOP_rem, k, by));
 	hop_addr a = hop_d_at(b, p->steps, at, 1, op(o, HOP_SOP_div, k, by));
-	map[o->seq->dst] = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, a, 0));
+	map[o->seq->dst] = hop_order_step(o, hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, a, 0)));
 	hop_block c = hop_order_renamed(o, &p->h->what, map);
 	hop_order_append(o, &c);
 	hop_d_store(b, p->h->dtype, hop_d_at(b, p->stage, p->i, p->nstage, k), map[p->h->value], 0);
@@ -316,11 +316,13 @@ static void find_long(hop_order *o, piece *p, int keys, int64_t limit)
 	hop_reg by = num(o, limit), first;
 	hop_reg at = op(o, HOP_SOP_mul, op(o, HOP_SOP_div, p->i, num(o, each)), by);
 	p->first = op(o, HOP_SOP_mul, op(o, HOP_SOP_rem, p->i, num(o, each)), num(o, p->columns));
-	p->row = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, keys, at, 1, 0), 0));
+	hop_reg there = o->here ? hop_d_test(b, HOP_SOP_lt, at, o->here) : 0;
+	p->row = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, keys, at, 1, 0), there));
 	p->e = ends_of(o, p->row);
 	first = op(o, HOP_SOP_div, op(o, HOP_SOP_add, p->e.from, num(o, limit - 1)), by);
 	p->mine = hop_d_test(b, HOP_SOP_eq, op(o, HOP_SOP_mul, first, by), at);
 	p->mine = hop_d_test(b, HOP_SOP_and, p->mine, hop_d_test(b, HOP_SOP_le, by, p->e.n));
+	p->mine = there ? hop_d_test(b, HOP_SOP_and, p->mine, there) : p->mine;
 	p->e.n = hop_d_select(b, HOP_i64, p->mine, p->e.n, num(o, 0));
 }
 

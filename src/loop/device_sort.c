@@ -7,7 +7,7 @@
  * most of their loads meet in a line. Equal keys go by where they were: those of a run on the left go
  * before, so that it is asked for keys below the next number. Does not look how well they are sorted.
  *
- * needs: n < 2^30.  keeps: nothing of the places but one */
+ * needs: n < 2^30.  keeps: nothing of the places but one. Runs behind `bound` are empty. */
 #include "loop/device_build.h"
 
 enum {
@@ -20,6 +20,7 @@ typedef struct merge {
 	const hop_dsort *s;
 	int         from, ways;      /* from one place to the other */
 	int64_t     n, run;
+	hop_reg     bound;           /* how many keys there are; 0 = n */
 } merge;
 
 /* A key on its way: its number, where it was, the first of those that it is merged with. */
@@ -33,7 +34,7 @@ static hop_reg add(hop_dbuild *t, hop_reg x, hop_reg y)
 static moving open_key(merge *m, int64_t group)
 {
 	hop_dbuild *t = m->t;
-	moving v = { .i = hop_d_nest(t, m->n) };
+	moving v = { .i = hop_d_nest_to(t, m->n, m->bound) };
 	hop_reg by = hop_d_num(t, HOP_i64, group), no = hop_d_op(t, HOP_SOP_div, HOP_i64, v.i, by);
 	v.key = hop_d_load(t, HOP_i32, hop_d_at(t, m->s->key[m->from], v.i, 1, 0), 0);
 	v.first = hop_d_op(t, HOP_SOP_mul, HOP_i64, no, by);
@@ -53,7 +54,8 @@ static void put_key(merge *m, const moving *v, hop_reg place)
 static hop_reg is_below(merge *m, hop_addr at, hop_reg no, hop_reg limit)
 {
 	hop_dbuild *t = m->t;
-	hop_reg there = no ? hop_d_test(t, HOP_SOP_lt, no, hop_d_num(t, HOP_i64, m->n)) : 0;
+	hop_reg end = !no ? 0 : m->bound ? m->bound : hop_d_num(t, HOP_i64, m->n);
+	hop_reg there = no ? hop_d_test(t, HOP_SOP_lt, no, end) : 0;
 	hop_reg below = hop_d_test(t, HOP_SOP_lt, hop_d_load(t, HOP_i32, at, there), limit);
 	return there ? hop_d_test(t, HOP_SOP_and, there, below) : below;
 }
@@ -71,6 +73,12 @@ static hop_reg limit_of(hop_dbuild *t, const moving *v, hop_reg left)
 	return hop_d_op(t, HOP_SOP_add, HOP_i32, v->key, hop_d_cast(t, HOP_i32, left));
 }
 
+/* Some of so many keys in a row may be none. */
+static bool may_end(const merge *m, int64_t n)
+{
+	return m->bound || m->n % n;
+}
+
 static void count_groups(merge *m)
 {
 	hop_dbuild *t = m->t;
@@ -82,7 +90,7 @@ static void count_groups(merge *m)
 	hop_reg j = hop_d_seq(t, m->run)->dst;
 	hop_reg limit = limit_of(t, &v, hop_d_test(t, HOP_SOP_lt, j, mine));
 	hop_addr at = hop_d_at(t, m->s->key[m->from], v.first, 1, j);
-	hop_reg before = is_below(m, at, m->n % m->run ? add(t, v.first, j) : 0, limit);
+	hop_reg before = is_below(m, at, may_end(m, m->run) ? add(t, v.first, j) : 0, limit);
 	hop_d_set(t, rank, more(t, hop_d_get(t, rank), before, 1));
 	t->b.block = outer;
 	put_key(m, &v, hop_d_cast(t, HOP_i64, hop_d_get(t, rank)));
@@ -115,7 +123,7 @@ static void search(merge *m, run *r)
 			hop_reg from = hop_d_cast(t, HOP_i64, r[k].at), no = 0;
 			hop_addr at = hop_d_at(t, m->s->key[m->from], from, 1, 0);
 			at.offset = hop_size_int(h - 1);
-			if (m->n % (m->run * m->ways))
+			if (may_end(m, m->run * m->ways))
 				no = add(t, from, hop_d_num(t, HOP_i64, h - 1));
 			below[k] = is_below(m, at, no, r[k].limit);
 		}
@@ -145,9 +153,9 @@ static void merge_runs(merge *m)
 	put_key(m, &v, place);
 }
 
-int hop_device_sort(hop_dbuild *t, const hop_dsort *s, int64_t n)
+int hop_device_sort(hop_dbuild *t, const hop_dsort *s, int64_t n, hop_reg bound)
 {
-	merge m = { .t = t, .s = s, .n = n, .run = t->d->m->small ? SMALL_GROUP : GROUP };
+	merge m = { .t = t, .s = s, .n = n, .bound = bound, .run = t->d->m->small ? SMALL_GROUP : GROUP };
 	count_groups(&m);
 	for (; m.run < n; m.run *= m.ways) {
 		m.ways = m.run * 2 < n ? WAYS : 2;

@@ -96,6 +96,51 @@ static const program programs[] = {
 	  "  return %2, %4\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "rows of any number of steps",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f64[30, 5], %1: i64[s0], %2: f64[s0, 5]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = add, axis = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 2, { 23 } },
+	{ "few rows of any number of steps",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f64[2, 5], %1: i64[s0], %2: f64[s0, 5]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = add, axis = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 2, { 23 } },
+	{ "rows of no steps",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f64[30, 5], %1: i64[s0], %2: f64[s0, 5]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = add, axis = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 2, { 0 } },
+	{ "rows of as many steps as a round has",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f32[9], %1: i64[s0], %2: f32[s0]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = max, axis = 0}\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 2, { 14 } },
+	{ "rows of steps over two axes",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f64[30, 5], %1: i64[s0, 3], %2: f64[s0, 3, 5],\n"
+	  "                      %3: i64[4, 6], %4: f64[4, 6, 5]) {\n"
+	  "  %5 = scatter %0, %1, %2 {mode = add, axis = 0}\n"
+	  "  %6 = scatter %5, %3, %4 {mode = add, axis = 0}\n"
+	  "  return %6\n"
+	  "}\n",
+	  0, 5, { 9 } },
+	{ "rows of steps whose axes do not go on",
+	  "hop 1\n"
+	  "graph @f(%0: f64[30, 5], %1: i64[4, 6], %2: f64[6, 4, 5]) {\n"
+	  "  %3 = permute %2 {axes = [1, 0, 2]}\n"
+	  "  %4 = scatter %0, %1, %3 {mode = set, axis = 0}\n"
+	  "  return %4\n"
+	  "}\n",
+	  0, 3, { 0 } },
 	{ "columns of any length",
 	  "hop 1\n"
 	  "graph @f<s0: 0..1000>(%0: f64[s0, 3]) {\n"
