@@ -156,7 +156,7 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 	for (uint32_t i = 0; i < g->nout && !bad; i++)
 		for (int64_t k = 0; k < want[i]->count && !bad; k++)
 			if (differs(want[i], got[i], k, tol)) {
-				fprintf(stderr, "%s: result %u element %lld is %g, not %g\n",
+				fprintf(stderr, "%s: result %u element %lld is %.12g, not %.12g\n",
 				        o && o->no_fuse ? "not fused" : "fused", i, (long long)k,
 				        hop_array_f(got[i], k), hop_array_f(want[i], k));
 				bad = 1;
