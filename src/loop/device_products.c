@@ -6,8 +6,8 @@
  *	for p side by side: part[p] = A[.., p] B[p, ..]
  *	C[i, j] = part[0, i, j] + part[1, i, j] ..
  *
- * How many there are is a matter of sizes alone (gemm_plan.c), since bits depend on it. Products inside
- * of kernels stay whole.
+ * How many there are is a matter of sizes alone (gemm_plan.c), since bits depend on it; k may be one
+ * that only the run knows. Products inside of kernels stay whole.
  *
  * needs: products as tiles.  keeps: meaning, but for the order of additions */
 #include "loop/device.h"
@@ -27,13 +27,14 @@ static const int64_t nowhere = -((int64_t)1 << 40);
 static int parts_of(const hop_dfunc *d, const hop_stmt *s)
 {
 	const hop_size *e = s->tile->extent;
+	bool known = hop_size_const(e[2]);
 	for (int i = 0; i < 3; i++)
-		if (!hop_size_const(e[i]) || e[i].k < 1)
+		if ((hop_size_const(e[i]) ? e[i].k < 1 : i < 2) || hop_size_nsym(e[i]) > d->f->nsym)
 			return 1;
 	if (d->m->small)
-		return e[2].k >= SHORT ? FEW : 1;
+		return !known || e[2].k >= SHORT ? FEW : 1;
 	double of = (double)e[0].k * (double)e[1].k, bytes = of * (double)hop_dtype_bytes(s->tile->dtype);
-	if (of * (double)e[2].k < MUCH)
+	if (of * hop_device_trips(e[2]) < MUCH)
 		return 1;
 	int n = hop_gemm_parts(s);
 	while (n > 1 && bytes * hop_gemm_slots(s, n) > ROOM)

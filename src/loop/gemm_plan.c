@@ -5,6 +5,7 @@
 
 enum {
 	UNKNOWN = 256,              /* a size that is not constant counts as */
+	LONG = 4096,                /* and as a sum that may be worth parts: of a batch, most of the time */
 	MANY = 128,                 /* blocks that run at the same time */
 	SIDE = 128,                 /* rows or columns of a tile at most */
 	ROOM = 46 << 10,            /* bytes of shared memory: what a kernel gets without asking */
@@ -225,9 +226,9 @@ int hop_gemm_parts(const hop_stmt *s)
 	task    q = task_of(s, &(hop_team){ 0 }), part;
 	double  least, t, add = (double)q.m * (double)q.n * q.bytes / FLOW / MANY;
 	int     best = 1;
-	for (int i = 0; i < 3; i++)
-		if (!hop_size_const(s->tile->extent[i]))
-			return 1;
+	if (!hop_size_const(s->tile->extent[0]) || !hop_size_const(s->tile->extent[1]))
+		return 1;
+	q.k = q.k_known ? q.k : LONG;
 	if (q.k < 2 * PART || q.m * q.n >= MANY * SIDE * SIDE)
 		return 1;
 	q.grid = true;
@@ -237,7 +238,7 @@ int hop_gemm_parts(const hop_stmt *s)
 		part.k = q.k / n;
 		part.beside = q.beside * n;
 		best_of(part, &t);
-		t += AGAIN * (q.k % n ? 2 : 1) + add * (double)part.beside;
+		t += AGAIN * (q.k % n || !q.k_known ? 2 : 1) + add * (double)part.beside;
 		if (t < least) {
 			least = t;
 			best = n;
@@ -248,7 +249,8 @@ int hop_gemm_parts(const hop_stmt *s)
 
 int hop_gemm_slots(const hop_stmt *s, int parts)
 {
-	return parts + (s->tile->extent[2].k % parts != 0);
+	hop_size k = s->tile->extent[2];
+	return parts + (!hop_size_const(k) || k.k % parts != 0);
 }
 
 static bool add_term(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
@@ -293,15 +295,14 @@ static bool join(hop_lbuild *b, const hop_gemm *g, int slots, hop_addr at, hop_b
 }
 
 /* A part of k, from p * its length on, or from the last whole one's end. */
-static bool put_part(hop_lbuild *b, hop_gemm g, hop_reg p, int64_t from, int64_t k, hop_addr to,
+static bool put_part(hop_lbuild *b, hop_gemm g, hop_reg p, hop_size from, hop_size step, hop_addr to,
                      int64_t beside)
 {
-	hop_size step = hop_size_int(k);
 	if (p && !(add_term(b->a, &g.a, p, hop_size_mul(b->env, step, g.as[1])) &&
 	           add_term(b->a, &g.b, p, hop_size_mul(b->env, step, g.bs[0]))))
 		return false;
-	g.a.offset = hop_size_add(b->env, g.a.offset, hop_size_mul(b->env, hop_size_int(from), g.as[1]));
-	g.b.offset = hop_size_add(b->env, g.b.offset, hop_size_mul(b->env, hop_size_int(from), g.bs[0]));
+	g.a.offset = hop_size_add(b->env, g.a.offset, hop_size_mul(b->env, from, g.as[1]));
+	g.b.offset = hop_size_add(b->env, g.b.offset, hop_size_mul(b->env, from, g.bs[0]));
 	g.k = step;
 	g.c = to;
 	g.cs[0] = g.n;
@@ -319,7 +320,9 @@ bool hop_gemm_split(hop_lbuild *b, const hop_stmt *tile, int parts, int scratch,
 {
 	hop_block *top = b->block;
 	hop_gemm   g = hop_gemm_of(tile->tile);
-	int64_t    k = g.k.k / parts, left = g.k.k % parts, n = g.m.k * g.n.k;
+	hop_size   by = hop_size_int(parts), k = hop_size_div(b->env, g.k, by);
+	hop_size   left = hop_size_mod(b->env, g.k, by);
+	int64_t    n = g.m.k * g.n.k;
 	int64_t    beside = tile->bind.least > 1 ? tile->bind.least : 1;
 	int        slots = hop_gemm_slots(tile, parts);
 	hop_addr   at = { .buf = scratch, .offset = hop_size_int(0) }, to = at;
@@ -330,10 +333,11 @@ bool hop_gemm_split(hop_lbuild *b, const hop_stmt *tile, int parts, int scratch,
 	hop_stmt *s = hop_l_loop(b, HOP_LOOP_PAR, hop_size_int(parts), hop_l_reg(b));
 	s->bind.place = HOP_PLACE_BLOCK_Y;
 	hop_addr_add(b->a, &to, s->dst, hop_size_int(n));
-	bool ok = put_part(b, g, s->dst, 0, k, to, parts * beside);
+	bool ok = put_part(b, g, s->dst, hop_size_int(0), k, to, parts * beside);
 	b->block = first;
 	at.offset = hop_size_int(parts * n);
-	ok = ok && (!left || put_part(b, g, 0, parts * k, left, at, beside));
+	ok = ok && (hop_size_is(left, 0) ||
+	            put_part(b, g, 0, hop_size_mul(b->env, k, by), left, at, beside));
 	b->block = top;
 	return ok;
 }

@@ -42,7 +42,7 @@ hop_gemm_plan hop_gemm_plan_of(const hop_stmt *s, const hop_team *team);
 hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan *p);
 
 /* A long sum for few elements: into how many parts of equal length k is worth to be cut; 1 = none. With
- * what is left over of it they are hop_gemm_slots.
+ * what is left over of it they are hop_gemm_slots. A k that is not known is taken for a long one.
  * hop_gemm_split appends to `first` a loop over the parts, bound to BLOCK_Y, of products into buffer
  * `scratch` of its dtype and slots * m * n elements, and the product of what is left over; and to
  * `then`, for another kernel, the loops that add them in order and do what is done with the sums.

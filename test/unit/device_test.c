@@ -634,6 +634,33 @@ static const program programs[] = {
 	  "  return %8\n"
 	  "}\n",
 	  0, 0, { 0 } },
+	{ "a product of any length by parts",
+	  "hop 1\n"
+	  "graph @f<s0: 0..10000>(%0: f64[s0, 6], %1: f64[s0, 5], %2: f64[6]) {\n"
+	  "  %3 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [0], rsum = [0]}\n"
+	  "  %4 = broadcast %2 {dims = [6, 5], axes = [0]}\n"
+	  "  %5 = mul %3, %4\n"
+	  "  return %5\n"
+	  "}\n",
+	  0, 0, { 3001 } },
+	{ "a product of any length that is short",
+	  "hop 1\n"
+	  "graph @f<s0: 0..10000>(%0: f64[s0, 6], %1: f64[s0, 5], %2: f64[6]) {\n"
+	  "  %3 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [0], rsum = [0]}\n"
+	  "  %4 = broadcast %2 {dims = [6, 5], axes = [0]}\n"
+	  "  %5 = mul %3, %4\n"
+	  "  return %5\n"
+	  "}\n",
+	  0, 0, { 2 } },
+	{ "a product of any length that is none",
+	  "hop 1\n"
+	  "graph @f<s0: 0..10000>(%0: f64[s0, 6], %1: f64[s0, 5], %2: f64[6]) {\n"
+	  "  %3 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [0], rsum = [0]}\n"
+	  "  %4 = broadcast %2 {dims = [6, 5], axes = [0]}\n"
+	  "  %5 = mul %3, %4\n"
+	  "  return %5\n"
+	  "}\n",
+	  0, 0, { 0 } },
 	{ "a long product by parts, and what is left over",
 	  "hop 1\n"
 	  "graph @f(%0: f64[6, 3001], %1: f64[3001, 5], %2: f64[6]) {\n"
