@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "hop/hop.h"
+#include "support/agree.h"
 #include "support/seed.h"
 
 enum { MAXSTEP = 6, MAXRANK = 3, POOL = 1 << 15, MOST = 60000 };
@@ -285,53 +286,6 @@ static void body(hop_trace *t, const hop_value *in, void *user)
 
 /* ---- judging ---- */
 
-static bool same(hop_array *a, hop_array *b, double tol, int64_t *where)
-{
-	int64_t n = hop_array_count(a);
-	for (*where = 0; *where < n; ++*where) {
-		double x = hop_array_at(a, *where), y = hop_array_at(b, *where);
-		if (!(fabs(x - y) <= tol * (1 + fabs(x))) && !(isnan(x) && isnan(y)))
-			return false;
-	}
-	return n == hop_array_count(b);
-}
-
-static bool compare(hop_ctx *c, hop_fn *f, const char *what, hop_array **in, int n, double tol)
-{
-	hop_array *want[4] = { NULL }, *got[4] = { NULL };
-	int64_t at;
-	bool ok = !hop_call_with(f, 2, in, n, want, HOP_RUN_OPTS(.interpret = true)) &&
-	          !hop_call(f, 2, in, n, got);
-	if (!ok)
-		printf("%s: %s\n", what, hop_message(c));
-	for (int i = 0; ok && i < n; i++)
-		if (!same(want[i], got[i], tol, &at)) {
-			printf("%s: result %d, element %lld is %.17g, not %.17g\n", what, i, (long long)at,
-			       hop_array_at(got[i], at), hop_array_at(want[i], at));
-			ok = false;
-		}
-	for (int i = 0; i < 4; i++) {
-		hop_array_release(want[i]);
-		hop_array_release(got[i]);
-	}
-	return ok;
-}
-
-static hop_array *filled(hop_ctx *c, const struct program *p, int rank, const int64_t *dim, double step)
-{
-	hop_array *a;
-	if (hop_array_new(c, p->dtype, rank, dim, NULL, &a))
-		return NULL;
-	for (int64_t i = 0; i < hop_array_count(a); i++) {
-		double v = sin(step * (double)(i + 1) + 0.37 * (double)(i % 11));
-		if (p->dtype == HOP_f64)
-			((double *)hop_array_data(a))[i] = v;
-		else
-			((float *)hop_array_data(a))[i] = (float)v;
-	}
-	return a;
-}
-
 static bool one(uint64_t seed)
 {
 	struct program p = program_of(seed);
@@ -344,16 +298,17 @@ static bool one(uint64_t seed)
 		show(&p);
 	if (hop_ctx_new(NULL, &c))
 		return false;
-	hop_array *x[2] = { filled(c, &p, p.rank, p.dim, 0.71), filled(c, &p, 1, &pool, 0.93) };
+	hop_array *x[2] = { agree_input(c, p.dtype, p.rank, p.dim, 0.71),
+	                    agree_input(c, p.dtype, 1, &pool, 0.93) };
 	bool ok = x[0] && x[1] && !hop_capture(c, body, &p, 2, in, &f);
 	if (!ok)
 		printf("%s\n", hop_message(c));
-	ok = ok && compare(c, f, "values", x, 2, tol);
+	ok = ok && agree(c, f, "values", 2, x, 2, tol);
 	if (ok && !p.ties && hop_grad(f, 2, (const int[]){ 0, 1 }, &g)) {
 		printf("%s\n", hop_message(c));
 		ok = false;
 	}
-	ok = ok && (!g || compare(c, g, "gradients", x, 4, tol));
+	ok = ok && (!g || agree(c, g, "gradients", 2, x, 4, tol));
 	if (!ok) {
 		printf("FAIL seed %llu: ", (unsigned long long)seed);
 		show(&p);
