@@ -156,11 +156,15 @@ static void look_locals(wait *w, pending *p)
 
 /* ---- do they meet? ---- */
 
-static bool ranges_meet(hop_size a, hop_size na, hop_size b, hop_size nb)
+/* a is where n bytes from b on end, or behind, whatever the sizes are. */
+static bool is_behind(hop_env *e, hop_size a, hop_size b, hop_size n)
 {
-	if (!hop_size_const(a) || !hop_size_const(b) || !hop_size_const(na) || !hop_size_const(nb))
-		return true;
-	return a.k < b.k + nb.k && b.k < a.k + na.k;
+	return hop_size_nonneg(e, hop_size_sub(e, a, hop_size_add(e, b, n)), NULL, 0);
+}
+
+static bool ranges_meet(hop_env *e, hop_size a, hop_size na, hop_size b, hop_size nb)
+{
+	return !is_behind(e, a, b, nb) && !is_behind(e, b, a, na);
 }
 
 static hop_size bytes(hop_env *e, const hop_lbuf *b)
@@ -194,7 +198,7 @@ bool hop_device_meet(const hop_dfunc *d, int a, int b)
 	if (param_of(x) >= 0 || param_of(y) >= 0)
 		return param_of(x) == param_of(y) || aliased(x, y) || aliased(y, x);
 	return x->space == y->space &&
-	       ranges_meet(x->offset, bytes(d->e, x), y->offset, bytes(d->e, y));
+	       ranges_meet(d->e, x->offset, bytes(d->e, x), y->offset, bytes(d->e, y));
 }
 
 /* Where the loop's variable alone says which element it is. */
