@@ -87,8 +87,9 @@ static void make_matmul(hop_trace *t, void *arg)
 	if (!products_fit(t, xt, yt, xt->dim[lsum], yt->dim[rsum]))
 		return;
 	int nbatch = 0;
-	/* a vector beside a batch takes no part in it: dot needs no batch axis then */
-	if ((xt->rank > 2 || yt->rank > 2) && xt->rank > 1 && yt->rank > 1) {
+	/* A vector takes no part in a batch. Nor does a matrix on the right: all rows of all the left has
+	 * are one product with it, and so is its gradient. */
+	if (yt->rank > 2 && xt->rank > 1) {
 		nbatch = hop_same_batch(t, &x, &y);
 		if (b->st)
 			return;
