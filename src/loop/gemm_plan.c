@@ -4,8 +4,10 @@
 #include "loop/gemm_plan.h"
 
 enum {
-	UNKNOWN = 256,              /* a size that is not constant counts as */
+	UNKNOWN = 256,              /* a size that is not constant counts as that, or more where it is many
+	                               times a parameter */
 	LONG = 4096,                /* and as a sum that may be worth parts: of a batch, most of the time */
+	SYMS = 32,                  /* parameters that are looked at */
 	MANY = 128,                 /* blocks that run at the same time */
 	SIDE = 128,                 /* rows or columns of a tile at most */
 	ROOM = 46 << 10,            /* bytes of shared memory: what a kernel gets without asking */
@@ -28,7 +30,13 @@ typedef struct task {
 
 static int64_t usual(hop_size s)
 {
-	return hop_size_const(s) ? s.k : UNKNOWN;
+	int64_t syms[SYMS], n;
+	if (hop_size_const(s))
+		return s.k;
+	for (int i = 0; i < SYMS; i++)
+		syms[i] = HOP_SIZE_USUAL;
+	n = hop_size_wrap(s, syms, SYMS);
+	return n > UNKNOWN ? n : UNKNOWN;
 }
 
 static int64_t up(int64_t a, int64_t b)
@@ -228,7 +236,7 @@ int hop_gemm_parts(const hop_stmt *s)
 	int     best = 1;
 	if (!hop_size_const(s->tile->extent[0]) || !hop_size_const(s->tile->extent[1]))
 		return 1;
-	q.k = q.k_known ? q.k : LONG;
+	q.k = q.k_known || q.k > LONG ? q.k : LONG;
 	if (q.k < 2 * PART || q.m * q.n >= MANY * SIDE * SIDE)
 		return 1;
 	q.grid = true;
