@@ -108,6 +108,31 @@ static void batched_matmul(void **state)
 	                       .nout = 2, .want = { c, d }, .n = { 8, 4 } });
 }
 
+static void f_all_rows(hop_trace *t, const hop_value *in, void *user)
+{
+	(void)user;
+	hop_return(t, hop_sum_all(t, hop_matmul(t, in[0], in[1])));
+}
+
+/* The matrix on the right is not repeated, forwards or backwards. */
+static void matmul_of_all_rows(void **state)
+{
+	(void)state;
+	const hop_spec in[2] = { hop_spec3(HOP_f32, 5, 2, 3), hop_spec2(HOP_f32, 3, 4) };
+	const int wrt[2] = { 0, 1 };
+	hop_fn *f, *g;
+	int n = 0;
+	assert_int_equal(hop_capture(ctx, f_all_rows, NULL, 2, in, &f), HOP_OK);
+	assert_int_equal(hop_grad(f, 2, wrt, &g), HOP_OK);
+	for (const char *at = hop_fn_text(g); (at = strstr(at, " dot ")); at++)
+		n++;
+	assert_int_equal(n, 3);
+	assert_null(strstr(hop_fn_text(g), "batch = [0]"));
+	assert_non_null(strstr(hop_fn_text(g), "lsum = [0, 1], rsum = [0, 1]"));
+	hop_fn_release(g);
+	hop_fn_release(f);
+}
+
 /* ---- views and writes ---- */
 
 static void f_views(hop_trace *t, const hop_value *in, void *user)
@@ -725,6 +750,7 @@ int main(void)
 		cmocka_unit_test(dtypes),
 		cmocka_unit_test(nn),
 		cmocka_unit_test(batched_matmul),
+		cmocka_unit_test(matmul_of_all_rows),
 		cmocka_unit_test(views),
 		cmocka_unit_test(index_put_last_wins),
 		cmocka_unit_test(writes_reach_the_caller),
