@@ -82,10 +82,12 @@ hop_size hop_device_settle_frame(hop_env *e, hop_lfunc *f, hop_size from);
 
 /* Operations that change nothing, then one statement: that one; else NULL. */
 hop_stmt *hop_device_only(const hop_block *b);
-/* device_join.c: out with in, the only loop in it, as one: its variable counts both. The same where all
+/* device_join.c: out with in, the only loop in it, as one: its variable counts both; or where an address
+ * goes on from one step of `out` to the next by that alone, so that fewer divide. The same where all
  * that asks for their variables are addresses that go on from one step of `out` to the next, so that no
  * division is needed; false: it is not so. */
 void hop_device_join(hop_dfunc *d, hop_stmt *out, hop_stmt *in);
+void hop_device_join_along(hop_dfunc *d, hop_stmt *out, hop_stmt *in);
 bool hop_device_line_up(hop_dfunc *d, hop_stmt *out, hop_stmt *in);
 
 /* device_red.c: a RED loop that adds up sums and nothing else as one sum over all; or as far as their

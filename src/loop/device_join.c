@@ -28,6 +28,31 @@ void hop_device_join(hop_dfunc *d, hop_stmt *out, hop_stmt *in)
 	out->body = ops;
 }
 
+/* Where a step of `out` is n of `in` the address is as many of both. */
+static void count_both(hop_env *e, hop_block *b, hop_reg out, hop_reg in, hop_reg both, hop_size n)
+{
+	for (hop_stmt *s = b->first; s; s = s->next) {
+		hop_block *sub[2];
+		hop_addr *a;
+		for (int i = 0; (a = hop_stmt_addr(s, i)); i++) {
+			int o = hop_addr_term(a, out), k = hop_addr_term(a, in);
+			if (o < 0 || k < 0 || !hop_size_eq(a->term[o].stride, hop_size_mul(e, a->term[k].stride, n)))
+				continue;
+			a->term[k].reg = both;
+			a->term[o] = a->term[--a->nterm];
+		}
+		for (int i = 0, k = hop_stmt_blocks(s, sub); i < k; i++)
+			count_both(e, sub[i], out, in, both, n);
+	}
+}
+
+void hop_device_join_along(hop_dfunc *d, hop_stmt *out, hop_stmt *in)
+{
+	hop_reg o = out->dst;
+	hop_device_join(d, out, in);
+	count_both(d->e, &out->body, o, in->dst, out->dst, in->extent);
+}
+
 /* ---- without a division ---- */
 
 /* What is asked of two variables. */

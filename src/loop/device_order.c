@@ -9,7 +9,8 @@
  *	for row, c over all threads: a = x[row, c]; for its steps i: a = f(a, ..i..); x[row, c] = a
  *
  * Where the number of steps is a size parameter they are taken by rounds, one after the other, so that
- * it is known how much is to be sorted at most. Loops over several axes of the steps are one first.
+ * it is known how much is to be sorted at most. Loops over several axes of the steps are one first, and
+ * so are lanes, of which each has rows and steps of its own.
  *
  * A nest right before it that fills x, with zeros most of the time, becomes the a that rows begin with.
  *
@@ -18,6 +19,8 @@
 
 enum {
 	LEAST = 512,             /* steps that pay */
+	LANES = 1 << 14,         /* so many are threads enough, each with a lane */
+	LANE = 4096,             /* operations of a lane that take long */
 	ROUND = 1 << 16, ROUND_FEW = 7,      /* of a round; where tests have few */
 	ROOM = 1 << 30           /* numbers of steps and rows are i32 */
 };
@@ -73,8 +76,9 @@ static bool find_rows(hop_order *o)
 		q = clamped(o, q, HOP_SOP_min, &high);
 	else if ((q = clamped(o, o->row, HOP_SOP_min, &high)))
 		q = clamped(o, q, HOP_SOP_max, &low);
-	o->rows = high + 1;
-	return q && !low && high >= 0 && high < ROOM;
+	o->each = high + 1;
+	o->rows = o->each * o->lanes;
+	return q && !low && high >= 0 && high < ROOM && o->rows < ROOM;
 }
 
 static bool has_store(const hop_block *b)
@@ -110,9 +114,13 @@ static bool gather(hop_order *o, const hop_block *b)
 static bool find_row(hop_order *o)
 {
 	const hop_addr *a = &o->store->u.addr;
+	if (o->lane && hop_addr_term(a, o->lane) < 0)
+		return false;
 	for (int i = 0; i < a->nterm; i++) {
 		if (a->term[i].reg == o->seq->dst || !hop_size_const(a->term[i].stride))
 			return false;
+		if (a->term[i].reg == o->lane)
+			continue;
 		if (!def_in(&o->all, a->term[i].reg))
 			continue;
 		if (o->row || !def_in(&o->pre, a->term[i].reg))
@@ -127,7 +135,7 @@ static int64_t extent_of(const hop_order *o, hop_reg r)
 	for (int i = 0; i < o->ncol; i++)
 		if (o->col[i]->dst == r)
 			return o->col[i]->extent.k;
-	return r == o->row ? o->rows : 1;
+	return r == o->row ? o->each : r == o->lane ? o->lanes : 1;
 }
 
 /* No element is of two rows, or of two columns: each stride is longer than all that is below it. */
@@ -192,16 +200,55 @@ static bool is_one(hop_order *o)
 	return o->rows > 1 && (double)o->rows * (double)o->width < ROOM && is_apart(o);
 }
 
-/* Steps over several axes as one loop, if it is one then. */
+/* Steps over several axes as one loop. */
+static void join_steps(hop_dfunc *d, hop_stmt *s)
+{
+	for (hop_stmt *in; (in = s->body.first) && !in->next && is_steps(in);)
+		if (!hop_device_line_up(d, s, in))
+			hop_device_join_along(d, s, in);
+}
+
+static bool is_lanes(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_PAR && !s->bound && hop_size_const(s->extent) &&
+	       s->extent.k > 0 && s->extent.k < ROOM;
+}
+
+/* A thread for each would be few, with a long way to go. */
+static bool is_few(const hop_order *o, const hop_stmt *s, const hop_stmt *in)
+{
+	return o->d->m->small || (s->extent.k <= LANES && hop_nest_work(in) >= LANE);
+}
+
+/* Steps of lanes side by side as those of one lane after the other. */
+static bool join_lanes(hop_order *o, hop_stmt *s)
+{
+	hop_stmt *in = hop_device_only(&s->body);
+	while (in && is_lanes(in) && hop_device_line_up(o->d, s, in))
+		in = hop_device_only(&s->body);
+	if (!in || !is_steps(in) || !is_lanes(s) || !is_few(o, s, in))
+		return false;
+	join_steps(o->d, in);
+	o->lane = s->dst;
+	o->lanes = s->extent.k;
+	hop_device_join_along(o->d, s, in);
+	*s = (hop_stmt){ .kind = HOP_L_LOOP, .loop = HOP_LOOP_SEQ, .dst = s->dst, .extent = s->extent,
+	                 .loc = in->loc, .body = s->body };
+	return true;
+}
+
+/* Is it one when all its loops are? */
 static bool is_one_of(hop_order *o)
 {
-	hop_stmt *s = o->seq, *in = s->body.first;
-	if (!is_steps(s) || !in || in->next || !is_steps(in))
+	hop_stmt *s = o->seq, *in = s->kind == HOP_L_LOOP ? hop_device_only(&s->body) : NULL;
+	bool lanes = is_lanes(s), steps = is_steps(s) && in == s->body.first && in && is_steps(in);
+	if (!in || !(lanes || steps))
 		return is_one(o);
 	hop_stmt one = *hop_stmt_copy(o->d->a, s);
-	while ((in = one.body.first) && !in->next && is_steps(in))
-		if (!hop_device_line_up(o->d, &one, in))
-			hop_device_join(o->d, &one, in);
+	if (steps)
+		join_steps(o->d, &one);
+	else if (!join_lanes(o, &one))
+		return false;
 	o->seq = &one;
 	bool ok = is_one(o);
 	o->seq = s;
@@ -329,6 +376,23 @@ hop_reg hop_order_step(hop_order *o, hop_reg i)
 	return o->base ? hop_d_op(&o->b, HOP_SOP_add, HOP_i64, o->base, i) : i;
 }
 
+void hop_order_put_row(hop_order *o, hop_reg *map, hop_reg row)
+{
+	hop_reg by = o->lane ? hop_d_num(&o->b, HOP_i64, o->each) : 0;
+	map[o->row] = o->lane ? hop_d_op(&o->b, HOP_SOP_rem, HOP_i64, row, by) : row;
+	if (o->lane)
+		map[o->lane] = hop_d_op(&o->b, HOP_SOP_div, HOP_i64, row, by);
+}
+
+static hop_reg row_of(hop_order *o, const hop_reg *map)
+{
+	if (!o->lane)
+		return map[o->row];
+	hop_reg by = hop_d_num(&o->b, HOP_i64, o->each);
+	hop_reg first = hop_d_op(&o->b, HOP_SOP_mul, HOP_i64, map[o->lane], by);
+	return hop_d_op(&o->b, HOP_SOP_add, HOP_i64, first, map[o->row]);
+}
+
 hop_reg hop_order_key(hop_order *o, hop_reg i)
 {
 	hop_dbuild *b = &o->b;
@@ -336,9 +400,9 @@ hop_reg hop_order_key(hop_order *o, hop_reg i)
 	map[o->seq->dst] = hop_order_step(o, i);
 	hop_block c = hop_order_renamed(o, &o->pre, map);
 	hop_order_append(o, &c);
-	hop_reg key = hop_d_cast(b, HOP_i32, map[o->row]);
+	hop_reg row = row_of(o, map), key = hop_d_cast(b, HOP_i32, row);
 	hop_d_store(b, HOP_i32, hop_d_at(b, o->sort.key[0], i, 1, 0), key, 0);
-	return map[o->row];
+	return row;
 }
 
 /* Is the key that is `by` from i another, or is there none? */
@@ -421,7 +485,7 @@ void hop_device_order(hop_dfunc *d, hop_block *b)
 {
 	hop_stmt *before = NULL;         /* the nest that came last, behind it operations only */
 	for (hop_stmt **at = &b->first, *s; (s = *at); at = &(*at)->next) {
-		hop_order o = { .d = d, .home = b, .seq = s, .width = 1 };
+		hop_order o = { .d = d, .home = b, .seq = s, .width = 1, .lanes = 1 };
 		if (!is_one_of(&o)) {
 			before = s->kind != HOP_L_OP ? s : is_op(s, HOP_SOP_store) ? NULL : before;
 			continue;

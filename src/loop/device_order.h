@@ -15,8 +15,10 @@ typedef struct hop_order {
 	int        ncol;
 	hop_block  pre, all;     /* operations of a step, and with those of an element */
 	hop_stmt  *store;        /* of all */
-	hop_reg    row;
+	hop_reg    row, lane;    /* numbers that a step computes: its row of a lane, its lane; 0 = there are
+	                            no lanes. A row below is one of all lanes */
 	int64_t    n, rows, width;
+	int64_t    each, lanes;  /* rows of a lane */
 	hop_reg    base, here;   /* where only the run knows how many steps there are they are taken by
 	                            rounds of n: the first of a round, and how many it has; else 0 */
 	int        nreg;         /* that the loop may know */
@@ -36,6 +38,9 @@ void      hop_order_append(hop_order *o, hop_block *c);
 /* A nest over the steps, of a round if there are such; step i of it among all. */
 hop_reg   hop_order_steps(hop_order *o);
 hop_reg   hop_order_step(hop_order *o, hop_reg i);
+
+/* What the number of a row means for those that its step computes. */
+void      hop_order_put_row(hop_order *o, hop_reg *map, hop_reg row);
 
 /* The row of step i, which goes to sort.key[0]. */
 hop_reg   hop_order_key(hop_order *o, hop_reg i);

@@ -118,7 +118,7 @@ static void open_part(hop_order *o, part *p, hop_reg row, hop_reg column, hop_re
 	for (int k = 0; k < p->n; k++) {
 		p->map[k] = hop_order_map(o);
 		part_columns(o, k ? op(o, HOP_SOP_add, column, num(o, k * per)) : column, p->map[k]);
-		p->map[k][o->row] = row;
+		hop_order_put_row(o, p->map[k], row);
 		p->at[k] = element(o, p->map[k]);
 		hop_reg v = first_of(o, element(o, p->map[k]), some);
 		p->acc[k] = hop_d_own(b, (hop_dtype)o->store->dtype, v);
@@ -343,7 +343,7 @@ static void put_back(hop_order *o, const piece *p)
 	hop_dtype t = (hop_dtype)o->store->dtype;
 	hop_reg c = hop_order_share(o, p->columns, 0), *map = columns_of(o, p, c), mine = p->mine;
 	hop_reg v = hop_d_load(b, t, hop_d_at(b, p->acc, p->i, p->nacc, c), 0);
-	map[o->row] = p->row;
+	hop_order_put_row(o, map, p->row);
 	if (o->width % p->columns) {
 		hop_reg there = hop_d_test(b, HOP_SOP_lt, op(o, HOP_SOP_add, p->first, c), num(o, o->width));
 		mine = hop_d_test(b, HOP_SOP_and, mine, there);
@@ -365,7 +365,7 @@ static void put_long(hop_order *o, halves *h, int keys, int steps, int64_t limit
 	hop_block *nest = b->b.block;
 	find_long(o, &p, keys, limit);
 	hop_reg c = hop_order_share(o, p.columns, 0), *map = columns_of(o, &p, c);
-	map[o->row] = p.row;
+	hop_order_put_row(o, map, p.row);
 	hop_reg v = first_of(o, element(o, map), p.mine);
 	hop_d_store(b, t, hop_d_at(b, p.acc, p.i, p.nacc, c), v, 0);
 	b->b.block = nest;

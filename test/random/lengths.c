@@ -13,9 +13,9 @@
 
 enum { MAXSTEP = 5, POOL = 1 << 14, MOST = 40000, TRIES = 4 };
 
-enum kind { LINEAR, BIAS, EMBED, BACK, SOFTMAX, CENTER, MIX, POINT, NKIND };
+enum kind { LINEAR, BIAS, EMBED, BACK, SOFTMAX, CENTER, MIX, LANES, POINT, NKIND };
 static const char *const kind_name[] = { "linear", "bias", "embed", "back", "softmax", "center", "mix",
-                                         "point" };
+                                         "lanes", "point" };
 
 struct step { enum kind kind; unsigned how; };
 struct program {
@@ -114,6 +114,27 @@ static hop_value mix(hop_trace *t, const struct state *s)
 	return tamed(t, hop_matmul(t, s->v, hop_mulf(t, m, 1 / (512 * (double)s->p->width))));
 }
 
+/* The same as `back` in a lane, a column of all: with numbers of its own, or those of all. */
+static void one_lane(hop_trace *t, const hop_value *in, void *user)
+{
+	const struct program *p = user;
+	hop_value at = hop_add(t, in[1], in[2]);
+	hop_value to = hop_zeros(t, p->dtype, 1, (const hop_dim[]){ hop_n(p->rows) });
+	to = hop_scatter_add(t, to, 0, at, hop_mulf(t, in[0], 1.0 / 64));
+	hop_return(t, hop_add(t, hop_mulf(t, in[0], 0.5), hop_gather(t, tamed(t, to), 0, at)));
+}
+
+static hop_value lanes(hop_trace *t, const struct state *s, unsigned how)
+{
+	hop_value lane = hop_arange(t, HOP_i64, hop_n(s->p->width)), out[1] = { s->v };
+	hop_value in[3] = { s->v, s->at, how % 2 ? lane : hop_i(t, 0) };
+	const int axes[3] = { 1, -1, how % 2 ? 0 : -1 };
+	if (s->p->inner || s->p->rows * s->p->width > MOST)
+		return s->v;
+	hop_vmap_at(t, one_lane, (void *)(uintptr_t)s->p, 3, in, axes, 1, out);
+	return hop_transpose(t, out[0], 0, 1);
+}
+
 static hop_value one_step(hop_trace *t, const struct state *s, const struct step *p)
 {
 	switch (p->kind) {
@@ -124,6 +145,7 @@ static hop_value one_step(hop_trace *t, const struct state *s, const struct step
 	case SOFTMAX: return hop_softmax(t, s->v, -1);
 	case CENTER:  return center(t, s);
 	case MIX:     return mix(t, s);
+	case LANES:   return lanes(t, s, p->how);
 	default:      return hop_sin(t, s->v);
 	}
 }

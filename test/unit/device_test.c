@@ -141,6 +141,28 @@ static const program programs[] = {
 	  "  return %4\n"
 	  "}\n",
 	  0, 3, { 0 } },
+	{ "rows of lanes",
+	  "hop 1\n"
+	  "graph @f(%0: f64[3, 7, 5], %1: i64[3, 11], %2: f64[3, 11, 5]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = add, axis = 1, nbatch = 1}\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 3, { 0 } },
+	{ "rows of lanes over two axes, of any number of steps",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: f64[2, 3, 7], %1: i64[2, 3, s0], %2: f64[2, 3, s0]) {\n"
+	  "  %3 = scatter %0, %1, %2 {mode = set, axis = 2, nbatch = 2}\n"
+	  "  return %3\n"
+	  "}\n",
+	  0, 2, { 10 } },
+	{ "rows of lanes whose steps are over two axes",
+	  "hop 1\n"
+	  "graph @f(%0: f64[3, 7], %1: i64[3, 4, 5], %2: f64[5, 3, 4]) {\n"
+	  "  %3 = permute %2 {axes = [1, 2, 0]}\n"
+	  "  %4 = scatter %0, %1, %3 {mode = add, axis = 1, nbatch = 1}\n"
+	  "  return %4\n"
+	  "}\n",
+	  0, 3, { 0 } },
 	{ "columns of any length",
 	  "hop 1\n"
 	  "graph @f<s0: 0..1000>(%0: f64[s0, 3]) {\n"
@@ -356,7 +378,7 @@ static const program programs[] = {
 	  "  %9 = scatter %0, %1, %2 {mode = max, axis = 1, nbatch = 0}\n"
 	  "  return %9\n"
 	  "}\n",
-	  0, 0, { 0 } },
+	  0, 3, { 0 } },
 	{ "pieces",
 	  "hop 1\n"
 	  "graph @f(%0: f32[7, 2], %1: i64[2100], %2: f32[2100, 2]) {\n"
