@@ -187,6 +187,12 @@ static bool is_steps(const hop_stmt *s)
 	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_SEQ && !s->bound && !s->ncarry && !s->reverse;
 }
 
+static bool is_lanes(const hop_stmt *s)
+{
+	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_PAR && !s->bound && hop_size_const(s->extent) &&
+	       s->extent.k > 0 && s->extent.k < ROOM;
+}
+
 static bool is_one(hop_order *o)
 {
 	const hop_stmt *s = o->seq;
@@ -200,18 +206,25 @@ static bool is_one(hop_order *o)
 	return o->rows > 1 && (double)o->rows * (double)o->width < ROOM && is_apart(o);
 }
 
+/* There are steps in steps, or in lanes: what may be one when they are joined. */
+static bool is_several(const hop_stmt *s)
+{
+	const hop_stmt *in = s->body.first;
+	if (s->kind != HOP_L_LOOP)
+		return false;
+	if (is_steps(s))
+		return in && !in->next && is_steps(in);
+	while (s && is_lanes(s))
+		s = hop_device_only(&s->body);
+	return s && is_steps(s);
+}
+
 /* Steps over several axes as one loop. */
 static void join_steps(hop_dfunc *d, hop_stmt *s)
 {
 	for (hop_stmt *in; (in = s->body.first) && !in->next && is_steps(in);)
 		if (!hop_device_line_up(d, s, in))
 			hop_device_join_along(d, s, in);
-}
-
-static bool is_lanes(const hop_stmt *s)
-{
-	return s->kind == HOP_L_LOOP && s->loop == HOP_LOOP_PAR && !s->bound && hop_size_const(s->extent) &&
-	       s->extent.k > 0 && s->extent.k < ROOM;
 }
 
 /* A thread for each would be few, with a long way to go. */
@@ -240,12 +253,11 @@ static bool join_lanes(hop_order *o, hop_stmt *s)
 /* Is it one when all its loops are? */
 static bool is_one_of(hop_order *o)
 {
-	hop_stmt *s = o->seq, *in = s->kind == HOP_L_LOOP ? hop_device_only(&s->body) : NULL;
-	bool lanes = is_lanes(s), steps = is_steps(s) && in == s->body.first && in && is_steps(in);
-	if (!in || !(lanes || steps))
+	hop_stmt *s = o->seq;
+	if (!is_several(s))
 		return is_one(o);
 	hop_stmt one = *hop_stmt_copy(o->d->a, s);
-	if (steps)
+	if (is_steps(s))
 		join_steps(o->d, &one);
 	else if (!join_lanes(o, &one))
 		return false;
