@@ -294,6 +294,7 @@ static bool one(uint64_t seed)
 	hop_spec in[2] = { hop_spec_of(p.dtype, p.rank, p.dim), hop_spec1(p.dtype, POOL) };
 	hop_fn *f = NULL, *g = NULL;
 	hop_ctx *c;
+	seed_parts(seed);
 	if (getenv("RANDOM_SHOW"))
 		show(&p);
 	if (hop_ctx_new(NULL, &c))
@@ -323,14 +324,5 @@ static bool one(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-	const char *only = getenv("RANDOM_SEED");
-	long count = argc > 1 ? atol(argv[1]) : only ? 1 : 100, bad = 0;
-	for (long i = 0; seed_more(i, &count); i++) {
-		uint64_t seed = seed_of(i, count);
-		seed_parts(seed);
-		bad += !one(seed);
-		fflush(stdout);
-	}
-	printf("%ld passed, %ld failed\n", count - bad, bad);
-	return bad != 0;
+	return seed_each(argc, argv, one);
 }

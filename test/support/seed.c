@@ -63,3 +63,14 @@ void seed_parts(uint64_t seed)
 	else
 		unsetenv("HOP_PIECE");
 }
+
+int seed_each(int argc, char **argv, bool (*one)(uint64_t seed))
+{
+	long count = argc > 1 ? atol(argv[1]) : getenv("RANDOM_SEED") ? 1 : 100, bad = 0;
+	for (long i = 0; seed_more(i, &count); i++) {
+		bad += !one(seed_of(i, count));
+		fflush(stdout);
+	}
+	printf("%ld passed, %ld failed\n", count - bad, bad);
+	return bad != 0;
+}

@@ -17,4 +17,8 @@ uint64_t seed_of(long i, long n);
  * blocks of a few elements (HOP_PIECE). */
 void     seed_parts(uint64_t seed);
 
+/* Runs `one` for the seeds that the command line and the variables say, a hundred if they do not; prints
+ * how many of them it was true for, and gives what main is to return. */
+int      seed_each(int argc, char **argv, bool (*one)(uint64_t seed));
+
 #endif
