@@ -190,6 +190,8 @@ static bool one_length(hop_ctx *c, struct program *p, hop_fn *f, hop_fn *g, int6
 	                     agree_input(c, p->dtype, 1, &pool, 0.93),
 	                     agree_input(c, p->dtype, 2, table, 0.57) };
 	bool ok = in[0] && in[1] && in[2] && in[3];
+	if (getenv("RANDOM_SHOW"))
+		fprintf(stderr, "of length %lld\n", (long long)n);
 	ok = ok && agree(c, f, "values", 4, in, 2, tol) && agree(c, g, "gradients", 4, in, 5, tol);
 	if (!ok)
 		printf("of length %lld\n", (long long)n);
