@@ -165,6 +165,15 @@ static void gather_back(hop_trace *t, const hop_value *in, void *user)
 	hop_return(t, hop_scatter_add(t, hop_full(t, HOP_f32, 2, dim, 0), 0, in[1], in[0]));
 }
 
+/* The same for each of a batch. */
+static void gather_back_each(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value out[1] = { { 0, 0 } };
+
+	hop_vmap_at(t, gather_back, user, 2, in, (const int[]){ 0, 0 }, 1, out);
+	hop_return(t, out[0]);
+}
+
 /* x [T, B, H], W, U, h -> h */
 static void rnn(hop_trace *t, const hop_value *in, void *user)
 {
@@ -246,6 +255,26 @@ static gpu_row scatter_row(const char *name, int64_t to, int64_t small, double g
 	return (gpu_row){ .name = name, .body = gather_back, .n = { to / small }, .nin = 2, .per = 1,
 		              .goal = goal, .in = { hop_spec2(HOP_f32, from, LANES), hop_spec1(HOP_i64, from) },
 		              .unit = "us a call" };
+}
+
+/* Steps over two axes: of one table, or each of the first has one. */
+static gpu_row scatter_row2(const char *name, bool each, int64_t to, int64_t small, double goal)
+{
+	gpu_row w = scatter_row(name, to, small, goal);
+	int64_t n = 64, m = SOURCES / small / n;
+
+	w.body = each ? gather_back_each : gather_back;
+	w.in[0] = hop_spec3(HOP_f32, n, m, LANES);
+	w.in[1] = hop_spec2(HOP_i64, n, m);
+	return w;
+}
+
+/* The same where the first axis of all inputs is a size parameter. */
+static gpu_row any_row(gpu_row w)
+{
+	for (int i = 0; i < w.nin; i++)
+		w.in[i].sym[0] = "n";
+	return w;
 }
 
 static gpu_row cond_row(const char *name, double goal)
@@ -331,6 +360,11 @@ bool gpu_row_at(int i, int64_t s, gpu_row *out)
 	case 23: *out = long_row("product 256x31968x256, f32", 31968 / s, 134); break;
 	case 24: *out = lanes_row("65536 lanes, 1000 steps", pendulums, s, 0.2); break;
 	case 25: *out = lanes_row("65536 lanes, up to 1000", unlike, s, 0.2); break;
+	case 26: *out = any_row(column_row("columns of nx1024", all / 1024, 1024)); break;
+	case 27: *out = any_row(scatter_row("scatter-add of n", 65536, s, 199)); break;
+	case 28: *out = any_row(long_row("product 256xnx256, f32", 31968 / s, 134)); break;
+	case 29: *out = scatter_row2("scatter-add, two axes", false, 65536, s, 199); break;
+	case 30: *out = scatter_row2("scatter-add, 64 lanes", true, 1024, s, 199); break;
 	default: return false;
 	}
 	return true;
