@@ -37,7 +37,7 @@ static int parts_of(const hop_dfunc *d, const hop_stmt *s)
 	if (of * hop_device_trips(e[2]) < MUCH)
 		return 1;
 	int n = hop_gemm_parts(s);
-	while (n > 1 && bytes * hop_gemm_slots(s, n) > ROOM)
+	while (n > 1 && bytes * hop_gemm_slots(d->e, s, n) > ROOM)
 		n /= 2;
 	return of * n < WIDE ? 1 : n;
 }
@@ -55,7 +55,8 @@ static bool split(hop_dfunc *d, const hop_stmt *s, hop_block *out)
 	hop_lbuild b = { .env = d->e, .a = d->a, .f = d->f, .loc = s->loc };
 	if (n < 2)
 		return false;
-	hop_size count = hop_size_int(hop_gemm_slots(s, n) * s->tile->extent[0].k * s->tile->extent[1].k);
+	const hop_size *e = s->tile->extent;
+	hop_size count = hop_size_int(hop_gemm_slots(d->e, s, n) * e[0].k * e[1].k);
 	int buf = hop_l_buf(&b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .space = HOP_SPACE_SCRATCH, .count = count,
 		.dtype = s->tile->dtype, .offset = hop_size_int(nowhere), .is_written = true });
 	if (!hop_gemm_split(&b, s, n, buf, &first, &then))

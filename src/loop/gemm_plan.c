@@ -255,10 +255,9 @@ int hop_gemm_parts(const hop_stmt *s)
 	return best;
 }
 
-int hop_gemm_slots(const hop_stmt *s, int parts)
+int hop_gemm_slots(hop_env *e, const hop_stmt *s, int parts)
 {
-	hop_size k = s->tile->extent[2];
-	return parts + (!hop_size_const(k) || k.k % parts != 0);
+	return parts + !hop_size_is(hop_size_mod(e, s->tile->extent[2], hop_size_int(parts)), 0);
 }
 
 static bool add_term(hop_arena *a, hop_addr *x, hop_reg r, hop_size stride)
@@ -332,7 +331,7 @@ bool hop_gemm_split(hop_lbuild *b, const hop_stmt *tile, int parts, int scratch,
 	hop_size   left = hop_size_mod(b->env, g.k, by);
 	int64_t    n = g.m.k * g.n.k;
 	int64_t    beside = tile->bind.least > 1 ? tile->bind.least : 1;
-	int        slots = hop_gemm_slots(tile, parts);
+	int        slots = hop_gemm_slots(b->env, tile, parts);
 	hop_addr   at = { .buf = scratch, .offset = hop_size_int(0) }, to = at;
 
 	if (!join(b, &g, slots, at, then))

@@ -48,7 +48,7 @@ hop_size hop_gemm_plan_tiles(hop_env *e, const hop_stmt *s, const hop_gemm_plan 
  * `then`, for another kernel, the loops that add them in order and do what is done with the sums.
  * False: an address has no room for it. */
 int  hop_gemm_parts(const hop_stmt *s);
-int  hop_gemm_slots(const hop_stmt *s, int parts);
+int  hop_gemm_slots(hop_env *e, const hop_stmt *s, int parts);
 bool hop_gemm_split(hop_lbuild *b, const hop_stmt *s, int parts, int scratch, hop_block *first,
                     hop_block *then);
 

@@ -161,15 +161,16 @@ static void build_cut(rig *r, int i, const shape *s, hop_dtype d)
 	hop_stmt *t;
 	hop_gemm g;
 	for (int q = 0; q < 2; q++) {
-		int parts, room;
+		int parts, room, slots;
 		kernel(r, i + q, &team);
 		product(r, s, d, &g);
 		r->b.block = &none;
 		t = hop_l_gemm(&r->b, &g);
 		parts = hop_gemm_parts(t);
 		assert_true(parts > 1);
+		slots = hop_gemm_slots(&r->e, t, parts);
 		room = hop_l_buf(&r->b, (hop_lbuf){ .kind = HOP_BUF_TEMP, .dtype = d, .is_written = true,
-		                                    .count = K(hop_gemm_slots(t, parts) * s->m * s->n) });
+		                                    .count = K(slots * s->m * s->n) });
 		first = then = none = (hop_block){ 0 };
 		assert_true(hop_gemm_split(&r->b, t, parts, room, &first, &then));
 		func[i + q].body = q ? then : first;

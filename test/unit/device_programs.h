@@ -657,6 +657,13 @@ static const program programs[] = {
 	  "  return %5\n"
 	  "}\n",
 	  0, 0, { 3001 } },
+	{ "a product of any length that its parts divide",
+	  "hop 1\n"
+	  "graph @f<s0: 0..10000>(%0: f64[s0, 3, 6], %1: f64[s0, 3, 5]) {\n"
+	  "  %2 = dot %0, %1 {lbatch = [], rbatch = [], lsum = [0, 1], rsum = [0, 1]}\n"
+	  "  return %2\n"
+	  "}\n",
+	  0, 0, { 41 } },
 	{ "a product of any length that is short",
 	  "hop 1\n"
 	  "graph @f<s0: 0..10000>(%0: f64[s0, 6], %1: f64[s0, 5], %2: f64[6]) {\n"
