@@ -233,13 +233,22 @@ static bool is_few(const hop_order *o, const hop_stmt *s, const hop_stmt *in)
 	return o->d->m->small || (s->extent.k <= LANES && hop_nest_work(in) >= LANE);
 }
 
+/* Before `end` something is loaded, once for all steps: they may have changed it. */
+static bool loads_before(const hop_block *b, const hop_stmt *end)
+{
+	for (const hop_stmt *s = b->first; s != end; s = s->next)
+		if (is_op(s, HOP_SOP_load))
+			return true;
+	return false;
+}
+
 /* Steps of lanes side by side as those of one lane after the other. */
 static bool join_lanes(hop_order *o, hop_stmt *s)
 {
 	hop_stmt *in = hop_device_only(&s->body);
 	while (in && is_lanes(in) && hop_device_line_up(o->d, s, in))
 		in = hop_device_only(&s->body);
-	if (!in || !is_steps(in) || !is_lanes(s) || !is_few(o, s, in))
+	if (!in || !is_steps(in) || !is_lanes(s) || loads_before(&s->body, in) || !is_few(o, s, in))
 		return false;
 	join_steps(o->d, in);
 	o->lane = s->dst;

@@ -18,7 +18,7 @@ typedef struct hop_order {
 	hop_reg    row, lane;    /* numbers that a step computes: its row of a lane, its lane; 0 = there are
 	                            no lanes. A row below is one of all lanes */
 	int64_t    n, rows, width;
-	int64_t    each, lanes;  /* rows of a lane */
+	int64_t    each, lanes;  /* rows of a lane, and how many of those there are: 1 without */
 	hop_reg    base, here;   /* where only the run knows how many steps there are they are taken by
 	                            rounds of n: the first of a round, and how many it has; else 0 */
 	int        nreg;         /* that the loop may know */
