@@ -1,10 +1,10 @@
 /* device_build.c -- statements that the scheduler of a device makes itself. Decides nothing. */
 #include "loop/device_build.h"
 
-hop_reg hop_d_nest_to(hop_dbuild *t, int64_t n, hop_reg bound)
+hop_reg hop_d_nest_to(hop_dbuild *t, hop_size n, hop_reg bound)
 {
 	t->b.block = t->out;
-	hop_stmt *s = hop_l_loop(&t->b, HOP_LOOP_PAR, hop_size_int(n), hop_l_reg(&t->b));
+	hop_stmt *s = hop_l_loop(&t->b, HOP_LOOP_PAR, n, hop_l_reg(&t->b));
 	s->apart = true;
 	s->bound = bound;
 	return s->dst;
@@ -12,7 +12,7 @@ hop_reg hop_d_nest_to(hop_dbuild *t, int64_t n, hop_reg bound)
 
 hop_reg hop_d_nest(hop_dbuild *t, int64_t n)
 {
-	return hop_d_nest_to(t, n, 0);
+	return hop_d_nest_to(t, hop_size_int(n), 0);
 }
 
 hop_stmt *hop_d_seq(hop_dbuild *t, int64_t n)

@@ -14,7 +14,7 @@ typedef struct hop_dbuild {
 /* A nest of n iterations that are apart, which addresses do not show; what follows goes into it. bound:
  * as many as it says, n at most; 0 = n. */
 hop_reg   hop_d_nest(hop_dbuild *t, int64_t n);
-hop_reg   hop_d_nest_to(hop_dbuild *t, int64_t n, hop_reg bound);
+hop_reg   hop_d_nest_to(hop_dbuild *t, hop_size n, hop_reg bound);
 hop_stmt *hop_d_seq(hop_dbuild *t, int64_t n);         /* the same, in order, where we are */
 
 hop_reg   hop_d_op(hop_dbuild *t, enum hop_sop s, hop_dtype d, hop_reg x, hop_reg y);

@@ -21,7 +21,7 @@ enum {
 	LEAST = 512,             /* steps that pay */
 	LANES = 1 << 14,         /* so many are threads enough, each with a lane */
 	LANE = 4096,             /* operations of a lane that take long */
-	ROUND = 1 << 16, ROUND_FEW = 7,      /* of a round; where tests have few */
+	ROUND = 1 << 19, ROUND_FEW = 7,      /* of a round; where tests have few */
 	ROOM = 1 << 30           /* numbers of steps and rows are i32 */
 };
 
@@ -389,7 +389,7 @@ void hop_order_append(hop_order *o, hop_block *c)
 
 hop_reg hop_order_steps(hop_order *o)
 {
-	return hop_d_nest_to(&o->b, o->n, o->here);
+	return hop_d_nest_to(&o->b, o->round, o->here);
 }
 
 hop_reg hop_order_step(hop_order *o, hop_reg i)
@@ -478,12 +478,16 @@ static void open_rounds(hop_order *o)
 	hop_size all = o->seq->extent;
 	hop_size rounds = hop_size_div(o->d->e, hop_size_add(o->d->e, all, hop_size_int(o->n - 1)),
 	                               hop_size_int(o->n));
+	if (o->fill)                     /* which takes a round */
+		rounds = hop_size_max(o->d->e, rounds, hop_size_int(1));
 	hop_stmt *s = hop_l_loop(b, HOP_LOOP_SEQ, rounds, hop_l_reg(b));
 	s->bind.each = 1;                /* mostly there is one round */
 	hop_reg most = hop_d_num(&o->b, HOP_i64, o->n);
 	o->base = hop_d_op(&o->b, HOP_SOP_mul, HOP_i64, s->dst, most);
 	hop_reg left = hop_d_op(&o->b, HOP_SOP_sub, HOP_i64, hop_l_size(b, all), o->base);
 	o->here = hop_d_op(&o->b, HOP_SOP_min, HOP_i64, left, most);
+	if (o->fill)
+		o->begins = hop_d_test(&o->b, HOP_SOP_eq, o->base, hop_d_num(&o->b, HOP_i64, 0));
 	o->b.out = &s->body;
 }
 
@@ -492,6 +496,7 @@ static void make(hop_order *o)
 	if (!hop_size_const(o->seq->extent))
 		open_rounds(o);
 	o->nreg = o->d->f->nreg;
+	o->round = hop_size_min(o->d->e, o->seq->extent, hop_size_int(o->n));
 	for (int i = 0; i < 2; i++) {
 		o->sort.key[i] = room_for(o, o->n);
 		o->sort.was[i] = room_for(o, o->n);
@@ -513,7 +518,7 @@ void hop_device_order(hop_dfunc *d, hop_block *b)
 		}
 		o.b = (hop_dbuild){ .d = d, .out = &o.out,
 		                    .b = { .env = d->e, .a = d->a, .f = d->f, .block = &o.out, .loc = s->loc } };
-		o.fill = before && hop_size_const(s->extent) && fills(&o, before) ? before : NULL;
+		o.fill = before && fills(&o, before) ? before : NULL;
 		make(&o);
 		o.out.last->next = s->next;
 		*at = o.out.first;

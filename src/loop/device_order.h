@@ -21,11 +21,15 @@ typedef struct hop_order {
 	int64_t    each, lanes;  /* rows of a lane, and how many of those there are: 1 without */
 	hop_reg    base, here;   /* where only the run knows how many steps there are they are taken by
 	                            rounds of n: the first of a round, and how many it has; else 0 */
+	hop_reg    begins;       /* with them, and a fill: it is the first round, in which rows get it */
+	hop_size   round;        /* that n, or fewer if sizes say so: what grids are for */
 	int        nreg;         /* that the loop may know */
 	hop_block  out;
 	hop_dbuild b;
 	hop_dsort  sort;         /* its buffers, and where the steps of a row begin and end */
 	int        from, to;
+	hop_reg    many;         /* some row has more steps than are counted, and keys are in order; 0 = they
+	                            always are */
 	hop_stmt  *fill;         /* the nest that fills x; NULL: none that we know */
 } hop_order;
 
@@ -45,8 +49,8 @@ void      hop_order_put_row(hop_order *o, hop_reg *map, hop_reg row);
 /* The row of step i, which goes to sort.key[0]. */
 hop_reg   hop_order_key(hop_order *o, hop_reg i);
 
-/* device_place.c: keys and steps in order in the second place, and where those of a row begin and end,
- * by counting; false: there are too few rows for it, and nothing was made. */
+/* device_place.c: steps, and keys if `many`, in order in the second place, and where those of a row
+ * begin and end, by counting; false: there are too few rows for it, and nothing was made. */
 bool hop_order_place(hop_order *o);
 
 /* device_rows.c: a slice of at least `each` elements for each of n blocks, which is what it shares if

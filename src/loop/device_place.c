@@ -180,21 +180,19 @@ static void begin_rows(place *p)
 static void place_steps(place *p)
 {
 	hop_order *o = p->o;
-	hop_dbuild *b = &o->b;
-	hop_reg i = hop_order_steps(o), row = load(p, o->sort.key[0], i, 0);
-	hop_reg from = load(p, o->from, wide(p, row), 0);
-	hop_reg at = op(p, HOP_SOP_add, wide(p, from), wide(p, load(p, p->number, i, 0)));
-	store(p, o->sort.was[0], at, hop_d_cast(b, HOP_i32, i), 0);
-	store(p, o->sort.key[1], at, row, 0);
+	hop_reg i = hop_order_steps(o), row = wide(p, load(p, o->sort.key[0], i, 0));
+	hop_reg from = wide(p, load(p, o->from, row, 0)), number = wide(p, load(p, p->number, i, 0));
+	store(p, o->sort.was[0], op(p, HOP_SOP_add, from, number), hop_d_cast(&o->b, HOP_i32, i), 0);
 }
 
+/* Place by place, not step by step: neighbours ask for the same others. */
 static void rank_steps(place *p)
 {
 	hop_order *o = p->o;
 	hop_dbuild *b = &o->b;
 	hop_reg at = hop_order_steps(o), step = load(p, o->sort.was[0], at, 0);
 	hop_block *nest = b->b.block;
-	hop_reg row = wide(p, load(p, o->sort.key[1], at, 0));
+	hop_reg row = wide(p, load(p, o->sort.key[0], wide(p, step), 0));
 	hop_reg from = wide(p, load(p, o->from, row, 0)), to = wide(p, load(p, o->to, row, 0));
 	hop_reg all = op(p, HOP_SOP_sub, to, from), few = num(p, p->few);
 	hop_reg ours = hop_d_test(b, HOP_SOP_le, all, few), n = op(p, HOP_SOP_min, all, few);
@@ -218,10 +216,10 @@ static void sort_if_long(place *p)
 	hop_stmt *s = open_red(p, p->parts, 0);
 	hop_reg most = give(p, s, HOP_RED_max, few, load(p, p->most, s->dst, 0));
 	b->b.block = b->out;
-	hop_reg some = hop_d_test(b, HOP_SOP_lt, few, most);
+	o->many = hop_d_test(b, HOP_SOP_lt, few, most);
 	hop_stmt *branch = hop_l_stmt(&b->b, HOP_L_IF);
 	branch->na = 1;
-	branch->a[0] = some;
+	branch->a[0] = o->many;
 	branch->rare = true;
 	b->out = &branch->body;
 	if (!hop_device_sort(b, &o->sort, o->n, o->here)) {

@@ -10,7 +10,9 @@
 
 enum {
 	WIDE = 128, EACH = 4,    /* elements of a row from which a thread takes several, so many */
-	LONG = 512,              /* steps of a row that is long */
+	SOME = 4,                /* steps of a row, on average, that are few: several taken at once cost
+	                            registers, and with them threads that wait for other rows */
+	LONG = 512,              /* steps of a row that is long: more than device_place.c ranks */
 	COLUMNS = 32,            /* that a block has of one, at most */
 	STAGE = 32 << 10,        /* bytes that it shares for that */
 	FEW_LONG = 4, FEW_COLUMNS = 2, FEW_STEPS = 3,          /* where tests have few */
@@ -81,12 +83,9 @@ static void put_step(hop_order *o, const hop_block *ops, int acc, hop_reg *map)
 	hop_order_append(o, &c);
 }
 
-/* What a column begins with. */
-static hop_reg first_of(hop_order *o, hop_addr at, hop_reg some)
+/* What the fill puts there. */
+static hop_reg filled(hop_order *o, hop_addr at)
 {
-	hop_dbuild *b = &o->b;
-	if (!o->fill)
-		return hop_d_load(b, (hop_dtype)o->store->dtype, at, some);
 	hop_reg *map = hop_order_map(o), v = 0, i = num(o, at.offset.k);
 	for (int k = 0; k < at.nterm; k++) {
 		hop_reg more = op(o, HOP_SOP_mul, at.term[k].reg, num(o, at.term[k].stride.k));
@@ -104,6 +103,20 @@ static hop_reg first_of(hop_order *o, hop_addr at, hop_reg some)
 	}
 	hop_order_append(o, &c);
 	return v;
+}
+
+/* What a column begins with. */
+static hop_reg first_of(hop_order *o, hop_addr at, hop_reg some)
+{
+	hop_dbuild *b = &o->b;
+	hop_dtype t = (hop_dtype)o->store->dtype;
+	if (o->fill && !o->begins)
+		return filled(o, at);
+	if (!o->fill)
+		return hop_d_load(b, t, at, some);
+	hop_reg later = hop_l_op(&b->b, HOP_SOP_not, HOP_bool, 1, &o->begins);
+	hop_reg was = hop_d_load(b, t, at, hop_d_test(b, HOP_SOP_and, some, later));
+	return hop_d_select(b, t, o->begins, filled(o, at), was);
 }
 
 /* ---- short ones ---- */
@@ -133,7 +146,8 @@ static void put_rows(hop_order *o, int steps, int64_t limit)
 	hop_reg i = hop_d_nest(b, o->rows * (o->width / p.n)), by = num(o, o->width / p.n);
 	hop_reg column = op(o, HOP_SOP_rem, i, by), row = op(o, HOP_SOP_div, i, by), zero = num(o, 0);
 	ends e = ends_of(o, row);
-	hop_reg some = o->fill ? 0 : hop_d_test(b, HOP_SOP_lt, zero, e.n);
+	hop_reg some = o->fill && !o->begins ? 0 : hop_d_test(b, HOP_SOP_lt, zero, e.n);
+	some = o->begins ? hop_d_test(b, HOP_SOP_or, some, o->begins) : some;
 	if (limit) {
 		hop_reg ours = hop_d_test(b, HOP_SOP_lt, e.n, num(o, limit));
 		e.n = hop_d_select(b, HOP_i64, ours, e.n, zero);
@@ -143,6 +157,7 @@ static void put_rows(hop_order *o, int steps, int64_t limit)
 	hop_block *outer = b->b.block;
 	hop_stmt *s = hop_d_seq(b, o->n);
 	s->bound = e.n;
+	s->bind.each = o->here || o->n <= SOME * o->rows;
 	hop_reg step = hop_d_load(b, HOP_i32, hop_d_at(b, steps, e.from, 1, s->dst), 0);
 	step = hop_order_step(o, hop_d_cast(b, HOP_i64, step));
 	for (int k = 0; k < p.n; k++) {
@@ -317,6 +332,8 @@ static void find_long(hop_order *o, piece *p, int keys, int64_t limit)
 	hop_reg at = op(o, HOP_SOP_mul, op(o, HOP_SOP_div, p->i, num(o, each)), by);
 	p->first = op(o, HOP_SOP_mul, op(o, HOP_SOP_rem, p->i, num(o, each)), num(o, p->columns));
 	hop_reg there = o->here ? hop_d_test(b, HOP_SOP_lt, at, o->here) : 0;
+	if (o->many)
+		there = there ? hop_d_test(b, HOP_SOP_and, there, o->many) : o->many;
 	p->row = hop_d_cast(b, HOP_i64, hop_d_load(b, HOP_i32, hop_d_at(b, keys, at, 1, 0), there));
 	p->e = ends_of(o, p->row);
 	first = op(o, HOP_SOP_div, op(o, HOP_SOP_add, p->e.from, num(o, limit - 1)), by);
@@ -351,6 +368,14 @@ static void put_back(hop_order *o, const piece *p)
 	hop_d_store(b, t, element(o, map), v, mine);
 }
 
+/* Where a block looks for one: each multiple, of all that a round has. */
+static hop_size looks_of(const hop_order *o, int64_t limit, int64_t pieces)
+{
+	hop_env *e = o->d->e;
+	hop_size all = hop_size_add(e, o->round, hop_size_int(limit - 1));
+	return hop_size_mul(e, hop_size_div(e, all, hop_size_int(limit)), hop_size_int(pieces));
+}
+
 static void put_long(hop_order *o, halves *h, int keys, int steps, int64_t limit)
 {
 	hop_dbuild *b = &o->b;
@@ -361,7 +386,7 @@ static void put_long(hop_order *o, halves *h, int keys, int steps, int64_t limit
 	p.nstage = p.columns * p.count;
 	p.acc = hop_order_slices(o, t, &p.nacc, n);
 	p.stage = hop_order_slices(o, h->dtype, &p.nstage, n);
-	p.i = hop_d_nest(b, n);
+	p.i = hop_d_nest_to(b, looks_of(o, limit, pieces_of(o, &p)), 0);
 	hop_block *nest = b->b.block;
 	find_long(o, &p, keys, limit);
 	hop_reg c = hop_order_share(o, p.columns, 0), *map = columns_of(o, &p, c);

@@ -34,7 +34,7 @@ static hop_reg add(hop_dbuild *t, hop_reg x, hop_reg y)
 static moving open_key(merge *m, int64_t group)
 {
 	hop_dbuild *t = m->t;
-	moving v = { .i = hop_d_nest_to(t, m->n, m->bound) };
+	moving v = { .i = hop_d_nest_to(t, hop_size_int(m->n), m->bound) };
 	hop_reg by = hop_d_num(t, HOP_i64, group), no = hop_d_op(t, HOP_SOP_div, HOP_i64, v.i, by);
 	v.key = hop_d_load(t, HOP_i32, hop_d_at(t, m->s->key[m->from], v.i, 1, 0), 0);
 	v.first = hop_d_op(t, HOP_SOP_mul, HOP_i64, no, by);

@@ -262,7 +262,8 @@ typedef struct hop_bind {
 	uint8_t place : 3;     /* enum hop_place; of a KERNEL's loops, where all above but a width is zero */
 	uint8_t each;          /* GRID, THREAD: iterations that a thread takes at once, as far apart as
 	                          there are threads in a block, loads before stores; 0 = 1. A loop in
-	                          order that a list may hold: trips that are told at once; 0 = many */
+	                          order: 1 = likely it has few trips, which are told one by one if a list
+	                          holds it and not unrolled else; 0 = many, told several at once */
 	hop_reg slice;         /* thread, blocks: i64, defined in the loop: which of at most HOP_BLOCKS
 	                          blocks, each run in order, the iteration is in; 0 = none wants it */
 	int64_t least;         /* thread, blocks: iterations that are worth a fork */

@@ -35,12 +35,14 @@ static void fill(const shape *s, hop_array *x, hop_array *at)
 		                                                 : (int64_t)(next(&state) % (s->rows + 2)) - 1;
 }
 
-static void check(const shape *s)
+/* any: how many steps there are is a size parameter, so that they come in rounds. */
+static void check(const shape *s, bool any)
 {
 	hop_spec spec[2] = { hop_spec2(HOP_f32, s->steps, s->width), hop_spec1(HOP_i64, s->steps) };
 	hop_array *in[2], *y, *want;
 	shape own = *s;
 	hop_fn *f;
+	spec[0].sym[0] = spec[1].sym[0] = any ? "n" : NULL;
 	ok(hop_capture(ctx, add, &own, 2, spec, &f));
 	ok(hop_fn_compile(f, HOP_COMPILE_OPTS(.target = "cuda")));
 	ok(hop_array_new(ctx, HOP_f32, 2, (const int64_t[]){ s->steps, s->width }, NULL, &in[0]));
@@ -50,8 +52,8 @@ static void check(const shape *s)
 	for (int k = 0; k < 2; k++) {
 		ok(hop_call(f, 2, in, 1, &y));
 		if (memcmp(hop_array_data(y), hop_array_data(want), (size_t)(s->rows * s->width) * 4))
-			fail_msg("%d steps to %d rows of %d, run %d: other bits", (int)s->steps, (int)s->rows,
-			         (int)s->width, k);
+			fail_msg("%d steps to %d rows of %d%s, run %d: other bits", (int)s->steps, (int)s->rows,
+			         (int)s->width, any ? ", not known" : "", k);
 		hop_array_release(y);
 	}
 	hop_array_release(want);
@@ -60,11 +62,11 @@ static void check(const shape *s)
 	hop_fn_release(f);
 }
 
-static void all(const shape *s, size_t n)
+static void all(const shape *s, size_t n, bool any)
 {
 	NEED_CUDA();
 	for (size_t i = 0; i < n; i++)
-		check(&s[i]);
+		check(&s[i], any);
 }
 
 /* Few steps a row: none, one, some; rows that are no multiple of what a block counts. */
@@ -73,7 +75,7 @@ static void test_counted(void **state)
 	static const shape s[] = { { 5000, 5000, 3, 0 }, { 3001, 9999, 1, 0 }, { 4000, 1024, 130, 0 },
 	                           { 600, 700, 2, 0 } };
 	(void)state;
-	all(s, sizeof s / sizeof *s);
+	all(s, sizeof s / sizeof *s, false);
 }
 
 /* One row has too many, of them as many as a block takes. */
@@ -81,14 +83,33 @@ static void test_uneven(void **state)
 {
 	static const shape s[] = { { 5000, 5000, 3, 5 }, { 4000, 3000, 40, 60 }, { 700, 800, 2, 100 } };
 	(void)state;
-	all(s, sizeof s / sizeof *s);
+	all(s, sizeof s / sizeof *s, false);
 }
 
 static void test_sorted(void **state)
 {
 	static const shape s[] = { { 5000, 17, 3, 0 }, { 3000, 2, 64, 0 } };
 	(void)state;
-	all(s, sizeof s / sizeof *s);
+	all(s, sizeof s / sizeof *s, false);
+}
+
+static void test_rounds(void **state)
+{
+	static const shape s[] = { { 4000, 3000, 40, 0 }, { 4000, 3000, 40, 60 }, { 3000, 2, 64, 0 } };
+	(void)state;
+	all(s, sizeof s / sizeof *s, true);
+}
+
+/* More steps than a round has, which takes the emulated device half a minute. */
+static void test_many_rounds(void **state)
+{
+	static const shape s = { 1100000, 200000, 1, 0 };
+	(void)state;
+	if (!absent && strstr(hop_device_about(ctx, far), "emulated")) {
+		print_message("skipped: on the emulated device: too long\n");
+		skip();
+	}
+	all(&s, 1, true);
 }
 
 int main(void)
@@ -97,6 +118,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_counted, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_uneven, open_cuda, close_ctx),
 		cmocka_unit_test_setup_teardown(test_sorted, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_rounds, open_cuda, close_ctx),
+		cmocka_unit_test_setup_teardown(test_many_rounds, open_cuda, close_ctx),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

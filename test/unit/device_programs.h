@@ -109,6 +109,24 @@ static const program programs[] = {
 	  "  return %3\n"
 	  "}\n",
 	  0, 2, { 0 } },
+	{ "zeros and any number of steps",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: i64[s0], %1: f32[s0, 6]) {\n"
+	  "  %2 = constant {value = f32 0}\n"
+	  "  %3 = broadcast %2 {dims = [11, 6], axes = []}\n"
+	  "  %4 = scatter %3, %0, %1 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %4\n"
+	  "}\n",
+	  0, 2, { 17 } },
+	{ "zeros and no steps",
+	  "hop 1\n"
+	  "graph @f<s0: 0..1000>(%0: i64[s0], %1: f32[s0, 6]) {\n"
+	  "  %2 = constant {value = f32 0}\n"
+	  "  %3 = broadcast %2 {dims = [11, 6], axes = []}\n"
+	  "  %4 = scatter %3, %0, %1 {mode = add, axis = 0, nbatch = 0}\n"
+	  "  return %4\n"
+	  "}\n",
+	  0, 2, { 0 } },
 	{ "rows of as many steps as a round has",
 	  "hop 1\n"
 	  "graph @f<s0: 0..1000>(%0: f32[9], %1: i64[s0], %2: f32[s0]) {\n"

@@ -32,10 +32,16 @@ const char *hop_cuda_threads(hop_cuemit *e)
 	return n ? hop_c_text(e, "%d", n) : "hop_threads()";
 }
 
+/* The most iterations, whatever the sizes. */
+static int64_t most_of(const hop_stmt *s)
+{
+	return hop_size_const(s->extent) ? s->extent.k : hop_size_range(s->extent, NULL, 0).hi;
+}
+
 /* The largest index and one more round of all threads stay in 31 bits. */
 static bool is_narrow(const hop_stmt *s)
 {
-	return hop_size_const(s->extent) && s->extent.k < 1 << 30;
+	return most_of(s) < 1 << 30;
 }
 
 const char *hop_cuda_int(const hop_stmt *s)
@@ -47,7 +53,7 @@ const char *hop_cuda_var(hop_cuemit *e, const hop_stmt *s)
 {
 	const char *v = hop_c_var(e, s->dst);
 	HOP_ASSERT(e->nvar < HOP_C_MAXVAR);
-	e->cu->most[s->dst] = is_narrow(s) ? s->extent.k + 1 : 0;
+	e->cu->most[s->dst] = is_narrow(s) ? most_of(s) + 1 : 0;
 	return v;
 }
 
@@ -470,6 +476,8 @@ static void in_chunks(hop_cuemit *e, const hop_stmt *s)
 static void plain(hop_cuemit *e, const hop_stmt *s)
 {
 	const char *n = hop_cuda_extent(e, s), *v = hop_cuda_var(e, s), *t = hop_cuda_int(s);
+	if (s->bind.each == 1)
+		hop_c_line(e, "HOP_UNROLL_BY(1)");
 	if (s->reverse)
 		hop_c_open(e, "for (%s %s = %s%s - 1; %s >= 0; %s--)", t, v,
 		           s->bound && is_narrow(s) ? "(int)" : "", n, v, v);
