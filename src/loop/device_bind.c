@@ -23,6 +23,7 @@ enum {
 	MANY = 1 << 16,          /* elements from which that pays */
 	NARROW = 128,            /* iterations of an innermost loop that fill no block */
 	SHORT_ROW = 256,         /* elements that a warp takes */
+	FEW_ROWS = 128, LONG_ROW = 1 << 12,  /* rows, operations of each, that are rather blocks' */
 	FEW = 16,                /* iterations that all may run for themselves */
 	MAXCHAIN = 8,
 	FEW_STEPS = 512,         /* blocks that leave room for more threads */
@@ -34,7 +35,8 @@ enum {
 
 double hop_device_trips(hop_size n)
 {
-	return hop_size_const(n) ? (double)(n.k > 0 ? n.k : 0) : MANY;
+	int64_t most = hop_size_const(n) ? n.k : hop_size_range(n, NULL, 0).hi;
+	return most < 0 ? 0 : hop_size_const(n) || most < MANY ? (double)most : MANY;
 }
 
 static double trips(const hop_stmt *s)
@@ -468,14 +470,15 @@ static hop_stmt *product_of(hop_stmt **c, int n, hop_stmt *s)
 	return large ? q : NULL;
 }
 
-static void grid_rows(hop_dfunc *d, hop_stmt **c, int n, hop_team *t)
+/* A warp a row that is short, but for few that have long to go. */
+static void grid_rows(hop_dfunc *d, hop_stmt **c, int n, double outer, hop_team *t)
 {
 	hop_reg var[MAXCHAIN];
 	int     nvar = vars_of(c, n, var);
 	double  row = row_of(&c[n - 1]->body);
 	while (n > 1)
 		join_at(d, c, &n, 0);
-	bool warps = row <= SHORT_ROW;
+	bool warps = row <= SHORT_ROW && !(outer <= FEW_ROWS && block_work(&c[0]->body) > LONG_ROW);
 	d->threads = warps ? MAP_THREADS : has_tile(&c[0]->body) ? step_threads(c[0]) : row_threads(row);
 	if (warps) {
 		place(c[0], HOP_PLACE_WARP);
@@ -515,7 +518,7 @@ bool hop_device_bind_nest(hop_dfunc *d, hop_block *b, hop_stmt *s, hop_team *t)
 	for (int i = 0; i < n; i++)
 		outer *= trips(c[i]);
 	if (is_row(c[n - 1], outer, MANY))
-		grid_rows(d, c, n, t);
+		grid_rows(d, c, n, outer, t);
 	else
 		grid_map(d, c, n, t);
 	return true;

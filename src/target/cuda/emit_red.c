@@ -66,11 +66,12 @@ static int unroll_of(const hop_cuemit *e, const hop_stmt *s, const part *p)
 	enum { MANY = 1 << 17 };
 	const hop_team *t = &e->f->team;
 	double          n = t->threads;
+	int64_t         known = hop_cuda_known(s);
 
 	for (int i = 0; i < 3; i++)
 		n *= hop_size_const(t->blocks[i]) ? (double)(t->blocks[i].k ? t->blocks[i].k : 1) : 2 * MANY;
 	if (s->bind.place || e->f->level != HOP_LEVEL_KERNEL || t->resident || n < MANY ||
-	    !hop_cuda_is_simple(&s->body) || hop_cuda_known(s) <= 16)
+	    !hop_cuda_is_simple(&s->body) || (known < 0 ? !is_long(e, s, p) : known <= 16))
 		return 0;
 	return n < 2 * MANY ? 32 : is_long(e, s, p) ? 8 : 16;
 }
