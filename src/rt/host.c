@@ -173,6 +173,7 @@ void hop_running_init(hop_running *r, const hop_exec *x, struct hop_tape *tape,
 	r->rt = (hop_rt){ .grow = grow, .effect = effect, .check = check,
 		              .library = hop_library_run, .parallel = fork_join, .fail = fail,
 		              .cancel = o && o->cancel ? &o->cancel->flag : &never,
+		              .may_cancel = o && o->cancel,
 		              .nthread = x->nthread, .tape = tape, .user = r };
 	hop_meter_init(&r->meter, x->ctx);
 	for (int i = 0; i < x->prog->ntape; i++)

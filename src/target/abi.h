@@ -35,6 +35,7 @@ typedef struct hop_rt {
 	/* For launch, not for compiled code: the run ends with this status (hop_status) for that reason.
 	 * Gives what launch returns. May be NULL. */
 	int  (*fail)(struct hop_rt *rt, int status, const char *text);
+	unsigned char may_cancel;      /* for launch: somebody may set *cancel, while the run goes on */
 } hop_rt;
 
 /* The entry of a compiled program: pointers of inputs then outputs, size symbols, the

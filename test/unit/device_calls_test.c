@@ -1,7 +1,7 @@
 /* device_calls_test.c -- thousands of calls in a row on a device take no more of anything than the first
  * few did: its memory, handles of the driver, memory of this process. With arrays of the device and of
  * this process, streams, sizes that come and go, tapes. Every function of the driver that makes or ends
- * something is counted on its way. On an emulated device there are fewer calls. */
+ * something, or waits for something, is counted on its way. On an emulated device there are fewer calls. */
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -20,6 +20,8 @@ typedef struct stock {
 } stock;
 
 static stock  now;
+static void  *watched;                 /* a stream, and how often the host waited for it */
+static long   waits;
 static hop_cu real;                    /* the driver's own */
 
 static int count(long *of, int by, int error)
@@ -55,6 +57,15 @@ MADE(graph_make, execs, (void **out, void *g, unsigned long long flags), (out, g
 GONE(graph_drop, execs, (void *e), (e))
 MADE(module_load, modules, (void **out, const void *image), (out, image))
 GONE(module_unload, modules, (void *m), (m))
+#define WAITS(name) \
+	static int w_##name(void *of) \
+	{ \
+		waits += of == watched; \
+		return real.name(of); \
+	}
+WAITS(stream_wait)
+WAITS(stream_query)
+#undef WAITS
 #undef MADE
 #undef GONE
 #undef BY
@@ -68,6 +79,7 @@ static void watch(const hop_cu *cu)
 	W(alloc), W(free), W(alloc_async), W(free_async), W(host_alloc), W(host_free), W(create), W(release);
 	W(stream_new), W(stream_free), W(event_new), W(event_free), W(graph_new), W(graph_free);
 	W(graph_make), W(graph_drop), W(module_load), W(module_unload);
+	W(stream_wait), W(stream_query);
 #undef W
 }
 
@@ -136,6 +148,17 @@ static void looped(hop_trace *t, const hop_value *in, void *user)
 	}
 	hop_assert(t, hop_lt(t, hop_f(t, 0), hop_sum_all(t, y)), "positive", 0, NULL);
 	hop_return(t, hop_sum_all(t, y));
+}
+
+/* All of a block decide together whether to go on. */
+static void turning(hop_trace *t, const hop_value *in, void *user)
+{
+	hop_value y = in[0];
+	(void)user;
+	HOP_WHILE(t, hop_lt(t, hop_sum_all(t, y), hop_f(t, SIZE)), y) {
+		y = hop_addf(t, hop_sin(t, y), 0.25);
+	}
+	hop_return(t, y, hop_sum_all(t, y));
 }
 
 /* One call, and its results given up. i: which. */
@@ -261,6 +284,33 @@ static void streams(void **state)
 	hop_fn_release(f);
 }
 
+/* A loop that looks whether it is to stop is waited for where somebody may say so, and only there. */
+static void loops(void **state)
+{
+	NEED_DEVICE();
+	hop_fn *f = captured(turning, hop_spec1(HOP_f64, SIZE));
+	hop_array *x = numbers(gpu), *y[2];
+	hop_cancel c = { 0 };
+	hop_stream *s;
+	(void)state;
+	ok(hop_stream_new(ctx, gpu, &s));
+	watched = hop_stream_handle(s);
+	for (int i = 0; i < 3; i++)
+		call(f, i, &x, s);
+	assert_int_equal(waits, 0);
+	ok(hop_call_with(f, 1, &x, 2, y, HOP_RUN_OPTS(.stream = s, .cancel = &c)));
+	assert_true(waits > 0);
+	hop_array_release(y[0]);
+	hop_array_release(y[1]);
+	hop_cancel_set(&c);
+	assert_int_equal(hop_call_with(f, 1, &x, 2, y, HOP_RUN_OPTS(.stream = s, .cancel = &c)),
+	                 HOP_ECANCELED);
+	ok(hop_stream_wait(s));
+	hop_stream_free(s);
+	hop_array_release(x);
+	hop_fn_release(f);
+}
+
 static void sizes(void **state)
 {
 	NEED_DEVICE();
@@ -354,8 +404,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arrays_there), cmocka_unit_test(arrays_here), cmocka_unit_test(streams),
-		cmocka_unit_test(sizes), cmocka_unit_test(tapes), cmocka_unit_test(functions),
-		cmocka_unit_test(first_runs),
+		cmocka_unit_test(loops), cmocka_unit_test(sizes), cmocka_unit_test(tapes),
+		cmocka_unit_test(functions), cmocka_unit_test(first_runs),
 	};
 	unsetenv("HOP_TARGET");                /* tests say where */
 	return cmocka_run_group_tests(tests, setup, close_ctx);

@@ -304,11 +304,18 @@ static int legs(hop_cuda_run *r)
 	}
 }
 
+/* The host is needed before the end: it may be asked something, or asked itself to cancel what looks for
+ * that. Without either nothing will be in the state. */
+static bool waits(const hop_cuda_run *r)
+{
+	return r->p->leaves || (r->p->cancels && r->rt->may_cancel);
+}
+
 static int run(hop_cuda_run *r, void *queue, const unsigned char *there)
 {
 	r->stream = queue ? queue : r->s->kit.stream;
 	int error = hop_cuda_stage_in(r, there), rc;
-	r->lent = queue && !r->staged && !r->p->looks;
+	r->lent = queue && !r->staged && !waits(r);
 	if (!error) {
 		r->who = "its workspace";
 		error = prepare(r);
