@@ -501,7 +501,7 @@ static hop_stmt *make_loop(device *v, list *l, const hop_stmt *s, int no)
 	hop_lbuild b = { .env = v->e, .a = v->p->a, .f = l->host, .block = &w->other, .loc = s->loc };
 	hop_addr at = { .buf = hop_l_buf(&b, go), .offset = hop_size_int(0) };
 	*w = (hop_stmt){ .kind = HOP_L_WHILE, .hosted = true, .once = s->once, .loc = s->loc,
-	                 .bind = s->bind };
+	                 .extent = s->extent, .bind = s->bind };
 	w->a[0] = hop_l_load(&b, HOP_bool, &at);
 	v->looped = true;
 	v->when = w->bind.each > 1 ? 1 + go.offset.k : 0;

@@ -329,7 +329,10 @@ static void host_loop(hop_dfunc *d, const hop_dcost *cost, hop_stmt *s, hop_bloc
 		count_steps(&b, d, s, go, &trip);
 	bool few = s->kind == HOP_L_LOOP && hop_size_const(s->extent) && s->extent.k < HOP_DEVICE_AHEAD;
 	uint8_t each = !few ? HOP_DEVICE_AHEAD : (uint8_t)(s->extent.k > 1 ? s->extent.k : 1);
-	put_loop(&b, d, cost, go, trip)->bind.each = is_long || s->bind.each == 1 ? 1 : each;
+	hop_stmt *w = put_loop(&b, d, cost, go, trip);
+	w->bind.each = is_long || s->bind.each == 1 ? 1 : each;
+	if (s->kind == HOP_L_LOOP && !s->bound)
+		w->extent = s->extent;
 }
 
 /* ---- branches ---- */

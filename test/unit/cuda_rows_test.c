@@ -103,7 +103,7 @@ static void test_rounds(void **state)
 /* More steps than a round has, which takes the emulated device half a minute. */
 static void test_many_rounds(void **state)
 {
-	static const shape s = { 1100000, 200000, 1, 0 };
+	static const shape s = { 530000, 200000, 1, 0 };
 	(void)state;
 	if (!absent && strstr(hop_device_about(ctx, far), "emulated")) {
 		print_message("skipped: on the emulated device: too long\n");

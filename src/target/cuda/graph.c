@@ -119,7 +119,7 @@ static int add_list(hop_cuda_run *r, chain *c, int from, int to, unsigned long l
 	const hop_cuda_launch *l = r->p->launch;
 	int error = 0;
 	for (int k = from; !error && k < to; k++) {
-		unsigned long long own = handle;
+		unsigned long long own = l[k].spread ? 0 : handle;
 		bool before = k + 1 < to && l[k + 1].body;
 		if (before)
 			error = d->cu->graph_handle(&own, c->graph, d->context, 0, HOP_CU_ASSIGN);

@@ -29,6 +29,7 @@ typedef struct hop_cuda_call {
 	int           narg;
 	hop_cuda_arg *arg;
 	int           nbody, each;     /* so many trips are told at once; 0: a branch */
+	hop_size      trips;           /* of a loop, if sizes tell; 0: they do not */
 	struct hop_cuda_call *body;
 } hop_cuda_call;
 
@@ -82,6 +83,7 @@ typedef struct hop_cuda_launch {
 	int      func;
 	unsigned grid[3], rec;
 	int      body, each;           /* body 0 = it is neither; each 0 = a branch */
+	bool     spread;               /* a kernel of a loop that is not there: what it decides is known */
 	const hop_lt *lt;              /* NULL: always the kernel */
 	hop_cuda_word at[3];           /* its operands: L, R, D */
 } hop_cuda_launch;

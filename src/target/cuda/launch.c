@@ -99,10 +99,11 @@ static int prepare(hop_cuda_run *r)
 
 /* ---- waiting ---- */
 
+/* A millisecond without sleep, which is what many runs take. */
 static void pause_a_bit(int turn)
 {
-	struct timespec t = { 0, turn < 2000 ? 20000 : 200000 };
-	if (turn > 200)
+	struct timespec t = { 0, turn < 4000 ? 20000 : 200000 };
+	if (turn > 2000)
 		nanosleep(&t, NULL);
 }
 

@@ -113,7 +113,8 @@ static hop_status copy_call(hop_env *e, hop_cuda_image *i, const hop_prog *p, co
 	if (s->kind == HOP_L_TILE)
 		return odd(e, f, s->tile->of->name);
 	if (s->kind == HOP_L_WHILE) {
-		*out = (hop_cuda_call){ .each = s->once ? 0 : s->bind.each ? s->bind.each : 1 };
+		*out = (hop_cuda_call){ .each = s->once ? 0 : s->bind.each ? s->bind.each : 1,
+			                .trips = s->extent };
 		return copy_list(e, i, p, f, &s->body, &out->body, &out->nbody);
 	}
 	if (s->kind != HOP_L_CALL)

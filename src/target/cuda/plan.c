@@ -5,6 +5,7 @@
 #include "target/cuda/image.h"
 
 enum { KEPT = 64 };                            /* plans of an image */
+enum { SPREAD = 8 };                           /* trips that are launches one after the other */
 enum { MAX_X = 0x7fffffff, MAX_YZ = 65535 };   /* blocks along an axis */
 
 /* Walked twice: to count, then to write. */
@@ -14,6 +15,7 @@ typedef struct walk {
 	hop_cuda_launch *launch;       /* NULL: count */
 	hop_cuda_word   *word;
 	int  nlaunch, nword;
+	bool spread;                   /* in a loop whose trips stand one after the other */
 	const char *why;
 } walk;
 
@@ -148,7 +150,7 @@ static void library(walk *w, const hop_cuda_func *f, const record *r, hop_cuda_l
 static bool kernel(walk *w, int func, const record *r)
 {
 	const hop_cuda_func *f = &w->i->func[func];
-	hop_cuda_launch l = { .func = func, .rec = (unsigned)r->at };
+	hop_cuda_launch l = { .func = func, .rec = (unsigned)r->at, .spread = w->spread };
 	if (!grid(w, f, r, l.grid))
 		return false;
 	library(w, f, r, &l);
@@ -163,12 +165,36 @@ static bool kernel(walk *w, int func, const record *r)
 
 static bool call(walk *w, const hop_cuda_call *c, const record *r);
 
+static bool trip(walk *w, const hop_cuda_call *c, const record *r, bool spread)
+{
+	bool outer = w->spread, ok = true;
+	w->spread = spread;
+	for (int k = 0; ok && k < c->nbody; k++)
+		ok = call(w, &c->body[k], r);
+	w->spread = outer;
+	return ok;
+}
+
+/* Few trips are launches like any other: a graph takes long to come to a node that turns, and to go on
+ * behind it. What decides about them, from before the first on, is asked by nobody but kernels. */
+static bool spread(walk *w, const hop_cuda_call *c, const record *r, int64_t trips)
+{
+	if (w->launch)
+		w->launch[w->nlaunch - 1].spread = true;
+	while (trips-- > 0)
+		if (!trip(w, c, r, true))
+			return false;
+	return true;
+}
+
 static bool loop(walk *w, const hop_cuda_call *c, const record *r)
 {
+	int64_t trips;
+	if (hop_size_eval(c->trips, r->syms, r->nsym, &trips) && trips > 0 && trips <= SPREAD)
+		return spread(w, c, r, trips);
 	int at = w->nlaunch++;
-	for (int k = 0; k < c->nbody; k++)
-		if (!call(w, &c->body[k], r))
-			return false;
+	if (!trip(w, c, r, false))
+		return false;
 	if (w->launch)
 		w->launch[at] = (hop_cuda_launch){ .func = -1, .body = w->nlaunch - at - 1, .each = c->each };
 	w->p->loops = true;
