@@ -317,8 +317,8 @@ struct hop_stmt {
 	int               ncarry;       /* SEQ, WHILE */
 	union {
 		union { double f; int64_t i; hop_size size; hop_addr addr; } u;      /* OP */
-		struct {                /* LOOP, TILE */
-			hop_size extent;        /* LOOP */
+		struct {                /* LOOP, TILE, WHILE */
+			hop_size extent;        /* LOOP; WHILE, hosted: its trips, if sizes tell, else 0 */
 			hop_bind bind;
 		};
 		int      buf;           /* GROW */

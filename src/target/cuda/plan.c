@@ -175,8 +175,8 @@ static bool trip(walk *w, const hop_cuda_call *c, const record *r, bool spread)
 	return ok;
 }
 
-/* Few trips are launches like any other: a graph takes long to come to a node that turns, and to go on
- * behind it. What decides about them, from before the first on, is asked by nobody but kernels. */
+/* Few trips are launches like any other, and there is no node that turns: a graph takes its time with
+ * one. What is decided about them, from before the first on, is for kernels alone. */
 static bool spread(walk *w, const hop_cuda_call *c, const record *r, int64_t trips)
 {
 	if (w->launch)
