@@ -251,13 +251,48 @@ static double *quotients(judge *j, struct setup *s, double h, int64_t n)
 	return ok && k == n ? q : NULL;
 }
 
-/* Where they differ a smaller step decides, the smaller the steeper the function: it is right, or
- * the function jumps there, since the results differ by as much as they did, and by more than
- * rounding does. */
+/* Quotients by steps that get smaller, each computed when it is asked for. */
+enum { STEPS = 6 };
+typedef struct smaller {
+	judge        *j;
+	struct setup *s;
+	int64_t       n;
+	double        step[STEPS], *q[STEPS];
+	int           nstep;
+} smaller;
+
+/* A smaller step than h, with which quotient k was q, decides: d is right by one, or the function jumps
+ * there, since results differ by as much as they did, and by more than rounding does. */
+static bool is_settled(smaller *m, int64_t k, double d, double h, double q)
+{
+	const double jump = 1e-9;
+	for (int i = 0; i < m->nstep; i++) {
+		m->q[i] = m->q[i] ? m->q[i] : quotients(m->j, m->s, m->step[i], m->n);
+		if (!m->q[i])
+			return false;
+		double r = m->q[i][k];
+		if (near(d, r, 2e-5) || (fabs(q * h) > jump && fabs(r * m->step[i]) > fabs(q * h) / 4))
+			return true;
+	}
+	return false;
+}
+
+/* As small as the function is steep, and some between: of its elements each wants another, since what is
+ * small enough for one is lost in the rounding of the next. */
+static smaller steps_below(judge *j, struct setup *s, int64_t n, double h, double steep)
+{
+	smaller m = { .j = j, .s = s, .n = n };
+	double least = h / 16 / (1 + fmin(steep, 1e9) / 1e3);
+	for (double x = h / 16; m.nstep < STEPS - 1 && x > least; x /= 16)
+		m.step[m.nstep++] = x;
+	m.step[m.nstep++] = least;
+	return m;
+}
+
 static void check_differences(judge *j, struct setup *s, hop_array **dy, const char *path)
 {
-	const double h = 1e-6, jump = 1e-9;
-	double less = h / 16, steep = 0;
+	const double h = 1e-6;
+	double steep = 0;
 	int64_t n = 0, k = 0;
 	uint32_t nd = 0;
 	for (uint32_t i = 0; i < s->g->nout; i++)
@@ -267,17 +302,13 @@ static void check_differences(judge *j, struct setup *s, hop_array **dy, const c
 	for (uint32_t i = 0; i < nd; i++)
 		for (int64_t e = 0; e < dy[i]->count; e++)
 			steep = fmax(steep, fabs(hop_array_f(dy[i], e)));
-	less /= 1 + fmin(steep, 1e9) / 1e3;
-	double *q = quotients(j, s, h, n), *r = NULL;
+	smaller m = steps_below(j, s, n, h, steep);
+	double *q = quotients(j, s, h, n);
 	bool ok = q != NULL;
 	for (uint32_t i = 0; ok && i < nd; i++)
 		for (int64_t e = 0; ok && e < dy[i]->count; e++, k++) {
 			double d = hop_array_f(dy[i], e);
-			if (near(d, q[k], 2e-5))
-				continue;
-			r = r ? r : quotients(j, s, less, n);
-			ok = r && (near(d, r[k], 2e-5) || (fabs(q[k] * h) > jump &&
-			                                   fabs(r[k] * less) > fabs(q[k] * h) / 4));
+			ok = near(d, q[k], 2e-5) || is_settled(&m, k, d, h, q[k]);
 		}
 	j->checks++;
 	if (!ok)

@@ -1,7 +1,8 @@
 /* device_calls_test.c -- thousands of calls in a row on a device take no more of anything than the first
  * few did: its memory, handles of the driver, memory of this process. With arrays of the device and of
  * this process, streams, sizes that come and go, tapes. Every function of the driver that makes or ends
- * something, or waits for something, is counted on its way. On an emulated device there are fewer calls. */
+ * something, or waits for something, is counted on its way. On an emulated device there are fewer
+ * calls. */
 #include <dlfcn.h>
 #include <unistd.h>
 
