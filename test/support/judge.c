@@ -4,6 +4,7 @@
 #include "text/text.h"
 #include "support/program.h"
 #include "support/retype.h"
+#include "support/unsteady.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,7 +112,7 @@ static void moved(judge *j, const hop_graph *g, hop_array *const *x, hop_array *
 	}
 }
 
-static bool near(double a, double b, double tol)
+bool judge_near(double a, double b, double tol)
 {
 	if (isnan(a) || isnan(b))
 		return isnan(a) && isnan(b);
@@ -125,7 +126,7 @@ static bool close_to(const hop_array *a, const hop_array *b, double tol)
 	if (a->dtype != b->dtype || a->count != b->count)
 		return false;
 	for (int64_t i = 0; i < a->count; i++)
-		if (!near(hop_array_f(a, i), hop_array_f(b, i), tol))
+		if (!judge_near(hop_array_f(a, i), hop_array_f(b, i), tol))
 			return false;
 	return true;
 }
@@ -271,7 +272,7 @@ static bool is_settled(smaller *m, int64_t k, double d, double h, double q)
 		if (!m->q[i])
 			return false;
 		double r = m->q[i][k];
-		if (near(d, r, 2e-5) || (fabs(q * h) > jump && fabs(r * m->step[i]) > fabs(q * h) / 4))
+		if (judge_near(d, r, 2e-5) || (fabs(q * h) > jump && fabs(r * m->step[i]) > fabs(q * h) / 4))
 			return true;
 	}
 	return false;
@@ -308,7 +309,7 @@ static void check_differences(judge *j, struct setup *s, hop_array **dy, const c
 	for (uint32_t i = 0; ok && i < nd; i++)
 		for (int64_t e = 0; ok && e < dy[i]->count; e++, k++) {
 			double d = hop_array_f(dy[i], e);
-			ok = near(d, q[k], 2e-5) || is_settled(&m, k, d, h, q[k]);
+			ok = judge_near(d, q[k], 2e-5) || is_settled(&m, k, d, h, q[k]);
 		}
 	j->checks++;
 	if (!ok)
@@ -337,7 +338,7 @@ static bool all_near(uint32_t n, hop_array *const *a, hop_array *const *b,
 			return false;
 		for (int64_t k = 0; k < a[i]->count; k++) {
 			double x = hop_array_f(a[i], k), y = hop_array_f(b[i], k);
-			if (!near(x, y, tol) && !(fabs(x - y) <= 4 * fabs(y - hop_array_f(c[i], k))))
+			if (!judge_near(x, y, tol) && !(fabs(x - y) <= 4 * fabs(y - hop_array_f(c[i], k))))
 				return false;
 		}
 	}
@@ -549,14 +550,16 @@ void judge_other(judge *j, const hop_graph *g, const char *path)
 	hop_mark m = hop_mark_at(a);
 	struct setup s;
 	hop_array **y = HOP_NEWN(a, hop_array *, g->nout);
-	bool ok = open_setup(j, &s, g);
+	bool ran = open_setup(j, &s, g) && !j->other(j->p, g, s.syms, s.x, y), ok = ran;
+	double tol = rounding(g, 2e-5, j->tol ? j->tol : 1e-9);
 	j->checks++;
-	ok = ok && !j->other(j->p, g, s.syms, s.x, y);
 	for (uint32_t k = 0; ok && k < g->nout; k++)
-		ok &= close_to(y[k], s.y[k], rounding(g, 2e-5, j->tol ? j->tol : 1e-9));
-	if (!ok)
+		ok &= close_to(y[k], s.y[k], tol);
+	if (ran && !ok && unsteady(j->p, g, s.syms, s.x, s.y, y, tol))
+		fprintf(stderr, "%s: %s is unsteady\n", j->what, *path ? path : "f");
+	else if (!ok)
 		bad(j, path, "native code", g);
-	else
+	if (ran)
 		drop(j, g->nout, y);
 	close_setup(j, &s);
 	hop_rewind(a, m);

@@ -29,6 +29,8 @@ typedef struct judge {
 void judge_inputs(judge *j, const hop_graph *g, const int64_t *syms, hop_array **in);
 /* Sizes for the graph's size parameters. */
 void judge_sizes(judge *j, const hop_graph *g, int64_t *syms);
+/* The same number, but for tol of it; NaNs are the same, an infinity only itself. */
+bool judge_near(double a, double b, double tol);
 /* j->other against the interpreter on g. */
 void judge_other(judge *j, const hop_graph *g, const char *path);
 /* All checks on g, then on its jvp, vjp and batched graphs down to `depth`. */

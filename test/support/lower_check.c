@@ -13,6 +13,7 @@
 #include "support/loop_run.h"
 #include "support/program.h"
 #include "support/team_run.h"
+#include "support/unsteady.h"
 
 static unsigned next(unsigned *s)
 {
@@ -119,6 +120,21 @@ static int has_text(hop_env *e, const hop_prog *p)
 	return bad;
 }
 
+/* Whether a result is another, which it says. */
+static bool off(const hop_graph *g, const hop_lower_opts *o, hop_array **want, hop_array **got,
+                double tol)
+{
+	for (uint32_t i = 0; i < g->nout; i++)
+		for (int64_t k = 0; k < want[i]->count; k++)
+			if (differs(want[i], got[i], k, tol)) {
+				fprintf(stderr, "%s: result %u element %lld is %.12g, not %.12g\n",
+				        o && o->no_fuse ? "not fused" : "fused", i, (long long)k,
+				        hop_array_f(got[i], k), hop_array_f(want[i], k));
+				return true;
+			}
+	return false;
+}
+
 /* One lowering against results already computed. */
 static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
                    const int64_t *syms, hop_array **in, hop_array **want)
@@ -153,14 +169,10 @@ static int compare(hop_interp *ip, const hop_graph *g, const hop_lower_opts *o,
 		bad = 1;
 	}
 	bad |= has_text(e, p);
-	for (uint32_t i = 0; i < g->nout && !bad; i++)
-		for (int64_t k = 0; k < want[i]->count && !bad; k++)
-			if (differs(want[i], got[i], k, tol)) {
-				fprintf(stderr, "%s: result %u element %lld is %.12g, not %.12g\n",
-				        o && o->no_fuse ? "not fused" : "fused", i, (long long)k,
-				        hop_array_f(got[i], k), hop_array_f(want[i], k));
-				bad = 1;
-			}
+	if (!bad && off(g, o, want, got, tol)) {
+		bad = !unsteady(ip, g, syms, in, want, got, tol);
+		fputs(bad ? "" : "it is unsteady\n", stderr);
+	}
 	if (bad)
 		show(e, g, p);
 	hop_prog_free(p, &e->mem);
