@@ -35,7 +35,7 @@ enum {
 
 double hop_device_trips(hop_size n)
 {
-	int64_t most = hop_size_const(n) ? n.k : hop_size_range(n, NULL, 0).hi;
+	int64_t most = hop_size_range(n, NULL, 0).hi;
 	return most < 0 ? 0 : hop_size_const(n) || most < MANY ? (double)most : MANY;
 }
 

@@ -263,19 +263,21 @@ typedef struct smaller {
 } smaller;
 
 /* A smaller step than h, with which quotient k was q, decides: d is right by one, or the function jumps
- * there, since results differ by as much as they did, and by more than rounding does. */
+ * there, since by the smallest results still differ by as much as they did, and by more than rounding
+ * does. */
 static bool is_settled(smaller *m, int64_t k, double d, double h, double q)
 {
 	const double jump = 1e-9;
+	double r = 0;
 	for (int i = 0; i < m->nstep; i++) {
 		m->q[i] = m->q[i] ? m->q[i] : quotients(m->j, m->s, m->step[i], m->n);
 		if (!m->q[i])
 			return false;
-		double r = m->q[i][k];
-		if (judge_near(d, r, 2e-5) || (fabs(q * h) > jump && fabs(r * m->step[i]) > fabs(q * h) / 4))
+		r = m->q[i][k];
+		if (judge_near(d, r, 2e-5))
 			return true;
 	}
-	return false;
+	return fabs(q * h) > jump && fabs(r * m->step[m->nstep - 1]) > fabs(q * h) / 4;
 }
 
 /* As small as the function is steep, and some between: of its elements each wants another, since what is

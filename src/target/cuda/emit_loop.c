@@ -35,7 +35,7 @@ const char *hop_cuda_threads(hop_cuemit *e)
 /* The most iterations, whatever the sizes. */
 static int64_t most_of(const hop_stmt *s)
 {
-	return hop_size_const(s->extent) ? s->extent.k : hop_size_range(s->extent, NULL, 0).hi;
+	return hop_size_range(s->extent, NULL, 0).hi;
 }
 
 /* The largest index and one more round of all threads stay in 31 bits. */

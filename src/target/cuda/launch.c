@@ -99,7 +99,7 @@ static int prepare(hop_cuda_run *r)
 
 /* ---- waiting ---- */
 
-/* A millisecond without sleep, which is what many runs take. */
+/* Many looks without sleep, in which short runs end: a sleep is longer than they are. */
 static void pause_a_bit(int turn)
 {
 	struct timespec t = { 0, turn < 4000 ? 20000 : 200000 };
